@@ -11,7 +11,7 @@ from agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage, Waiting
 from agent.view import View
 
 Stopper = Literal["", "thimble", "server"]
-Ending = Literal["answered", "refused", "turn-limit", "thought", "empty"]
+Ending = Literal["answered", "passages", "refused", "turn-limit", "thought", "empty"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,8 @@ class ToolReturned:
 class Answered:
     """The exchange is over. `ending` says whether the model ended it by itself.
 
-    "refused": the server says that it declined, the built-in reader that it found nothing, or the model, in the words
+    "passages": the built-in reader shows what is near, and does not call it an answer. "refused": the server says that
+    it declined, the built-in reader that it found nothing, or the model, in the words
     of `agent.prompts.CANNOT`, that the question cannot be answered; then it cites nothing that was read. "thought": the
     answer is empty, the model only thought. `from_memory`: nothing was looked up for this question, and the answer
     cites nothing that was read; never of the built-in reader, which has no memory. `invented`: the names that it cites

@@ -135,6 +135,8 @@ def is_unfounded(agent: Agent, reply: Message) -> bool:
 
 def _ending(agent: Agent, reply: Message, closing_turn: bool, grounds: Grounds) -> Ending:
     last = agent.ledger.last
+    if last and last.usage.finish == "passages":
+        return "passages"
     if (last and last.usage.finish == "refusal") or (declines(reply.content) and not grounds.read):
         return "refused"
     if reply.content.strip():

@@ -48,6 +48,8 @@ class ModelId:
 
 
 UNKNOWN_MODEL = ModelId()
+Finish = Literal["stop", "length", "refusal", "passages", ""]
+"""Why a reply ended, as far as a server says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ class Thinking:
 class Usage:
     """The server's report at the end of a reply, in tokens and seconds; None if not reported.
 
-    `finish` is "refusal" only where the server says so: never read out of a model's words.
+    `finish` is "refusal" only where the server says so: never read out of a model's words. "passages": the built-in
+    reader shows what is near, and does not call it an answer.
     """
 
     prompt_tokens: int | None = None
@@ -77,7 +80,7 @@ class Usage:
     load_seconds: float | None = None
     prefill_seconds: float | None = None
     decode_seconds: float | None = None
-    finish: Literal["stop", "length", "refusal", ""] = ""
+    finish: Finish = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from corpus.article import Article, parse
-from corpus.below import opened, read_below, walk
+from corpus.safe_open import opened, read_below, walk
 
 SUFFIXES = (".md", ".markdown", ".txt")
 FILE_LIMIT_BYTES = 2_000_000

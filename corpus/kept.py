@@ -1,8 +1,8 @@
 """A cache of a folder's articles in an SQLite file: the next time, only changed files are read.
 
 The file is never trusted and never stops a session. If it is damaged or of another version, it is made again; if it
-cannot be written, or another process is writing, a copy in memory is used. Each article is in it whole or not at all.
-An open session has its own snapshot.
+cannot be written, or another process is writing, all is read into memory. Each article is in it whole or not at all. An
+open session has its own snapshot.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import overload
+from typing import Any
 from zlib import crc32
 
 from corpus.article import Article, Section
@@ -44,16 +44,16 @@ def version() -> int:
 
 def kept(path: Path, files: Sequence[File], progress: Progress) -> tuple[list[Article | Skipped], Index]:
     """The contents of these files, in their order, and the index of their articles; `path` is the cache file."""
-    for opened in (_opened, _opened, _copied):
+    for _ in range(2):
         try:
-            return _read(opened(path), path if opened is _opened else None, files, progress)
+            return _read(_opened(path), path, files, progress)
         except sqlite3.OperationalError:  # in use, read-only, or the disk is full
             continue
         except (sqlite3.DatabaseError, ValueError, TypeError):  # damaged, or of another version
             with suppress(OSError):
                 forget(path)
         except OSError:
-            continue
+            break
     return _read(_made(":memory:"), None, files, progress)
 
 
@@ -69,17 +69,6 @@ def _opened(path: Path) -> sqlite3.Connection:
     return _made(str(path))
 
 
-def _copied(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level="IMMEDIATE")
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source:
-            source.backup(connection)
-        return _checked(connection)
-    except BaseException:
-        connection.close()
-        raise
-
-
 def _made(place: str) -> sqlite3.Connection:
     """A database with its tables."""
     connection = sqlite3.connect(
@@ -93,16 +82,12 @@ def _made(place: str) -> sqlite3.Connection:
             for table in (FILES, TEXTS, TABLE, f"PRAGMA user_version = {version()}"):
                 connection.execute(table)
             connection.commit()
-        return _checked(connection)
+        if connection.execute("PRAGMA user_version").fetchone()[0] != version():
+            raise sqlite3.DatabaseError("of another version")
+        return connection
     except BaseException:
         connection.close()
         raise
-
-
-def _checked(connection: sqlite3.Connection) -> sqlite3.Connection:
-    if connection.execute("PRAGMA user_version").fetchone()[0] != version():
-        raise sqlite3.DatabaseError("of another version")
-    return connection
 
 
 def _read(
@@ -195,13 +180,7 @@ class KeptSections(Sequence[Section]):
         except (ValueError, TypeError) as error:
             raise self._index.damaged() from error
 
-    @overload
-    def __getitem__(self, at: int) -> Section: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Section, ...]: ...
-
-    def __getitem__(self, at: int | slice) -> Section | tuple[Section, ...]:
+    def __getitem__(self, at: Any) -> Any:
         """One section, or several."""
         return self._all()[at]
 

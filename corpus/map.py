@@ -23,8 +23,7 @@ class Map:
 
     Articles rank by PageRank (Page et al. 1999) personalised to the question (Haveliwala 2002): the reader begins anew
     in an article by the square of how well it fits the question (`Search.fits`), in all alike without one. So an
-    article that shares no word with the question can rank too, by what leads to it. How well an article fits decides
-    most of its rank.
+    article that shares no word with the question can rank too, by the links to it.
     """
 
     def __init__(self, library: Library) -> None:

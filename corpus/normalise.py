@@ -7,14 +7,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from corpus.words import stem
 
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "bn": 1e9, "hundred": 1e2}
-FATE_LETTERS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+LETTERS_OF_SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 """Scales of one letter: case matters, except for k."""
 UNITS = {
     name: (dimension, size)
@@ -45,15 +44,9 @@ UNITS = {
     )
     for name in names.split()
 }
-SMALL = re.findall(
-    r"\w+",
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen",
-)
+SMALL = re.findall(r"\w+", "zero one two three four five six seven eight nine ten eleven twelve")
 TENS = re.findall(r"\w+", "twenty thirty forty fifty sixty seventy eighty ninety")
-NUMBER_WORDS = {word: value for value, word in enumerate(SMALL)} | {
-    word: 10 * value for value, word in enumerate(TENS, 2)
-}
+NUMBER_WORDS = dict(zip(SMALL, range(13), strict=True)) | dict(zip(TENS, range(20, 100, 10), strict=True))
 MONTHS = re.findall(r"\w+", "january february march april may june july august september october november december")
 _MONTH = "|".join(rf"{name[:3]}(?:{name[3:]}|t)?" for name in MONTHS)
 DATES = (
@@ -65,9 +58,8 @@ DATES = (
     re.compile(r"(?<![\d-])(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?![\d-])"),
 )
 TOKEN = re.compile(
-    r"(?P<date>\d{4}-\d\d(?:-\d\d)?⁑)|(?P<version>\d+(?:\.\d+){2,})"
+    r"(?P<name>\d{4}-\d\d(?:-\d\d)?⁑|\d+(?:\.\d+){2,})"
     r"|(?:(?P<money>[$€£])\s?)?(?P<number>\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)(?-i:(?P<letter>[kKMBT]\b))?"
-    rf"|(?P<tens>{'|'.join(TENS)})[- ](?P<ones>{'|'.join(SMALL[1:10])})\b"
     r"|(?P<word>[^\W\d_]+(?:['’][a-z]+)?(?:[-.]?\d[\w.]*\w|[-.]?\d)*)"
     r"|(?P<unit>[%×$€£])",
     re.IGNORECASE,
@@ -96,11 +88,10 @@ def states(text: str, answer: str, tolerance: float = 0.0) -> bool:
         tolerance: The largest difference of a number, as a share of the answer's number.
     """
     said, wanted = tokens(text), tokens(answer)
-    if not wanted or _is_no_part(wanted[0], said):
+    if not wanted or (isinstance(wanted[0], str) and not wanted[0][:1].isdigit() and wanted[0] not in said):
         return False
-    last = len(said) - len(wanted)
-    starts = [at for at in range(last + 1) if _means(said[at], wanted[0], tolerance)]
-    return any(_alike(said[at : at + len(wanted)], wanted, tolerance) for at in starts)
+    rows = (said[at : at + len(wanted)] for at in range(len(said) - len(wanted) + 1))
+    return any(all(_means(one, other, tolerance) for one, other in zip(row, wanted, strict=True)) for row in rows)
 
 
 def holds(sentence: str, way: str) -> bool:
@@ -119,10 +110,6 @@ def mentions(text: str, wanted: Token) -> bool:
     return any(_means(said, wanted, 0.0) for said in tokens(text))
 
 
-def _alike(said: Sequence[Token], wanted: Sequence[Token], tolerance: float) -> bool:
-    return all(_means(one, other, tolerance) for one, other in zip(said, wanted, strict=True))
-
-
 def _means(said: Token, wanted: Token, tolerance: float) -> bool:
     if isinstance(wanted, str):
         return isinstance(said, str) and (said == wanted or (said[:1].isdigit() and said.startswith(f"{wanted}-")))
@@ -131,11 +118,6 @@ def _means(said: Token, wanted: Token, tolerance: float) -> bool:
     if not wanted.dimension:
         return _near(said.written, wanted.written, tolerance)
     return said.dimension == wanted.dimension and _near(said.size, wanted.size, tolerance)
-
-
-def _is_no_part(word: Token, said: Sequence[Token]) -> bool:
-    """Whether this is a word, no number, that stands nowhere: found quickly, as most words of most texts are."""
-    return isinstance(word, str) and not word[:1].isdigit() and word not in said
 
 
 def _near(said: float, wanted: float, tolerance: float) -> bool:
@@ -165,20 +147,13 @@ def _date(found: re.Match[str]) -> str:
 
 def _add(found: list[Token], match: re.Match[str]) -> None:
     """Append the match; a scale or a unit becomes part of the number before it."""
-    if name := match["date"] or match["version"]:
-        found.append(name.rstrip("⁑"))
+    last, word = found[-1] if found else "", match["unit"] or (match["word"] or "").casefold()
+    if match["name"]:
+        found.append(match["name"].rstrip("⁑"))
     elif match["number"]:
-        value = float(match["number"].replace(",", "")) * FATE_LETTERS.get(match["letter"] or "", 1)
+        value = float(match["number"].replace(",", "")) * LETTERS_OF_SCALE.get(match["letter"] or "", 1)
         found.append(_with_unit(Quantity(value), match["money"] or ""))
-    elif match["tens"]:
-        found.append(Quantity(NUMBER_WORDS[match["tens"].casefold()] + NUMBER_WORDS[match["ones"].casefold()]))
-    else:
-        _add_word(found, match["unit"] or match["word"].casefold())
-
-
-def _add_word(found: list[Token], word: str) -> None:
-    last = found[-1] if found else ""
-    if isinstance(last, Quantity) and word in SCALES:
+    elif isinstance(last, Quantity) and word in SCALES:
         found[-1] = _with_unit(Quantity(last.written * SCALES[word]), last.dimension)
     elif isinstance(last, Quantity) and not last.dimension and word in UNITS:
         found[-1] = _with_unit(last, word)

@@ -52,6 +52,15 @@ def score(exchange: Exchange, answer: str, kind: str = "") -> Score:
     return Score(not why, why)
 
 
+def shows(exchange: Exchange, passages: str, kind: str) -> bool:
+    """Whether passages hold every fact, however long they are; what is no answer is not judged further."""
+    said = [one for line in CITED.sub("", passages).split("\n") for one in sentences(line)]
+    states_ = holds if kind in NATURAL else states
+    return bool(exchange.facts) and all(
+        any(states_(one, way) for one in said for way in fact.accept) for fact in exchange.facts
+    )
+
+
 def _natural(exchange: Exchange, answer: str, most: int) -> Score:
     if refuses(answer):
         return Score(False, "declined")

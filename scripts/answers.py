@@ -22,7 +22,7 @@ from agent.errors import BudgetError
 from agent.events import Answered
 from corpus.questions import Question, QuestionSet
 from corpus.questions import load as load_questions
-from corpus.score import score
+from corpus.score import score, shows
 from lab.exit_code import exit_code
 from lab.job_progress import progress
 from lab.pool import pooled
@@ -39,7 +39,10 @@ ASKED_TOOLS = ("articles", "confined", "files", "lines", "notes", "schema", "wor
 READING = (
     "models/reader/*.py",
     "models/embeddings/static.py",
-    *(f"corpus/{name}.py" for name in ("index", "markdown", "passages", "ranking", "search", "words")),
+    *(
+        f"corpus/{name}.py"
+        for name in ("index", "leaning", "markdown", "observations", "passages", "ranking", "search", "words")
+    ),
     *(f"tools/{name}.py" for name in ASKED_TOOLS),
 )
 """The code that the built-in reader uses to find and read, without the tools that it never gets."""
@@ -50,6 +53,9 @@ Under which strategy does the built-in reader still answer right? The exchanges 
 the intervals of their rows are too narrow. All rows have the same dialogues: compare *lost* and *won*, the answers that
 are lost and won against the first row, which has room enough. A single question mostly fits into 8,000 tokens, so only
 the first row has the single questions; the others have each fifth dialogue.
+
+The built-in reader shows passages where it has no sure answer; they never count as one. So the first table says how
+each question ended: an answer, right or wrong; passages, with the answer among them or not; or declined.
 
 ```sh
 python -m scripts.answers
@@ -96,7 +102,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One answer and its score. `tokens` and `prefill` count all its model calls; None if unknown."""
+    """One answer and its score. `tokens` and `prefill` count all its model calls; None if unknown.
+
+    What ends as passages is never `right`; `shown`: the passages hold every fact.
+    """
 
     question: str
     kind: str
@@ -109,6 +118,8 @@ class Mark:
     turns: int
     tokens: int | None
     prefill: int | None
+    ending: str = "answered"
+    shown: bool = False
 
 
 def ask(question: Question, under: Asked) -> list[Mark]:
@@ -117,7 +128,8 @@ def ask(question: Question, under: Asked) -> list[Mark]:
     session.agent.side.worker = Lagged()  # the same every time
     marks = []
     for number, exchange in enumerate(question.exchanges, 1):
-        answer = _answer(session, exchange.question)
+        answered = _answer(session, exchange.question)
+        answer, passages = answered.text, answered.ending == "passages"
         if exchange.scored:
             ledger = session.agent.ledger
             scored, used = score(exchange, answer, question.kind), totals(ledger.of_exchange(ledger.exchanges))
@@ -128,23 +140,25 @@ def ask(question: Question, under: Asked) -> list[Mark]:
                     number,
                     question.held_out,
                     bool(exchange.leans_on),
-                    scored.right,
+                    scored.right and not passages,
                     scored.why,
                     answer,
                     used.turns,
                     used.prompt.tokens,
                     used.prefill.tokens,
+                    answered.ending,
+                    passages and shows(exchange, answer, question.kind),
                 )
             )
     return marks
 
 
-def _answer(session: Session, question: str) -> str:
-    """The session's answer; "" if the budget cannot hold the question."""
+def _answer(session: Session, question: str) -> Answered:
+    """The session's answer; an empty one if the budget cannot hold the question."""
     try:
-        return next((event.text for event in session.ask(question) if isinstance(event, Answered)), "")
+        return next(event for event in session.ask(question) if isinstance(event, Answered))
     except BudgetError:
-        return ""
+        return Answered("", "empty")
 
 
 def ask_all(jobs: Sequence[tuple[Question, Asked]]) -> dict[Asked, list[Mark]]:
@@ -165,6 +179,8 @@ def _do(job: tuple[Question, Asked]) -> list[Mark]:
     return ask(*job)
 
 
+FATES = ("right", "shown", "near", "declined", "wrong")
+"""What can come of a question: an answer is right or wrong, passages hold it or do not, or it is declined."""
 Wanted = Callable[[Mark], bool]
 
 
@@ -201,6 +217,23 @@ def table(marks: dict[Asked, list[Mark]], wanted: Wanted) -> Iterator[str]:
         ]
         cells += [_mean([getattr(mark, amount) for mark in found]) for amount in ("tokens", "prefill", "turns")]
         yield f"| {setting.strategy} @{setting.budget:,} | {' | '.join(cells)} |"
+
+
+def by_ending(marks: Iterable[Mark]) -> Iterator[str]:
+    """How the answers to each kind ended, in percent, as lines of Markdown."""
+    yield "| | asked | right | passages with the answer | other passages | declined | wrong |"
+    yield "|---|--:|--:|--:|--:|--:|--:|"
+    for kind, found in rows(marks).items():
+        if found:
+            fates = [_fate(mark) for mark in found]
+            shares = (f"{fates.count(fate) / len(found):.0%}".replace("%", " %") for fate in FATES)
+            yield f"| {kind} | {len(found)} | {' | '.join(shares)} |"
+
+
+def _fate(mark: Mark) -> str:
+    if mark.ending == "passages":
+        return "shown" if mark.shown else "near"
+    return "right" if mark.right else "declined" if mark.ending == "refused" else "wrong"
 
 
 def _place(mark: Mark) -> tuple[str, int]:
@@ -240,6 +273,8 @@ def page(asked: QuestionSet, marks: dict[Asked, list[Mark]]) -> Iterator[str]:
     ):
         if any(map(wanted, chain.from_iterable(marks.values()))):
             yield f"## {title}\n"
+            yield from by_ending(filter(wanted, next(iter(marks.values()))))
+            yield ""
             yield from table(marks, wanted)
             yield ""
 

@@ -9,6 +9,7 @@ from agent.protocols import Embedder, Tool
 from corpus.article import OPENING, Article, Section
 from corpus.library import Library
 from corpus.markdown import paragraphs, shorten
+from corpus.observations import ARTICLE, BELOW, LISTED_ARTICLE, NEAR_ARTICLE, PART, PASSAGE, REST, SECTIONS
 from corpus.ranking import QUERY
 from corpus.search import Hit, Search
 from corpus.words import slugify
@@ -53,7 +54,7 @@ class ArticleTools:
         lines = [counted(len(articles), "article") + about, *(_entry(*numbered) for numbered in shown)]
         if page < pages:
             more = call("list_articles", topic=shorten(topic, 80), page=page + 1)
-            lines.append(f"[page {page} of {pages}: {more} has more]")
+            lines.append(REST.written(place=PART.written(page=page, pages=pages), call=more, what="more"))
         return "\n".join(lines)
 
     def search_articles(self, query: str, limit: int = 5, earlier: str = "") -> str:
@@ -69,14 +70,15 @@ class ArticleTools:
         if not hits or hits[0].score < self._search.enough:
             lines = [f"No results for {quoted(query)}."]
             if near := _articles(hits)[:FEW]:
-                lines += ["Nearest articles:", *(f"- {article.slug} — {article.title}" for article in near)]
+                names = (NEAR_ARTICLE.written(slug=article.slug, title=article.title) for article in near)
+                lines += ["Nearest articles:", *names]
             return "\n".join([*lines, *notes])
         lines = [f"{counted(len(hits), 'result')} for {quoted(query)}"]
         for number, hit in enumerate(hits, 1):
             article = hit.article
-            section = shorten(hit.section.title, 100)
-            lines.append(f"{number}. {article.slug} — {article.title} — section: {section} (score {hit.score:.2f})")
-            lines.append(f"   {hit.text}")
+            of = {"slug": article.slug, "title": article.title, "section": shorten(hit.section.title, 100)}
+            lines.append(PASSAGE.written(number=number, **of, score=f"{hit.score:.2f}"))
+            lines.append(f"{BELOW}{hit.text}")
         return "\n".join([*lines, *notes])
 
     def read_article(self, slug: str, section: str = "", page: int = 1) -> str:
@@ -91,17 +93,16 @@ class ArticleTools:
         chosen = _sections(article, section) if section.strip() else article.sections
         pages = paged([_rendered(part) for part in chosen])
         _check_page(page, len(pages))
-        place = f"page {page} of {len(pages)}"
-        facts = [f"slug: {article.slug}", place, counted(sum(part.words for part in chosen), "word")]
-        named = ""
-        if section.strip():
-            named = shorten(chosen[0].title, 100)
-            facts[1:2] = [f"section: {named}", *([place] if len(pages) > 1 else [])]
-        head = [f"# {article.title}", " · ".join(facts), *([] if named else [_contents(article)])]
+        part = PART.written(page=page, pages=len(pages))
+        named = shorten(chosen[0].title, 100) if section.strip() else ""
+        place = part if not named else f"section: {named}" + f" · {part}" * (len(pages) > 1)
+        length = counted(sum(part.words for part in chosen), "word")
+        facts = ARTICLE.written(slug=article.slug, place=place, length=length)
+        head = [f"# {article.title}", facts, *([] if named else [_contents(article)])]
         text = "\n".join(head) + f"\n\n{pages[page - 1]}"
         if page < len(pages):
             rest = call("read_article", slug=article.slug, section=named, page=page + 1)
-            text += f"\n\n[{place}: {rest} has the rest]"
+            text += f"\n\n{REST.written(place=part, call=rest, what='the rest')}"
         return text
 
     def _about(self, topic: str) -> list[Article]:
@@ -125,7 +126,8 @@ class ArticleTools:
 def _entry(number: int, article: Article) -> str:
     tags = f"; tags: {', '.join(article.tags)}" if article.tags else ""
     facts = shorten(f"{counted(article.words, 'word')}{tags}", 200)
-    return f"{number}. {article.slug} — {article.title} ({facts})\n   {shorten(article.summary, 300)}"
+    line = LISTED_ARTICLE.written(number=number, slug=article.slug, title=article.title, facts=facts)
+    return f"{line}\n{BELOW}{shorten(article.summary, 300)}"
 
 
 def _articles(hits: Iterable[Hit]) -> list[Article]:
@@ -138,7 +140,7 @@ def _check_page(page: int, pages: int) -> None:
 
 
 def _contents(article: Article) -> str:
-    return shorten("sections: " + "; ".join(shorten(part.title, 100) for part in article.sections), 600)
+    return shorten(SECTIONS.written(titles="; ".join(shorten(part.title, 100) for part in article.sections)), 600)
 
 
 def _sections(article: Article, wanted: str) -> list[Section]:

@@ -13,8 +13,8 @@ from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
 from agent.errors import ToolError
-from corpus.below import Opened, opened, read_opened, walk
 from corpus.markdown import shorten
+from corpus.safe_open import Opened, opened, read_opened, walk
 
 FILE_LIMIT_BYTES = 5_000_000
 MAX_FILES = 20_000
@@ -38,14 +38,14 @@ class Folder:
     A path is relative to the root, with `/` between its parts. Refused with a ToolError: an absolute path, `..`, a
     drive letter, a backslash, a control character, a link that leaves the root, a hidden part, what is no regular file,
     a path too long or too deep. What is refused is not listed either. Nothing outside is read, whatever is swapped for
-    a link meanwhile: see `corpus.below`.
+    a link meanwhile: see `corpus.safe_open`.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def find(self, name: str) -> Found:
-        """The existing file or folder that a path means."""
+        """The existing file or folder that a path means; the end of a path is enough if only one file has it."""
         shown, name = shorten(name[: 2 * PATH], 200), name.strip("\r\n\t")
         if len(name) > PATH:
             raise ToolError(f"{shown}: a path has at most {PATH:,} characters")
@@ -60,7 +60,11 @@ class Folder:
         except FileNotFoundError as error:
             if name != name.strip():
                 return self.find(name.strip())
-            raise ToolError(f"{shown} does not exist{self._nearest('/'.join(parts)[:300])}") from error
+            same, near = self._alike("/".join(parts)[:300])
+            if len(same) == 1:
+                return self.find(same[0])
+            nearest = f"; nearest: {', '.join((same or near)[:3])}" if same or near else ""
+            raise ToolError(f"{shown} does not exist{nearest}") from error
 
     def text(self, name: str) -> str:
         """The text of a file of this folder. Raises ToolError with the reason why it cannot be read."""
@@ -117,14 +121,14 @@ class Folder:
         except OSError:
             return False
 
-    def _nearest(self, wanted: str) -> str:
+    def _alike(self, wanted: str) -> tuple[list[str], list[str]]:
+        """The files whose path ends so, and those with a name much like it."""
         with self._existing(".") as top:
             names = {name.casefold(): name for name in islice(self._walk(top), COMPARED)}
         wanted = wanted.casefold()
-        same = [name for name in names if f"/{name}".endswith(f"/{wanted}")]
+        same = [names[name] for name in names if f"/{name}".endswith(f"/{wanted}")]
         short = [name for name in names if len(name) <= ALIKE]
-        near = same or difflib.get_close_matches(wanted[:ALIKE], short, n=3, cutoff=0.5)
-        return f"; nearest: {', '.join(names[name] for name in near[:3])}" if near else ""
+        return same, [names[name] for name in difflib.get_close_matches(wanted[:ALIKE], short, n=3, cutoff=0.5)]
 
 
 def _refuse(part: str) -> None:

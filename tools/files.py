@@ -13,6 +13,7 @@ from pathlib import Path
 from agent.errors import ToolError
 from agent.protocols import Embedder, Tool
 from corpus.markdown import shorten
+from corpus.observations import FILE_LINE, FILE_PAGE, FOUND_LINE, LISTED_FILE, LONG_LINE, NEAR_LINE
 from corpus.ranking import QUERY
 from tools.confined import FILE_LIMIT_BYTES, MAX_FILES, Folder
 from tools.json_lines import document, laid_out
@@ -88,7 +89,8 @@ class FileTools:
         shown = _fitting(asked) if json else _numbered(asked, start)
         last = start + len(shown) - 1
         page = json.page(start - 1, last) if json else "\n".join(shown)
-        text = f"{name} · {units} {start}-{last} of {len(every)}\n{page}"
+        head = FILE_PAGE.written(path=name, unit=units, first=start, last=last, of=len(every))
+        text = f"{head}\n{page}"
         if last < len(every):
             rest = call("read_file", path=name, start=last + 1, lines="" if lines == LINES else lines)
             text += f"\n[{units} {last + 1}-{len(every)} left: {rest}]"
@@ -120,7 +122,10 @@ class FileTools:
         if not found and not near:
             return "\n".join([f"No matches for {quoted(phrase)}.", *notes])
         head = counted(many, "match", "matches") if found else counted(len(near), "nearest passage")
-        near_ones = [f"{line.path}:{line.number}: {line.text} (score {line.score:.2f})" for line in near]
+        near_ones = [
+            NEAR_LINE.written(path=line.path, number=line.number, text=line.text, score=f"{line.score:.2f}")
+            for line in near
+        ]
         shown = _fitting([*_with_headers(found, texts), *near_ones])
         if found and (many > len(found) or len(shown) < len(found)):
             notes = [f"[the first {min(len(found), len(shown))} of {many:,} shown]", *notes]
@@ -149,7 +154,7 @@ class FileTools:
                 )
         except ToolError as error:
             facts.append("binary" if "binary" in error.what else "not readable")
-        return f"{path} ({', '.join(facts)})"
+        return LISTED_FILE.written(path=path, facts=", ".join(facts))
 
     def _texts(self, files: Sequence[str], until: float, notes: list[str]) -> Iterator[tuple[str, str]]:
         """The files with their text, as long as there is time; what was not searched is added to the notes."""
@@ -186,17 +191,19 @@ def _with_headers(lines: Sequence[Line], texts: Mapping[str, str]) -> Iterator[s
     headed: set[str] = set()
     for line in lines:
         if line.path.endswith(TABLES) and line.path not in headed and line.number > 1:
-            yield f"{line.path}:1: {_excerpt(Line(line.path, 1, split(texts[line.path])[0]))}"
+            first = Line(line.path, 1, split(texts[line.path])[0])
+            yield FOUND_LINE.written(path=line.path, number=1, text=_excerpt(first))
         headed.add(line.path)
-        yield f"{line.path}:{line.number}: {_excerpt(line)}"
+        yield FOUND_LINE.written(path=line.path, number=line.number, text=_excerpt(line))
 
 
 def _numbered(lines: Sequence[str], start: int) -> list[str]:
     """Lines as the model sees them: numbered, very long ones shortened, no more of them than a page holds."""
-    return _fitting(
-        f"{number}: {line[:LINE]}" + (f"… [+{len(line) - LINE:,} characters]" if len(line) > LINE else "")
-        for number, line in enumerate(lines, start)
-    )
+    return _fitting(FILE_LINE.written(number=number, text=_begun(line)) for number, line in enumerate(lines, start))
+
+
+def _begun(line: str) -> str:
+    return line if len(line) <= LINE else LONG_LINE.written(text=line[:LINE], more=f"{len(line) - LINE:,}")
 
 
 def _fitting(lines: Iterable[str]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 from agent.errors import ToolError, UsageError
 from agent.protocols import Tool
 from corpus.markdown import shorten
+from corpus.observations import BELOW, NOTE, SAVED_NOTE
 from corpus.reading import read_text
 from corpus.words import content_words, stem, stems
 from tools.schema import tool
@@ -153,7 +154,7 @@ class NoteTools:
             raise ToolError(f"the note has {len(kept):,} characters and may have {TEXT_LIMIT:,}: keep the facts only")
         heading = shorten(title, 100) or shorten(kept, 50)
         try:
-            return f"Saved note {self._notes.save(heading, kept)}: {heading}"
+            return SAVED_NOTE.written(number=self._notes.save(heading, kept), title=heading)
         except OSError as error:
             why = error.strerror or "the file cannot be written"
             raise ToolError(f"the note is kept until the end of this session only: {why}") from error
@@ -170,5 +171,8 @@ class NoteTools:
         if not found:
             titles = "; ".join(f"{number}. {note.title}" for number, note in enumerate(self._notes.kept, 1))
             return f"No notes with {quoted(query)}.\nTitles: {titles}"
-        lines = [f"{number}. {note.title}: " + note.text.replace("\n", "\n   ") for number, note in found]
+        lines = [
+            NOTE.written(number=number, title=note.title, text=note.text.replace("\n", f"\n{BELOW}"))
+            for number, note in found
+        ]
         return "\n".join([counted(len(found), "note"), *lines])

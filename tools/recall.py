@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from agent.errors import ToolError
 from agent.messages import Message
 from agent.protocols import Tool
+from corpus.observations import PART, RECALLED, REST
 from tools.schema import tool
 from tools.wording import call, counted, quoted
 
@@ -28,11 +29,11 @@ def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:
         pages = list(paged(message.content))
         if not 1 <= page <= len(pages):
             raise ToolError(f"there is no page {page}: {message.id} has {counted(len(pages), 'page')}")
-        place = f"page {page} of {len(pages)}"
+        place = PART.written(page=page, pages=len(pages))
         of = f"result of {message.name}" if message.role == "tool" else f"words of the {message.role}"
-        text = f"{message.id} · {of} · {place}\n\n{pages[page - 1]}"
+        text = f"{RECALLED.written(id=message.id, of=of, place=place)}\n\n{pages[page - 1]}"
         if page < len(pages):
-            text += f"\n[{place}: {call('recall', id=message.id, page=page + 1)} has the next]"
+            text += "\n" + REST.written(place=place, call=call("recall", id=message.id, page=page + 1), what="the next")
         return text
 
     return [tool(recall)]

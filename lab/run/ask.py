@@ -115,9 +115,10 @@ def _exchange(session: Session, exchange: Exchange, job: Job) -> ScoredAnswer:
     text = ended.text if ended else ""
     scored = score(exchange, text, job.question.kind) if exchange.scored else None
     ledger, counter = session.agent.ledger, session.agent.backend.counter
+    passages = ended is not None and ended.ending == "passages"
     return ScoredAnswer(
-        right=scored.right if scored else None,
-        why=scored.why if scored else "",
+        right=scored.right and not passages if scored else None,
+        why="passages, no answer" if scored and passages else scored.why if scored else "",
         text=text,
         ending=ended.ending if ended else NO_ROOM,
         places=tuple(place(fact, ledger.view, counter) if ended and ledger.view else None for fact in exchange.facts),

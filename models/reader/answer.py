@@ -1,32 +1,23 @@
-"""Answers: passages in view, quoted with what they are cited by; or a plain word that there is no answer in view."""
+"""Answers: passages in view, quoted with what they are cited by; passages that are only near; or a plain no."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from dataclasses import dataclass
+from typing import Literal
 
 from corpus.article import OPENING
-from corpus.markdown import sentences
-from models.reader.evidence import (
-    anything,
-    article,
-    best_run,
-    cite,
-    found,
-    in_view,
-    note_text,
-    readable,
-    searched,
-    shared,
-)
-from models.reader.request import SAID, Request
-from models.reader.results import CERTAIN, Entry, Result, Said, first_sentences
-from models.reader.view import CANNOT, View
+from models.reader.evidence import Evidence, best_run, cite, evidence, readable, shared
+from models.reader.request import CALCULATES, SAID, Request
+from models.reader.results import CERTAIN, Result, Said, first_sentences
+from models.reader.steps import article, untold
+from models.reader.view import CANNOT, PASSAGES, View
 
 MOST_WORDS = 110
 """Words that an answer quotes."""
 MOST_HITS = 5
 """Lines of files that an answer quotes, where they have all words that were searched for."""
+MOST_PASSAGES = 3
 SECOND = 0.8
 """A second passage is quoted if it has this share of the first one's score."""
 DIGEST_WORDS = 140
@@ -34,56 +25,60 @@ MOST_LINES, LINES_CHARACTERS = 40, 1_500
 """What is quoted of a file that is read."""
 LONG_LIST = 8
 """Articles above which a list gives titles only."""
-TALK = {
-    "who": "I am thimble's built-in reader: not a language model, but a small program that searches articles and files "
-    "and quotes the passages that answer. Ask me something, or ask which articles there are.",
-    "thanks": "You are welcome. Ask me about the articles whenever you like.",
-    "hello": "Hello! I am thimble's built-in reader, not a language model. Ask me something about the articles, or ask "
-    "which ones there are.",
-    "bye": "Goodbye.",
-}
-WHICH = f"{CANNOT} tell which article you mean. Please name it."
+ABOUT_ME = (
+    "I am thimble's built-in reader: not a language model, but a small program that searches articles and files and "
+    "quotes the passages that answer. Ask me what they say, which articles or files there are, or to read one. I do "
+    "not count, add up or conclude."
+)
 COMMANDS = (
     "That is a question about thimble itself. /strategy lists the strategies and swaps them, /context shows what was "
     "sent and what was left out, /why N says why, /stats what it cost, /budget the limit. /help lists all commands."
 )
 UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."
+ROWS_ONLY = "I do not count, add up or compare rows."
+NO_NOTES = f"{CANNOT} keep notes. What you say of yourself I know for as long as it stays in what I am sent."
+WHICH = f"{CANNOT} tell which article you mean. Please name it."
+ASKABLE = "Ask what one of the articles says, which articles there are, or to read a file."
+
+Ending = Literal["answered", "passages", "refused"]
 
 
-def answer(wanted: Request, view: View, tools: bool) -> str:
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the reader says, and whether that is an answer, passages that are only near, or a no."""
+
+    text: str
+    ending: Ending = "answered"
+
+
+def answer(wanted: Request, view: View, tools: bool) -> Answer:
     """The answer to a request from what is in view, or why there is none."""
-    text = COMPOSERS.get(wanted.kind, _talk)(wanted, view)
-    return text if tools or not text.startswith(CANNOT) else f"{text} I have no tool left to read more with."
-
-
-def _talk(wanted: Request, view: View) -> str:
-    return TALK.get(wanted.kind, UNDERSTOOD)
-
-
-def _program(wanted: Request, view: View) -> str:
-    return COMMANDS
+    text = COMPOSERS[wanted.kind](wanted, view)
+    if text.startswith(CANNOT):
+        return Answer(text if tools else f"{text} I have no tool left to read more with.", "refused")
+    return Answer(text, "passages" if text.startswith(PASSAGES) else "answered")
 
 
 def _question(wanted: Request, view: View) -> str:
-    """What answers each part, in the order of the parts."""
-    each = MOST_WORDS // len(wanted.parts)
-    said = [quote(part, wanted, view, each) for part in wanted.parts]
-    if not any(said):
+    """What answers each part, in the order of the parts; where no part has a sure answer, the closest passages."""
+    each = [evidence(part, view) for part in wanted.parts]
+    if not any(found.said for found in each):
         return _refusal(wanted, view)
-    told = cite(list(dict.fromkeys(one for part in said for one in part)))
-    missing = [part for part, quoted in zip(wanted.parts, said, strict=True) if not quoted]
-    return "\n\n".join([told, *(f"I found nothing that answers “{part}”." for part in missing)])
+    if not any(found.sure for found in each):
+        return _closest(wanted, each, view)
+    most = MOST_WORDS // len(each)
+    told = list[str]()
+    for found, part in zip(each, wanted.parts, strict=True):
+        quoted = cite(_quoted(found, part, most, len(each) > 1))
+        unsure = "Perhaps: " if found.said else f"I found nothing that answers “{part}”."
+        told.append(quoted if found.sure else f"{unsure}{quoted}")
+    return "\n\n".join(dict.fromkeys(told))
 
 
-def quote(part: str, wanted: Request, view: View, most: int) -> list[Said]:
+def _quoted(found: Evidence, part: str, most: int, short: bool) -> list[Said]:
     """What answers a part, in at most `most` words: the best passage, and the second if it is nearly as good."""
-    if known := in_view(part, view):
-        return known[:1]
-    best = found(part, view)
-    best = best[: MOST_HITS if best and best[0].score >= CERTAIN else 2] or (
-        [] if SAID.search(part) or searched(part, view) else anything(part, view)
-    )
-    if best and len(wanted.parts) > 1:
+    best = found.said[: MOST_HITS if found.said and found.said[0].score >= CERTAIN else 2]
+    if best and short:
         runs = [Said(best_run(one.text, part, most), one.source) for one in best]
         return [max(runs, key=lambda run: shared(run.text, part))]
     chosen: list[Said] = []
@@ -96,31 +91,32 @@ def quote(part: str, wanted: Request, view: View, most: int) -> list[Said]:
     return chosen
 
 
+def _closest(wanted: Request, each: Sequence[Evidence], view: View) -> str:
+    """The best passages of all parts, each with the title and the section that it stands in."""
+    most = max(1, MOST_PASSAGES // len(each))
+    passages = {(one.text, one.source): one for found in each for one in found.said[:most]}
+    lines = [PASSAGES]
+    for one in passages.values():
+        place = " — ".join(filter(None, (f"“{view.title(one.source)}”" if not one.path else "", one.section)))
+        lines.append(f"- {place}{': ' if place else ''}{cite([one])}")
+    counts = CALCULATES.search(wanted.text) and any(found.rows for found in each)
+    return "\n".join([*lines, *([ROWS_ONLY] if counts else [])])
+
+
 def _refusal(wanted: Request, view: View) -> str:
-    """That there is no answer, and what is near."""
+    """That there is no answer, and what can be asked."""
     if SAID.search(wanted.text):
         return f"{CANNOT} tell what you said of that: nothing of it is in view."
-    made = view.current("search_articles", "search_files", "read_file")
-    errors = [act.shows.head for act in made if act.shows.form == "error"]
-    if errors and len(errors) == len(made):
-        return f"{CANNOT} answer that: the tools failed ({errors[-1]})."
-    if named := readable(wanted.text, view):
-        return f"{CANNOT} answer that from {_row(named)}. Ask me to read the file."
+    errors = [act.shows.head for act in view.acts if act.current and act.shows.form == "error"]
     if view.hidden("search_articles"):
         return f"{CANNOT} answer that: what the search found is not in view."
-    where = "these articles or files" if view.current("search_files") else "these articles"
-    near = [entry for act in view.current("search_articles") for entry in act.shows.entries]
+    files = " or ".join(readable(wanted.text, view))
+    where = files or ("these articles or files" if view.current("search_files") else "these articles")
+    near = dict.fromkeys(entry for act in view.current("search_articles") for entry in act.shows.entries)
+    titles = ", ".join([f"“{entry.title}” [{entry.slug}]" for entry in near][:3])
     failed = f" ({errors[-1]})" if errors else ""
-    return " ".join([f"{CANNOT} answer that from {where}{failed}.", *_nearest(near)])
-
-
-def _nearest(entries: Sequence[Entry]) -> list[str]:
-    titles = [f"“{entry.title}” [{entry.slug}]" for entry in dict.fromkeys(entries)][:3]
-    return [f"Nearest are {_row(titles)}. Ask what one of them says, or which articles there are."] if titles else []
-
-
-def _row(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+    nearest = f" Nearest are {titles}." if titles else ""
+    return f"{CANNOT} answer that from {where}{failed}.{nearest} {ASKABLE}"
 
 
 def _read(wanted: Request, view: View) -> str:
@@ -131,15 +127,15 @@ def _read(wanted: Request, view: View) -> str:
     if not slug:
         return _not_listed(wanted, view) if wanted.topic else WHICH
     pages = view.pages(slug)
-    title = view.entries[slug].title if slug in view.entries else slug
     if not pages:
         errors = [act.shows.head for act in view.current("read_article") if act.shows.form == "error"]
-        return f"{CANNOT} tell what “{title}” says: {errors[-1] if errors else 'its text is not in view'}."
-    brief = [f"“{title}” [{slug}], {pages[-1].head} words, in brief:", *digest(pages[-1].said)]
-    if pages[-1].said and pages[-1].said[0].section == OPENING:
+        return f"{CANNOT} tell what “{view.title(slug)}” says: {errors[-1] if errors else 'its text is not in view'}."
+    page = pages[-1]
+    brief = [f"“{view.title(slug)}” [{slug}], {page.head}, in brief:", *_digest(page.said)]
+    if page.said and page.said[0].section == OPENING:
         brief.append("That is only how it begins: all of it has no room.")
-    if pages[-1].last < pages[-1].of:
-        brief.append(f"That was page {pages[-1].last} of {pages[-1].of}; ask me to read on for the rest.")
+    if page.last < page.of:
+        brief.append(f"That was page {page.last} of {page.of}; ask me to read on for the rest.")
     return "\n".join(brief)
 
 
@@ -148,35 +144,34 @@ def _lines(wanted: Request, view: View) -> str:
     path, lines = wanted.paths[0], wanted.lines
     start = view.start(path, lines)
     shows = act.shows if (act := view.page(path, start)) else Result("gone")
-    there = [one for one in shows.said if one.line >= start]
+    there = [one for one in shows.said if one.line >= start or not one.line]
     meant = [one for one in there if not lines.many or one.line < start + lines.many]
     if not meant:
         errors = [act.shows.head for act in view.current("read_file") if act.shows.form == "error"]
         return f"{CANNOT} read {path} here: {errors[-1] if errors else 'its text is not in view'}."
-    quoted, many, room = list[str](), 0, LINES_CHARACTERS
-    for _, equal in groupby(meant, lambda one: one.text):
-        first, *more = equal
-        quoted.append(cite([first]) + f" (and {len(more):,} more line{'s' * (len(more) != 1)} like it)" * bool(more))
-        room -= len(quoted[-1])
-        if len(quoted) > 1 and (room < 0 or len(quoted) > MOST_LINES):
-            quoted.pop()
-            break
-        many += 1 + len(more)
-    if not shows.whole:
+    quoted, many, room, before = list[str](), 0, LINES_CHARACTERS, ""
+    for one in meant:
+        if one.text != before:
+            room -= len(cite([one]))
+            if quoted and (room < 0 or len(quoted) == MOST_LINES):
+                break
+            quoted.append(cite([one]))
+        many, before = many + 1, one.text
+    if not shows.whole or not there[0].line:
         return "\n".join([*quoted, "Other lines are not in view."])
     last = there[many].line - 1 if many < len(there) else shows.last
     if start == 1 and last >= shows.of:
         return "\n".join(quoted)
     which = f"Those were lines {start:,} to {last:,}" if last > start else f"That was line {start:,}"
     rest = "; ask me to read on for the rest" * (last < shows.of)
-    return "\n".join([*quoted, f"{which} of {shows.of:,} of {path}{rest}."])
+    return "\n".join([*quoted, f"{which} of {shows.of:,} of {shows.head}{rest}."])
 
 
-def digest(said: Sequence[Said], most: int = DIGEST_WORDS) -> list[str]:
-    """The beginning of a text and the first sentence of each of its sections, as a list, in at most `most` words."""
+def _digest(said: Sequence[Said]) -> list[str]:
+    """The beginning of a text and the first sentence of each of its sections, as a list, as far as there is room."""
     first = {one.section: one for one in reversed(said)}
     points: list[str] = []
-    left = most
+    left = DIGEST_WORDS
     for section in dict.fromkeys(one.section for one in said):
         point = first_sentences(first[section].text, 45 if not points else 1)
         left -= len(point.split())
@@ -186,39 +181,24 @@ def digest(said: Sequence[Said], most: int = DIGEST_WORDS) -> list[str]:
 
 
 def _more(wanted: Request, view: View) -> str:
-    slug = next(iter(reversed(view.read)), "")
-    pages = [act.shows for act in view.current("read_article") if act.shows.form == "page"] or view.pages(slug)
-    if not pages:
-        return f"{CANNOT} tell more of {slug}: its text is not in view." if slug else WHICH
-    every = [Said(text, one.source, one.section) for one in pages[-1].said for text in sentences(one.text)]
-    points = digest([one for one in every if not any(one.text in told.text for told in view.own)])
-    return (
-        "\n".join([f"More from {slug}:", *points]) if points else f"{CANNOT} tell more of {slug}: no more is in view."
-    )
-
-
-def _compare(wanted: Request, view: View) -> str:
-    """The best passage on each side."""
-    lines = []
-    sides = {side: (found(side, view) or anything(side, view))[:1] for side in wanted.parts}
-    for side, said in sides.items():
-        title = view.entries[said[0].source].title if said and said[0].source in view.entries else ""
-        named = f"{side[:1].upper()}{side[1:]}" + (f" (“{title}”)" if title not in ("", side) else "")
-        lines.append(f"{named}:\n- {cite(said)}" if said else f"{named}:\n- I found nothing on this.")
-    return "\n".join(lines) if any(sides.values()) else _refusal(wanted, view)
+    slug = view.at_hand or next(iter(reversed(view.read)), "")
+    if not slug:
+        return WHICH
+    points = _digest(untold(view, slug))
+    if points:
+        return "\n".join([f"More from {slug}:", *points])
+    return f"{CANNOT} tell more of {slug}: no more of its text is in view."
 
 
 def _list(wanted: Request, view: View) -> str:
     shows = view.result("list_articles", {"topic": wanted.topic} if wanted.topic else {})
     if not shows or not shows.entries:
         return f"{_not_listed(wanted, view)} Ask which articles there are."
-    if wanted.kind == "count":
-        return f"{shows.head}."
     lines = [f"{shows.head}:"]
     for entry in shows.entries:
         gist = f": {entry.gist}" if len(shows.entries) <= LONG_LIST else ""
         lines.append(f"- “{entry.title}” [{entry.slug}]{gist}")
-    return "\n".join([*lines, *(["There are more than these."] if shows.last < shows.of else [])])
+    return "\n".join(lines)
 
 
 def _not_listed(wanted: Request, view: View) -> str:
@@ -228,47 +208,29 @@ def _not_listed(wanted: Request, view: View) -> str:
     return f"{CANNOT} find an article{about} here."
 
 
-def _entries(wanted: Request, view: View) -> str:
-    """The files or notes that the newest such result lists."""
-    name = {"files": "list_files", "notes": "get_notes"}[wanted.kind]
-    shown = [act.shows for act in view.acts if act.name == name and act.shows.form not in ("gone", "error")]
-    if not shown:
-        return f"{CANNOT} see a list of the {wanted.kind}."
-    gist = "{0.title} ({0.gist})" if wanted.kind == "files" else "“{0.title}”: {0.gist}"
-    lines = [f"- {gist.format(entry)}" for entry in shown[-1].entries[:20]]
-    return "\n".join([f"{shown[-1].head.rstrip('.')}{':' if lines else '.'}", *lines])
-
-
-def _note(wanted: Request, view: View) -> str:
-    text = note_text(wanted, view)
-    saved = [act for act in view.acts if act.name == "save_note" and act.shows.form != "error"]
-    if kept := [act.text("text") for act in saved if act.current or act.text("text") == text]:
-        return f"I have noted: {kept[-1]}"
-    return f"{CANNOT} save a note here." if text else f"{CANNOT} tell what to note. Please say it."
+def _files(wanted: Request, view: View) -> str:
+    """The newest list of the files, as the tool gave it."""
+    shown = [act.shows for act in view.acts if act.name == "list_files" and act.shows.form == "list"]
+    return "\n".join(one.text for one in shown[-1].said) if shown else f"{CANNOT} see a list of the files."
 
 
 def gave(shows: Result) -> str:
     """What a result gave, in a line, so that it stays when the result is taken away."""
     if shows.form == "error":
         return f"That did not work: {shows.head}."
-    if shows.form == "nothing":
-        return f"{shows.head}."
-    if shows.form in ("page", "hits", "matches") and shows.said:
-        best = shows.said[0]
-        return f"Found: {first_sentences(best.text, 1)} [{best.source}]"
-    return ""
+    if shows.said and shows.form in ("page", "hits", "matches"):
+        return f"Found: {first_sentences(shows.said[0].text, 1)} [{shows.said[0].source}]"
+    return f"{shows.head}." if shows.head.startswith("No ") else ""
 
 
 COMPOSERS: Mapping[str, Callable[[Request, View], str]] = {
-    "program": _program,
+    "about me": lambda wanted, view: ABOUT_ME,
+    "program": lambda wanted, view: COMMANDS,
+    "told": lambda wanted, view: UNDERSTOOD,
+    "note": lambda wanted, view: NO_NOTES,
     "question": _question,
     "read": _read,
-    "summary": _read,
     "more": _more,
-    "compare": _compare,
     "list": _list,
-    "count": _list,
-    "files": _entries,
-    "notes": _entries,
-    "note": _note,
+    "files": _files,
 }

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Generator, Sequence
+from bisect import bisect_right
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent.budget import Counter
 from agent.messages import Message, Schema, ToolCall
-from agent.protocols import BackendDefaults, Delta, Text
+from agent.protocols import BackendDefaults, Delta, Finish, Text
 from models.counting.prefix import PrefixMeter
 from models.hardware import Hardware
-from models.reader.answer import answer, gave
+from models.reader.answer import Ending, answer, gave
 from models.reader.paced import paced
 from models.reader.request import request
 from models.reader.steps import next_step
@@ -21,15 +22,17 @@ from models.reader.summary import asked_summary, summary
 from models.reader.view import CANNOT, look
 
 PIECE = re.compile(r"\s*\S+|\s+$")
+FINISH: Mapping[Ending, Finish] = {"refused": "refusal", "passages": "passages"}
+"""What the usage says of a reply that is no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the reader says, and the calls that it makes; `refused`: it says that it cannot answer."""
+    """What the reader says, the calls that it makes, and whether what it says is an answer."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
-    refused: bool = False
+    ending: Ending = "answered"
 
 
 def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
@@ -38,19 +41,20 @@ def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
         return Reply(summary(messages[:-1], sections))
     view = look(messages)
     if not view.question:
-        return Reply(f"{CANNOT} see a question here. Please ask it again.", refused=True)
+        return Reply(f"{CANNOT} see a question here. Please ask it again.", ending="refused")
     wanted = request(view)
     step = next_step(wanted, view, tools)
     if step is None:
         said = answer(wanted, view, bool(tools))
-        return Reply(said, refused=said.startswith(CANNOT))
+        return Reply(said.text, ending=said.ending)
     calls = []
     for name, given in step.calls:
         arguments = json.dumps(dict(given), ensure_ascii=False)
         # An id that no other reply of the session has, and that the same view gives again.
         unique = zlib.crc32(f"{messages[-1].id}|{len(messages)}|{name}|{arguments}".encode())
         calls.append(ToolCall(f"call_{unique:08x}", name, arguments))
-    return Reply(" ".join([*dict.fromkeys(filter(None, map(gave, view.fresh))), step.why]), tuple(calls))
+    found = dict.fromkeys(gave(act.shows) for act in view.acts if act.fresh)
+    return Reply(" ".join([*filter(None, found), step.why]), tuple(calls))
 
 
 class Reader(BackendDefaults):
@@ -93,7 +97,7 @@ class Reader(BackendDefaults):
         text = said.text if max_tokens is None else self._cut(said.text, max_tokens)
         deltas: list[Text | ToolCall] = [*map(Text, PIECE.findall(text)), *(said.calls if whole else ())]
         usage = self._meter.usage(messages, tools, written if whole else text)
-        usage = replace(usage, finish="length" if not whole else "refusal" if said.refused else usage.finish)
+        usage = replace(usage, finish=FINISH.get(said.ending, usage.finish) if whole else "length")
         if self._pace is None:
             yield from deltas
             yield usage
@@ -109,9 +113,6 @@ class Reader(BackendDefaults):
     def _cut(self, text: str, most: int) -> str:
         """As many whole words from the start as are at most so many tokens."""
         pieces = PIECE.findall(text)
-        low, high = 0, len(pieces)
-        while low < high:
-            middle = (low + high + 1) // 2
-            fits = self._tokens("".join(pieces[:middle])) <= most
-            low, high = (middle, high) if fits else (low, middle - 1)
-        return "".join(pieces[:low])
+        ends = range(len(pieces) + 1)
+        kept = bisect_right(ends, most, key=lambda end: self._tokens("".join(pieces[:end])))
+        return "".join(pieces[: kept - 1])

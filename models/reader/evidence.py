@@ -1,37 +1,79 @@
-"""Evidence: what in the view answers a question, the best first."""
+"""Evidence: what in the view answers a question, the best first, and whether that is sure enough to be an answer."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from corpus.leaning import LEANS, WHOLE
+from corpus.leaning import leans, points
 from corpus.markdown import sentences
 from corpus.words import terms
-from models.reader.request import IN_FILES, ORDINAL, OURS, SAID, WE, Request, nameless, paths, telling
-from models.reader.results import CERTAIN, USER, Result, Said, first_sentences
-from models.reader.view import View, states
+from models.reader.request import CALCULATES, IN_FILES, OURS, SAID, WE, nameless, paths, telling
+from models.reader.results import CERTAIN, USER, Result, Said
+from models.reader.view import GONE, View, states
 
-KNOWN, STATED, BEARING = 0.9, 0.5, 0.75
-"""The share of a question's words that own words, the user's words and a line of a file must have to answer it."""
+SURE = 0.4
+"""The score from which on a passage is an answer; what is below it is only shown. Set on development questions."""
+WEAK = 0.45
+"""The score of a passage that leaves no reason to look into the files too."""
+KNOWN, STATED = 0.9, 0.5
+"""The share of a question's words that what was quoted before, and what the user said, must have to answer it."""
+LEAST, IN_FILE, OUR_FILE = 0.3, 0.15, 0.08
+"""The least score of a line of a file, and what a question adds to it that names files, or is about "us"."""
+ROWS = (".csv", ".tsv", ".json", ".jsonl", ".log")
+"""Files of rows, over which a question may ask for a sum."""
 PLAIN = ("AI", "LLM", "LLMs", "API", "JSON", "GPU", "GPUs")
 """Names of the whole field, which need not be repeated."""
-LEAST, IN_FILE, OUR = 0.3, 0.15, 0.08
-"""The least score of a passage of a file, and what a question adds to it that is about files, or about "us"."""
-SURE = 0.45
-"""The score of a passage that leaves no reason to look into the files too."""
-
-NOTED = re.compile(
-    r"\b(?:notes?|remember|down|memori[sz]e|jot|save|keep)\b[^:.]{0,40}?(?::\s*|\bthat (?!down\b))(?P<text>\S.*\S)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A request to note something, and the words to note."""
 
 
-def earlier(view: View) -> str:
-    """What a question that leans on what was said before is searched with: the last one, and the article at hand."""
-    asked = next((one for one in reversed(view.earlier) if not states(one)), "")
-    return f"{asked[:300]} [{view.at_hand}]" if view.at_hand else asked[:300]
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Passages, the best first; `sure`: the first of them may be quoted as the answer."""
+
+    said: tuple[Said, ...] = ()
+    sure: bool = False
+
+    @property
+    def score(self) -> float:
+        """The score of the best passage."""
+        return self.said[0].score if self.said else 0.0
+
+    @property
+    def rows(self) -> bool:
+        """Whether it is rows of a file."""
+        return len(self.said) > 1 and all(one.path.endswith(ROWS) for one in self.said[:2])
+
+
+def evidence(part: str, view: View) -> Evidence:
+    """What answers a part of a question: what was said before, or what the searches for it have found."""
+    if known := in_view(part, view):
+        return Evidence((replace(known[0], score=CERTAIN),), sure=True)
+    files, articles = _in_files(part, view), [] if readable(part, view) else _in_articles(part, view)
+    if not (files or articles):
+        said = tuple(_last_resort(part, view))
+        return Evidence(said, bool(said))
+    best = files if files and (not articles or files[0].score >= articles[0].score) else articles
+    if best[0].score < SURE and best[0].source:
+        near = sorted([*files[:2], *articles], key=lambda one: -one.score)
+        return Evidence(tuple(near))
+    found = Evidence(tuple(best), sure=True)
+    return replace(found, sure=not (found.rows and CALCULATES.search(part)))
+
+
+def _last_resort(part: str, view: View) -> list[Said]:
+    """Whatever is in view: what the reader found before its result was hidden, or what another tool gave."""
+    if view.hidden("search_articles", "search_files"):
+        return list(view.thoughts[:1])
+    if SAID.search(part) or view.current("search_articles", "search_files"):
+        return []
+    return _sharing(part, (*view.own, *view.told, *(one for act in view.acts for one in act.shows.said)), STATED)
+
+
+def earlier(part: str, view: View) -> str:
+    """What a question is searched with besides: the one before if it leans on that, and the article at hand."""
+    asked = next((one for one in reversed(view.earlier) if not states(one)), "")[:300] if leans(part) else ""
+    return f"{asked} [{view.at_hand}]".strip() if view.at_hand and (asked or points(part)) else asked
 
 
 def names(part: str) -> set[str]:
@@ -46,30 +88,18 @@ def names(part: str) -> set[str]:
 
 
 def searched(part: str, view: View) -> list[Result]:
-    """What the searches of the articles for a part show, as a whole or by its sentences."""
-    queries = {part, *sentences(part)}
-    made = (act for act in view.acts if act.name == "search_articles" and act.text("query") in queries)
+    """What the searches of the articles for a part show."""
+    made = (act for act in view.acts if act.name == "search_articles" and act.text("query") == part)
     return [act.shows for act in made if act.shows.form != "gone"]
 
 
-def found(part: str, view: View) -> list[Said]:
-    """What the searches for a part have found, in articles or in files, whichever fits better.
-
-    The passages of articles that speak of every name in the question, headings included; or the two best ones, if they
-    do so together.
-    """
-    files = [one for one in _files(part, view) if shared(one.text, nameless(part, view))]
-    if readable(part, view):
-        return files
-    fits = max(searched(part, view), key=_score, default=Result("nothing"))
-    hint = max(IN_FILE * bool(IN_FILES.search(part)), OUR * bool(WE.search(part)))
-    if files and files[0].score + hint >= max(_score(fits), LEAST):
-        return files
+def _in_articles(part: str, view: View) -> list[Said]:
+    """The passages that speak of every name in the question, headings included; or the best, if they do so together."""
+    fits = max(searched(part, view), key=lambda one: one.said[0].score if one.said else 0, default=GONE)
     asked = names(part)
     whole = [one for one in fits.said if asked <= _spoken(one, view)]
     together = set[str]().union(*(_spoken(one, view) for one in fits.said))
-    best = whole or (list(fits.said) if asked <= together else [])
-    return best or list(view.thoughts[:1] if view.hidden("search_articles", "search_files") else ())
+    return whole or (list(fits.said) if asked <= together else [])
 
 
 def readable(part: str, view: View) -> list[str]:
@@ -81,56 +111,41 @@ def readable(part: str, view: View) -> list[str]:
 
 def looked_up(part: str, view: View) -> list[dict[str, str]]:
     """The arguments of the searches of the files for a part: in those that it names, or the one at hand and all."""
+    words = telling(part, view) or part
     if named := readable(part, view):
-        return [
-            {"query": query, "folder": path} for path in named for query in dict.fromkeys((part, telling(part, view)))
-        ]
-    meant = view.file and view.reads(view.file) and not WHOLE.search(part)
-    at_hand = [{"query": telling(part, view), "folder": view.file}] if meant else []
+        return [{"query": query, "folder": path} for path in named for query in dict.fromkeys((part, words))]
+    at_hand = [{"query": words, "folder": view.file}] if view.file and leans(part) else []
     return [*at_hand, {"query": part}]
 
 
-def _files(part: str, view: View) -> list[Said]:
-    """What the searches of the files have found, certain lines first; what the reader said of one that is gone."""
-    said = list[Said]()
+def _in_files(part: str, view: View) -> list[Said]:
+    """The lines that the searches of the files have found, certain ones first; or what was said of one that is gone."""
+    hint = IN_FILE if IN_FILES.search(part) or readable(part, view) else OUR_FILE if WE.search(part) else 0
+    asked, lines = nameless(part, view), list[Said]()
     for arguments in looked_up(part, view):
         if shows := view.result("search_files", arguments):
-            said += shows.said
-        else:
-            folder = arguments.get("folder")
-            said += (one for one in view.thoughts if one.path == folder)
-    return sorted(dict.fromkeys(said), key=lambda one: one.score < CERTAIN)
+            lines += (one if one.score == CERTAIN else replace(one, score=one.score + hint) for one in shows.said)
+        elif folder := arguments.get("folder"):
+            lines += (replace(one, score=CERTAIN) for one in view.thoughts if one.path == folder)
+    said = (one for one in dict.fromkeys(lines) if one.score >= LEAST and shared(one.text, asked))
+    return sorted(said, key=lambda one: one.score < CERTAIN)
 
 
 def _spoken(said: Said, view: View) -> set[str]:
     """The terms of a passage and of the titles above it."""
-    title = view.entries[said.source].title if said.source in view.entries else said.source
-    return set(terms(f"{title} {said.section} {said.text}"))
-
-
-def _score(result: Result) -> float:
-    return max((one.score for one in result.said), default=0.0)
+    return set(terms(f"{view.title(said.source)} {said.section} {said.text}"))
 
 
 def in_view(part: str, view: View) -> list[Said]:
-    """What the user said, the reader said before or a file said that was read, if it has most words of the question."""
+    """What the user said or the reader said before, if it has most words of the question."""
     if SAID.search(part):
         return _sharing(part, view.told, 0.01)
     if OURS.search(part) and (told := _sharing(part, view.told, STATED)):
         return told
-    named, asked = paths(part, view), nameless(part, view)
-    pages = (act.shows for act in view.acts if act.shows.form == "lines")
-    whole = (shows for shows in pages if shows.whole and shows.first == 1 and shows.last >= shows.of)
-    lines = (one for shows in whole for one in shows.said if not named or one.path in named)
-    if (read := _sharing(asked, lines, BEARING)) or LEANS.search(part) or len(set(terms(part))) < 3:
-        return read
-    return _sharing(asked, (one for one in view.own if not named or one.path in named), KNOWN)
-
-
-def anything(part: str, view: View) -> list[Said]:
-    """Whatever in the view has at least half of the words of a question."""
-    shown = (one for act in view.acts for one in act.shows.said)
-    return _sharing(part, (*view.own, *view.told, *shown), STATED)
+    named = paths(part, view)
+    if points(part) or len(set(terms(part))) < 3:
+        return []
+    return _sharing(nameless(part, view), (one for one in view.own if not named or one.path in named), KNOWN)
 
 
 def _sharing(part: str, said: Iterable[Said], least: float) -> list[Said]:
@@ -142,8 +157,10 @@ def _sharing(part: str, said: Iterable[Said], least: float) -> list[Said]:
 
 def best_run(text: str, part: str, most: int) -> str:
     """The sentences in a row with most words of a question, of at most `most` words; one sentence in any case."""
-    runs = list(_runs(sentences(text), most))
-    return max(runs, key=lambda run: (shared(run, part), len(run)), default=text)
+    said = sentences(text)
+    runs = [" ".join(said[start:end]) for start in range(len(said)) for end in range(start + 1, len(said) + 1)]
+    short = (run for run in runs if run in said or len(run.split()) <= most)
+    return max(short, key=lambda run: (shared(run, part), len(run)), default=text)
 
 
 def shared(text: str, part: str) -> int:
@@ -151,16 +168,7 @@ def shared(text: str, part: str) -> int:
     return len(set(terms(part)) & set(terms(text)))
 
 
-def _runs(said: list[str], most: int) -> Iterator[str]:
-    for start in range(len(said)):
-        for end in range(start + 1, len(said) + 1):
-            run = " ".join(said[start:end])
-            if end - start > 1 and len(run.split()) > most:
-                break
-            yield run
-
-
-def cite(said: Sequence[Said]) -> str:
+def cite(said: Iterable[Said]) -> str:
     """The passages, a paragraph each, with its citation behind it, or with `You said` before it."""
     return "\n\n".join(map(_cited, said))
 
@@ -169,23 +177,3 @@ def _cited(one: Said) -> str:
     if one.source == USER:
         return f"You said: “{one.text}”"
     return f"{one.text} [{one.source}]" if one.source else one.text
-
-
-def article(wanted: Request, view: View) -> str:
-    """The slug of the article that a request is about; "" if none is found."""
-    reading = [act.text("slug") for act in view.current("read_article")]
-    if wanted.slug or (ORDINAL.search(wanted.text) and not wanted.topic):
-        return wanted.slug
-    if reading or not wanted.topic:
-        return next(iter([*reading, *reversed(view.read)]), "")
-    listed = view.result("list_articles", {"topic": wanted.topic})
-    return listed.entries[0].slug if listed and listed.entries else ""
-
-
-def note_text(wanted: Request, view: View) -> str:
-    """What to save: the words given; or the beginning of the article that is meant; or what was said last."""
-    if given := NOTED.search(wanted.text):
-        return given["text"]
-    if pages := view.pages(article(wanted, view)):
-        return cite([Said(first_sentences(pages[-1].said[0].text, 45), pages[-1].entries[0].slug)])
-    return "" if wanted.topic else cite(view.own[-2:])

@@ -41,6 +41,11 @@ ENDINGS = {
         "the model said that it cannot answer",
         "ask in other words, or with another --model",
     ),
+    "passages": (
+        REFUSED,
+        "the built-in reader has no sure answer, and shows the closest passages",
+        "ask in other words, or a language model (--model)",
+    ),
     "empty": (NOT_ANSWERED, "the model gave no answer", "ask again, in other words or with another --model"),
 }
 ASIDE = ("/pull", "/export")

@@ -13,7 +13,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from agent.errors import ThimbleError
-from corpus.below import opened, walk
+from corpus.safe_open import opened, walk
 from models import READER
 from repl.screen.sanitise import clean, line
 

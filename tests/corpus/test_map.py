@@ -83,6 +83,7 @@ def test_the_whole_text() -> None:
         "   sections: Opening; Steps\n"
         "kv — KV cache\n"
         "   The cache keeps keys.\n"
+        "   near: masking\n"
         "   sections: Opening\n"
         "moss — Moss gardens\n"
         "   Moss grows in the shade.\n"

@@ -22,7 +22,7 @@ from models.counting.choose import counter_for
 from models.counting.vocabulary import qwen_file
 from models.reader import answer
 from models.reader.answer import SECOND
-from models.reader.evidence import SURE
+from models.reader.evidence import SURE, WEAK
 from models.text_calls.prompt import REACT, TextCounter, told
 from repl.cli.headless import DONE, REFUSED
 from repl.cli.recordings import load as load_recording
@@ -245,11 +245,12 @@ def test_the_page_on_the_reader_has_the_figures_of_the_code() -> None:
     told = " ".join(page("how-the-reader-answers").split())
     for figure in (
         f"at most {MOST_WORDS} words",
-        f"Nothing below {ENOUGH} is an answer ({ENOUGH_WORDS} without vectors)",
+        f"From {SURE} on, a passage is an answer",
+        f"Nothing below {ENOUGH} is shown ({ENOUGH_WORDS} without vectors)",
         f"{SECOND:.0%} of the score of the first, and if there is room in {answer.MOST_WORDS} words",
         f"count {'half' if SAID == 0.5 else SAID} when the second",
         f"weigh {EARLIER} of the others, and each passage of the cited article gets {AT_HAND} more",
-        f"has less than {SURE}, or",
+        f"has less than {WEAK}, or",
     ):
         assert figure in told
 

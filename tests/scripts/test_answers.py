@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corpus.questions import Exchange, Fact, Proof, Question
 from lab.run.jobs import fingerprint
-from scripts.answers import LIBRARY, READING, Asked, Mark, ask, table
+from scripts.answers import LIBRARY, READING, Asked, Mark, ask, by_ending, table
 from tests.support.paths import ROOT
 
 DOCS = ROOT / "docs"
@@ -51,6 +51,12 @@ def test_the_table_counts_each_kind_apart() -> None:
         "| | one fact (4) | dialogues, every exchange (2) | dialogues, exchanges that lean on earlier"
     )
     assert row == ("| none @64,000 | 75 % (30 to 95 %) | 50 % (9 to 91 %) | 0 % (0 to 79 %) |  |  | 167 | 16.7 | 2.7 |")
+
+
+def test_passages_are_told_apart_from_answers() -> None:
+    ended = [("answered", True), ("answered", False), ("passages", False), ("refused", False)]
+    marks = [Mark("q", "single", 1, False, False, right, "", "", 2, 9, 9, end, True) for end, right in ended]
+    assert [*by_ending(marks)][2] == "| one fact | 4 | 25 % | 25 % | 0 % | 25 % | 25 % |"
 
 
 def test_the_table_says_what_was_lost_and_won_of_what_all_were_asked() -> None:

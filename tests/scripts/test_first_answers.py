@@ -29,7 +29,8 @@ OFFERED = {
     "list the articles": ("56 articles", "[agent-memory]"),
     "what files do you have?": ("16 files", "meetings/2026-04-02.md"),
     "who are you?": ("built-in reader", "not a language model"),
-    "thanks!": ("You are welcome",),
+    "Are you a language model?": ("built-in reader", "not a language model"),
+    "thanks!": ("built-in reader", "which articles or files there are"),
 }
 """What the reader's own words invite a person to type."""
 PLAIN = {

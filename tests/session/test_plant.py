@@ -36,7 +36,7 @@ def test_the_result_is_what_read_file_gives_for_a_file_of_that_line(fact: str) -
 
 
 def test_the_reader_knows_it_for_lines_of_a_file() -> None:
-    shown = read(plant(agent(), "The launch code is 4711.").holder.content)
+    shown = read(plant(agent(), "The launch code is 4711.").holder.content, "read_file")
     assert shown.form == "lines"
     assert [line.text for line in shown.said] == ["The launch code is 4711."]
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ToolError
-from corpus import below
-from corpus.below import DEEPEST
+from corpus import safe_open
 from corpus.library import load
+from corpus.safe_open import DEEPEST
 from tests.support import hostile_folder
 from tests.support.hostile_folder import SECRET, swapped
 from tools.confined import PATH, Folder
@@ -115,7 +115,7 @@ def test_by_path_as_on_windows_it_is_the_same(root: Path, path: str) -> None:
 
     expected = said()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(below, "BY_DESCRIPTOR", False)
+        patch.setattr(safe_open, "BY_DESCRIPTOR", False)
         assert said() == expected
 
 
@@ -214,7 +214,7 @@ def test_a_hostile_folder_is_told_in_lines(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_too_many_names_is_cut(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(below, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(safe_open, "MOST_ENTRIES", 3)
     names, unread = Folder(root).files()
     assert (len(names) <= 3, unread) == (True, 1)
 

@@ -127,8 +127,7 @@ def test_long_lines_are_shortened_and_pages_end_early(root: Path) -> None:
         ({"path": "latin.txt"}, "latin.txt: it is not UTF-8 text"),
         ({"path": "notes"}, r'notes is a folder: list_files\(folder="notes"\) lists it'),
         ({"path": ""}, r"it is a folder|is a folder"),
-        ({"path": "run.log"}, "run.log does not exist; nearest: notes/run.log"),
-        ({"path": "A.TXT"}, "A.TXT does not exist; nearest: a.txt"),
+        ({"path": "runs.log"}, "runs.log does not exist; nearest: notes/run.log"),
         ({"path": "a.txt", "start": 3}, "there is no line 3: a.txt has 2 lines"),
         ({"path": "a.txt", "start": 0}, "there is no line 0"),
     ],
@@ -290,3 +289,8 @@ def test_what_is_compared_is_bounded(tmp_path: Path, name: str, text: str) -> No
     assert ("[only the beginning was compared" in observation) == (
         len(text) > COMPARED_CHARACTERS or len(kept.rows) == COMPARED
     )
+
+
+@pytest.mark.parametrize(("path", "meant"), [("run.log", "notes/run.log"), ("A.TXT", "a.txt")])
+def test_a_file_is_known_by_the_end_of_its_path_if_no_other_has_that(root: Path, path: str, meant: str) -> None:
+    assert call(root, "read_file", path=path).startswith(f"{meant} · lines 1-")

@@ -6,7 +6,8 @@ import re
 from functools import cache
 
 from corpus.questions import Exchange, load
-from corpus.score import score
+from corpus.score import score, shows
+from models.reader.view import PASSAGES
 from session.settings import Settings
 
 
@@ -19,7 +20,9 @@ def known(question: str, settings: Settings) -> Exchange | None:
 
 
 def verdict(exchange: Exchange, answer: str) -> str:
-    """`right`, or `wrong: why`."""
+    """`right`, or `wrong: why`; of passages that are no answer, `shown` or `not shown`."""
+    if answer.startswith(PASSAGES):
+        return "shown" if shows(exchange, answer, "") else "not shown"
     found = score(exchange, answer)
     return "right" if found.right else f"wrong: {found.why}"
 

@@ -33,6 +33,7 @@ from session.totals import Totals, cost, totals
 
 ENDED: dict[Ending, str] = {
     "answered": "answered",
+    "passages": "no answer: the closest passages",
     "refused": "declined to answer",
     "turn-limit": "answered at the turn limit",
     "thought": "no answer: only thinking",

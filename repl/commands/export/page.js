@@ -1,7 +1,8 @@
 // Fourth part: which call is shown, of one branch or of two side by side, and how one goes to another.
 
 const ENDINGS = { planted: "a planted fact: no model was asked", cancelled: "stopped", withdrawn: "the budget could not hold it",
-  unfinished: "not finished", "turn-limit": "the turn limit was reached", empty: "ended without a word", thought: "thought, and did not answer", refused: "declined to answer" };
+  unfinished: "not finished", "turn-limit": "the turn limit was reached", empty: "ended without a word", thought: "thought, and did not answer", refused: "declined to answer",
+  passages: "no answer: the closest passages" };
 
 let sides = []; // what is shown: a branch, or two side by side, each with its step
 const layout = make("main", { className: "layout" });

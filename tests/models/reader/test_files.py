@@ -7,13 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from agent.marks import CUT
 from models.reader.lines import Lines, lines
-from models.reader.records import records
-from strategies.json_table import found
 from tests.support.reader_library import Session, make_tools, masked, write
 
 FILES = {
@@ -45,12 +40,6 @@ def session(tmp_path: Path) -> Session:
         ("lines 81 to 174 of build.log", Lines(81, 94)),
         ("Read lines 81-90", Lines(81, 10)),
         ("line 1,378 of app.log", Lines(1378, 1)),
-        ("from line 1500", Lines(1500)),
-        ("Show line 20 onwards", Lines(20)),
-        ("the last lines of app.log", Lines(-10)),
-        ("Show the last 20 lines", Lines(-20, 20)),
-        ("the last line of app.log", Lines(-1, 1)),
-        ("the end of app.log", Lines(-10)),
         ("Read on", Lines(0)),
         ("Show me the rest", Lines(0)),
         ("Which line of app.log is an error?", None),
@@ -87,7 +76,6 @@ def test_reading_on_shows_every_line_once_and_says_which(session: Session, keep:
 @pytest.mark.parametrize(
     ("request_", "first", "last"),
     [
-        ("Show the last lines of web.log", 191, 200),
         ("Read lines 140 to 145 of web.log", 140, 145),
         ("line 150 of web.log", 150, 150),
     ],
@@ -124,19 +112,7 @@ def test_a_report_keeps_its_lines(session: Session) -> None:
     assert said[:2] == ["check_000 PASSED [0%] [checks.txt:1]", "check_001 PASSED [0%] [checks.txt:2]"]
 
 
-def test_lists_in_the_cells_of_a_table_have_the_names_of_their_columns() -> None:
-    table = found(FILES["run.json"])
-    assert table
-    assert [*records(table.table or "")][3] == (3, "job 3: steps (1: state ok), (3: state late).")
-
-
-@given(st.integers(0, 2_000), st.integers(0, 2_000))
-def test_of_a_table_that_is_cut_only_whole_rows_are_records(head: int, tail: int) -> None:
-    rows = [{"id": n, "name": f"Pupil {n}", "town": "Graz" if n % 2 else "Lyon"} for n in range(60)]
-    it = found(json.dumps(rows))
-    assert it
-    whole = it.table or ""
-    cut = f"{whole[:head]}\n[… 40 tokens cut …]\n{whole[len(whole) - tail :]}"
-    assert re.search(CUT, cut)
-    every = [*records(whole)]
-    assert [*records(cut)] == every[: len([*records(cut)])]
+def test_an_entry_of_json_is_cited_by_its_number(session: Session) -> None:
+    assert session.ask("Read entry 4 of run.json").split("\n")[0] == (
+        '[{"name": "job 3", "steps": [{"n": 1, "state": "ok"}, {"n": 3, "state": "late"}]}] [run.json:4]'
+    )

@@ -89,7 +89,7 @@ def test_no_mark_is_an_answer_and_nothing_is_recalled_twice(files: Path, strateg
 
 def test_what_was_made_smaller_is_recalled_and_read_unless_all_of_it_stands_above(files: Path) -> None:
     for strategy, last in (
-        ("dedup", "read_file"),
+        ("dedup", "recall"),
         ("offload:share=0.05", "recall"),
         ("compress:when=arrival", "recall"),
     ):
@@ -124,8 +124,8 @@ def test_a_file_that_is_named_is_searched_however_large_another_is(files: Path) 
 
 def test_equal_lines_are_quoted_once(files: Path) -> None:
     said = Asked(files, "none")("Read the file equal.txt")
-    assert said.startswith("QUJDREVG")
-    assert "[equal.txt:1] (and 79 more lines like it)\nThose were lines 1 to 80 of 90" in said
+    assert said.count("QUJDREVG") == 1
+    assert "[equal.txt:1]\nThose were lines 1 to 80 of 90" in said
 
 
 def test_a_question_that_is_whole_is_no_follow_up(files: Path) -> None:

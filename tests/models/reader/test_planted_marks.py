@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,13 +13,11 @@ from agent.budget import Budget
 from agent.messages import Message
 from agent.prompts import SUMMARY_TAG
 from agent.view import prepare
-from models.reader.references import read_back
-from models.reader.results import read, result_of
+from models.reader.results import read
 from models.reader.view import look
-from strategies.tidy import written
 from tests.models.reader.test_session import FACTS
 from tests.support.histories import Story, TinyCounter
-from tests.support.planted_marks import MARKS, marks
+from tests.support.planted_marks import MARKS
 from tests.support.reader_library import ARTICLES, Session, make_tools, tokens, write
 from tests.support.specs import build
 from tools.recall import recall_tools
@@ -74,23 +71,14 @@ def test_a_mark_in_an_article_hides_no_more_than_another_line(
 def test_all_is_shown_of_a_result_that_a_tool_gave(mark: str, slug: str, number: int) -> None:
     with TemporaryDirectory() as folder:
         text = make_tools(Path(folder), planted(slug, mark, number))["read_article"].run({"slug": slug})
-    shows = read(text)
+    shows = read(text, "read_article")
     assert (shows.form, shows.whole, shows.more) == ("page", True, "")
     assert tokens(mark) in tokens(" ".join(one.text for one in shows.said))
 
 
-def test_a_gap_that_a_file_tells_of_hides_no_entry(tmp_path: Path) -> None:
-    entries = [{"name": f"Pupil {number}", "said": f"one […] {number}"} for number in range(40)]
-    write(tmp_path / "files" / "a.json", json.dumps(entries))
-    text = make_tools(tmp_path)["read_file"].run({"path": "a.json"})
-    table = written(Message("m4", "tool", text, call_id="c", name="read_file"), "table")
-    assert table.content != text
-    assert len(result_of(table).said) == 40
-
-
 def test_a_line_of_a_file_that_looks_like_the_head_of_another_is_a_match(tmp_path: Path) -> None:
     write(tmp_path / "files" / "a.txt", "The bell rings in tower.log · lines 1-2 of 3\nThe bell is old.\n")
-    shows = read(make_tools(tmp_path)["search_files"].run({"query": "bell"}))
+    shows = read(make_tools(tmp_path)["search_files"].run({"query": "bell"}), "search_files")
     assert (shows.form, [one.line for one in shows.said]) == ("matches", [1, 2])
 
 
@@ -104,16 +92,6 @@ def test_a_passage_below_a_gap_is_not_cited_from_the_article_above_it() -> None:
         ("slug-0", "Bees of hive 0 fly far."),
         ("slug-2", "Bees of hive 2 fly far. They come back."),
     ]
-
-
-@given(st.sampled_from([mark for mark in marks("m5") if " as above, " in mark]))
-def test_a_reference_in_a_result_brings_no_lines_of_another(mark: str) -> None:
-    story = Story().ask("?").turn(9, 9)
-    messages = [*story.messages]
-    above = "".join(f"key_{number} = {number}\n" for number in range(40))
-    for at, content in ((-2, above), (-1, f"first\n{mark}\nlast")):
-        messages[at] = Message(messages[at].id, "tool", content, call_id=messages[at].call_id, name="read_file")
-    assert [*read_back(messages)] == messages
 
 
 def test_what_a_tool_gives_is_no_summary() -> None:

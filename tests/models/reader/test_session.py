@@ -10,7 +10,8 @@ import pytest
 
 from agent.messages import Message, ToolCall
 from models.reader.backend import reply
-from tests.support.reader_library import ARTICLES, Session, make_tools, masked
+from models.reader.view import PASSAGES
+from tests.support.reader_library import ARTICLES, Session, make_tools, masked, write
 
 
 @pytest.fixture
@@ -64,6 +65,27 @@ def test_what_is_not_there_is_refused_after_a_search_and_the_nearest_articles_ar
     assert len(session.calls()) <= 6
 
 
+def test_what_is_only_near_is_shown_and_not_called_an_answer(tmp_path: Path) -> None:
+    tools = make_tools(tmp_path)
+    session = Session(tools)
+    said = session.ask("does honey go bad in winter?")
+    assert said.startswith(f"{PASSAGES}\n- “Beekeeping through the year”")
+    assert reply(session.history[:-1], [tool.schema for tool in tools.values()]).ending == "passages"
+    assert 2 <= said.count("\n- ") <= 3
+
+
+def test_what_it_does_not_do_with_rows_it_says(tmp_path: Path) -> None:
+    tools = make_tools(tmp_path)
+    write(tmp_path / "files" / "many.log", "".join(f"ERROR valve {n} stuck\n" for n in range(9)))
+    said = Session(tools).ask("How many valve errors are in many.log?")
+    assert said.startswith(PASSAGES)
+    assert said.endswith("I do not count, add up or compare rows.")
+
+
+def test_a_file_is_known_by_the_last_part_of_its_path(session: Session) -> None:
+    assert "valve 7 stuck [logs/pump.log:2]" in session.ask("Read pump.log")
+
+
 # ---- the four prompts of a demonstration ----
 
 
@@ -77,10 +99,7 @@ def test_list_read_read_compare(session: Session) -> None:
     assert "- The lamp of Gull Point burns 14 litres of oil a night. [lighthouses]" in read
 
     session.ask("Now read the article about beekeeping")
-    question = "Compare what you've learned about towers and bees"
-    compared = session.ask(question)
-    assert "(“Lighthouses: towers and lamps”)" in compared
-    assert "(“Beekeeping through the year”)" in compared
+    compared = session.ask("Compare what you've learned about towers and bees")
     assert "[lighthouses]" in compared
     assert "[beekeeping]" in compared
 
@@ -90,12 +109,9 @@ def test_under_masking_it_reads_again_what_was_taken_away(tmp_path: Path) -> Non
     first = session.ask("Read the article about lighthouses")
     assert first.startswith("“Lighthouses: towers and lamps” [lighthouses]")
     session.ask("Read the article about beekeeping")
-    question = "Read the first article you read"
+    question = "Now read the article about lighthouses again"
     assert session.ask(question) == first
-    assert session.calls(question) == [("read_article", {"slug": "lighthouses"})]
-    compared = session.ask("Compare what you've learned about lighthouses and beekeeping")
-    assert "[lighthouses]" in compared
-    assert "[beekeeping]" in compared
+    assert ("read_article", {"slug": "lighthouses"}) in session.calls(question)
 
 
 def test_what_is_still_in_view_is_shown_again_without_a_call(session: Session) -> None:
@@ -103,7 +119,6 @@ def test_what_is_still_in_view_is_shown_again_without_a_call(session: Session) -
         "What articles do you have?",
         "Read the article about varroa",
         "Read stock.csv",
-        "Note that it rains",
     ):
         first, calls = session.ask(question), len(session.calls())
         assert session.ask(question) == first
@@ -127,30 +142,9 @@ def test_a_question_about_the_program_is_answered_with_its_commands(session: Ses
 # ---- references ----
 
 
-def test_ordinals_count_the_list_that_was_shown(session: Session) -> None:
-    session.ask("What articles do you have about the coast?")
-    assert "“Reading tide tables” [tide-tables]" in session.ask("Read the second one")
-    assert "“Lighthouses: towers and lamps” [lighthouses]" in session.ask("Now read the first article you listed")
-    assert "“Reading tide tables” [tide-tables]" in session.ask("And the second one?")
-
-
-def test_it_and_the_other_are_what_was_read(session: Session) -> None:
-    session.ask("Read the article about lighthouses")
-    session.ask("Read the article about tide tables")
-    assert "twelfth" in session.ask("What does it say about the first hour?")
-    compared = session.ask("Compare it with the other")
-    assert "[tide-tables]" in compared
-    assert "[lighthouses]" in compared
-
-
 def test_a_follow_up_takes_over_the_question_before(session: Session) -> None:
     session.ask("How many steps does the Gull Point tower have?")
     assert "144" in session.ask("And what about Saint Bride?")
-
-
-def test_a_reference_to_what_is_gone_is_said_to_be_gone() -> None:
-    said = reply([Message("u", "user", "Summarise the third article you listed")], [])
-    assert said.text.startswith("I cannot tell which article you mean")
 
 
 def test_more_does_not_repeat_until_all_is_told(session: Session) -> None:
@@ -232,13 +226,6 @@ def test_the_form_of_an_answer_follows_the_question(session: Session, question: 
     assert answer in session.ask(question)
 
 
-def test_what_was_read_first_is_remembered_in_many_words(session: Session) -> None:
-    session.ask("Read the article about tide tables")
-    session.ask("Read the article about beekeeping")
-    assert "chart datum" in session.ask("In the article we started with, above what are heights given?")
-    assert "[tide-tables]" in session.ask("Back to the first article you read. What does it estimate?")
-
-
 def test_files_are_found_by_the_nearest_lines(session: Session) -> None:
     assert "3 May" in session.ask("When do we open the pier?")
     assert "09:05:10 ERROR valve 7 stuck [logs/pump.log:2]" in session.ask("Which valve was stuck, in the pump log?")
@@ -246,11 +233,6 @@ def test_files_are_found_by_the_nearest_lines(session: Session) -> None:
 
 
 # ---- other kinds ----
-
-
-def test_all_articles_are_listed_and_counted(session: Session) -> None:
-    assert session.ask("What articles do you have?").count("\n- ") == 4
-    assert session.ask("How many articles are there?") == "4 articles."
 
 
 def test_which_articles_mention_something(session: Session) -> None:
@@ -265,24 +247,16 @@ def test_an_article_that_is_not_there_is_not_made_up(session: Session) -> None:
 
 def test_files_are_read_and_cited_by_line(session: Session) -> None:
     assert "valve 7 stuck [logs/pump.log:2]" in session.ask("What errors are in pump.log?")
-    assert session.ask("What is the price of the rope in stock.csv?") == "rope: price 7.25; count 12. [stock.csv:3]"
+    assert session.ask("What is the price of the rope in stock.csv?").startswith(
+        "rope: price 7.25; count 12. [stock.csv:3]"
+    )
     assert "3 May and not before. [minutes.md:5]" in session.ask("When does the pier open, according to minutes.md?")
-    assert "- logs/pump.log (" in session.ask("What files are there?")
+    assert "\nlogs/pump.log (" in session.ask("What files are there?")
 
 
-def test_notes_are_saved_and_found(session: Session) -> None:
-    assert session.ask("What have you noted?") == "No notes yet."
-    assert session.ask("Note that valve 7 sticks") == "I have noted: valve 7 sticks"
-    session.ask("Read the article about beekeeping and save a note of it")
-    noted = session.ask("What are my notes?")
-    assert "valve 7 sticks" in noted
-    assert "[beekeeping]" in noted
-
-
-def test_small_talk_calls_nothing(session: Session) -> None:
-    assert "not a language model" in session.ask("Hello!")
-    assert "not a language model" in session.ask("Who are you?")
-    assert "welcome" in session.ask("Thanks")
+@pytest.mark.parametrize("question", ["Note that valve 7 sticks", "What are my notes?", "Remember that it rains"])
+def test_it_keeps_no_notes_and_says_so(session: Session, question: str) -> None:
+    assert session.ask(question).startswith("I cannot keep notes.")
     assert session.calls() == []
 
 
@@ -316,7 +290,7 @@ def test_it_stops_where_every_call_fails() -> None:
         if not said.calls:
             break
         history += [Message(f"t{turn}", "tool", "Error: out of order", call_id=call.id) for call in said.calls]
-    assert history[-1].content.startswith("I cannot answer that: the tools failed (out of order)")
+    assert history[-1].content.startswith("I cannot answer that from these articles or files (out of order)")
 
 
 def test_a_question_that_was_dropped_is_asked_for() -> None:

@@ -94,19 +94,6 @@ def test_the_reader_answers_from_its_summary(material) -> None:
     assert "needs 18 kilograms of honey" in reply(view, []).text
 
 
-def test_the_order_of_reading_outlives_the_messages(tmp_path) -> None:
-    session = Session(make_tools(tmp_path))
-    for name in ("bread ovens", "tide tables", "beekeeping"):
-        session.ask(f"Read the article about {name}")
-    view = [
-        Message("s1", "user", f"{SUMMARY_TAG}\n{summary(session.history)}", why="folded"),
-        Message("u", "user", "Compare the first article you read with the last one you read"),
-    ]
-    said = reply(view, []).text
-    assert "[bread-ovens]" in said
-    assert "[beekeeping]" in said
-
-
 def test_unknown_section_names_get_the_findings(material) -> None:
     text = summary(material, 100, {"Gist": "", "Riddles": ""})
     assert re.findall(r"^(\w+):$", text, re.MULTILINE) == ["Gist", "Riddles"]
