@@ -8,7 +8,6 @@ from contextlib import closing, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from agent import foreign
 from agent.background import pause
 from agent.errors import ModelError
 from models.ollama.choose import choose_model, missing
@@ -127,18 +126,18 @@ class OllamaServer(ServerConnection):
 
     def ask(self, path: str, body: Body | None = None, model: str = "", bounds: Bounds | None = None) -> dict[str, Any]:
         """The answer to a request, as a JSON object; without a body it is a GET. Raises ModelError."""
+        from models.ollama.client import OllamaClient
+
         began = monotonic()
         if began < self._rests.get(path, 0.0):
             raise silent(self.url, self.bounds.quiet_seconds)
         try:
-            answer = self.asked(path, body, model, bounds)
+            client = OllamaClient(self, self.allowance(bounds), model)
+            return client.ask(path, None if body is None else encoded(body))
         except ModelError:
             if path in (SHOW, PS) and monotonic() - began >= self.bounds.quiet_seconds:
                 self._rests[path] = monotonic() + REST_SECONDS
             raise
-        if not isinstance(answer, dict):
-            raise unreadable(encoded(answer))
-        return answer
 
     def stream(
         self, path: str, body: Body | bytes, allowance: Allowance, model: str
@@ -149,18 +148,9 @@ class OllamaServer(ServerConnection):
             Busy: The server accepts no request now, or the connection was lost before the first line.
             ModelError: The server refused, or is not Ollama.
         """
-        request = body if isinstance(body, bytes) else encoded(body)
-        with self.opened(path, request, allowance, model) as response:
-            for line in filter(bytes.strip, http.lines(response, allowance)):
-                try:
-                    answer = foreign.read(line)
-                except ValueError as error:
-                    raise (http.stopped() if line.startswith(b"{") else unreadable(line)) from error
-                if not isinstance(answer, dict):
-                    raise unreadable(line)
-                if answer.get("error") is not None:
-                    raise self.refused(response, json.dumps(answer), model)
-                yield answer
+        from models.ollama.client import OllamaClient
+
+        yield from OllamaClient(self, allowance, model).stream(path, body if isinstance(body, bytes) else encoded(body))
 
     def refused(self, response: httpx.Response, said: str, model: str) -> ModelError:
         """The error for a refused request; if the model is missing, the error names the installed ones."""
