@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.events import Preparing, SideCalled, SystemChanged
+from agent.events import Changed, Preparing, SideCalled
 
 if TYPE_CHECKING:
     from session.session import Session
@@ -36,14 +36,14 @@ def compact(session: Session, words: str) -> Compacted:
     """
     done = session.aside(("compact", words), Compacted, lambda: _fold(session, words))
     if done.folded and done.system != session.agent.state.system:
-        session.agent.enter(SystemChanged(done.system))
+        session.agent.enter(Changed("system", done.system))
     return done
 
 
 def _fold(session: Session, words: str) -> Compacted:
     from strategies.by_hand import fold_now
 
-    agent, system = session.agent, session.parts.system(session.agent)
+    agent, system = session.agent, session.system(session.agent)
     tools = agent.schemas()
     agent.side.offer(tools, agent.backend)
     before = len(agent.ledger.calls)

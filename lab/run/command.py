@@ -30,7 +30,8 @@ from lab.run.study import Pool, go_on, missing
 from models import READER
 from session.parser import Parser
 from session.session import Session
-from session.settings import SETTINGS, Given, Settings, served_embeddings
+from session.settings import Settings
+from session.settings_table import SETTINGS, Given, served_embeddings
 from strategies import STRATEGIES
 
 SHIPPED, ALL = "shipped", "all"

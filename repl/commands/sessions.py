@@ -27,7 +27,7 @@ ONE_SHOTS = "-p"
 MOST_SHOWN = 12
 MOST_OFFERED = 40
 QUESTION_WIDTH, NAME_WIDTH = 60, 40
-TABLE_COLUMNS = ("session", ">prompt", ">last", "first question")
+TABLE_COLUMNS = ("session", ">last", "first question")
 
 
 def sessions(session: Session, words: str, console: Console) -> None:
@@ -124,7 +124,7 @@ def offers(session: Session) -> Iterator[tuple[str, str]]:
             yield one.name or one.id, cut(line(one.questions[0]) if one.questions else "", QUESTION_WIDTH)
 
 
-def _row(one: Listed, here: bool) -> tuple[str, str, str, str]:
+def _row(one: Listed, here: bool) -> tuple[str, str, str]:
     question = cut(line(one.questions[0]), QUESTION_WIDTH) if one.questions else "nothing was asked"
     more = [
         one.id if one.name else "",
@@ -136,5 +136,4 @@ def _row(one: Listed, here: bool) -> tuple[str, str, str, str]:
         f"! {one.trouble}" if one.trouble else "",
     ]
     age = figures.ago(time.time() - one.at) if one.at else "?"
-    prompt = figures.short(one.prompt.tokens, one.prompt.exact)
-    return line(one.name) or one.id, prompt, age, f"{question}\n{line(' · '.join(filter(None, more)))}"
+    return line(one.name) or one.id, age, f"{question}\n{line(' · '.join(filter(None, more)))}"

@@ -131,7 +131,7 @@ def test_it_is_swapped_in_a_session_and_kept(tmp_path: Path) -> None:
     assert tidied() is session.agent.state.tidy is False
     obey(session, "/undo 3", paper.console)
     assert session.agent.state.tidy
-    assert "The setting tidy goes back too: from off to on." in paper.text
+    assert "Tidy goes back too: from off to on." in paper.text
     obey(session, "/tidy off", paper.console)
     obey(session, "/tidy", paper.console)
     assert "Tidy is off. Change it: /tidy on" in paper.text

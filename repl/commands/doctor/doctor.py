@@ -23,7 +23,8 @@ from repl.screen.theme import console_for, is_drawn, is_plain, moving
 from repl.screen.wrapping import columns, wrapped
 from session import jsonl
 from session.session import Session
-from session.settings import BACKENDS, Settings
+from session.settings import Settings
+from session.settings_table import BACKENDS
 
 STATE_MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 STATE_WORDS = {"ok": "ok", "warn": "warning", "fail": "error"}

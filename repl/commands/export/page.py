@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from agent import figures
 from agent.ledger import totals
 from agent.messages import Message
+from agent.protocols import ModelId
 from repl.commands.export.story import Differences, Exchange, Made, Story, grounds, left_out, stories
 from repl.commands.timeline import sums, words
 from repl.screen import trace
@@ -151,7 +152,7 @@ def _about(told: Story) -> Fields:
     sums = totals(calls)
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
     facts = [
-        line(figures.called(past.model)),
+        line(figures.called(ModelId.read(past.model))),
         *(line(f"{name} {value}") for name, value in sampling(past.opened).items()),
         begun,
         figures.several(sum(bool(each.number) for each in told.exchanges), "exchange"),

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from agent import figures
-from agent.events import Answered, Asked, BudgetChanged, ModelChanged, Planted, StrategyChanged, TidyChanged, Withdrawn
+from agent.events import Answered, Asked, Changed, Planted, Withdrawn
 from repl.commands.export.story import beginning, path
 from repl.screen.exchange import Screen
 from repl.screen.footer import footer
 from repl.screen.sanitise import clean, line
 from repl.screen.theme import GLYPH, STYLES
-from session.journal.records import Change, Record
+from session.journal.records import Record, Value
 from session.journal.state import SavedState
+from session.playback import as_typed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,9 +48,9 @@ class Retelling:
     def written(self) -> str:
         """What the terminal was written, without what was wiped again."""
         for each in self.lines:
-            before = self._values()
+            before = self.past.settings
             record = self.past.read(each)
-            if isinstance(record, Change):
+            if isinstance(record, Changed):
                 self._changed(record, before)
             else:
                 self._happened(record)
@@ -96,19 +96,13 @@ class Retelling:
     def _prompt(self, text: str) -> None:
         self._console.print(Text.assemble((GLYPH, "bold"), (clean(text), "bold")))
 
-    def _values(self) -> Mapping[str, str]:
-        past = self.past
-        tidy, model = figures.switch(past.tidy), past.model.name or past.model.backend
-        return {"strategy": past.strategy, "tidy": tidy, "budget": f"{past.limit}", "model": model}
-
-    def _changed(self, change: Change, before: Mapping[str, str]) -> None:
+    def _changed(self, change: Changed, before: Mapping[str, Value]) -> None:
         """Show a swap as the command that makes it."""
-        if isinstance(change, StrategyChanged | TidyChanged | BudgetChanged | ModelChanged):
+        if typed := as_typed(change):
             self._end()
-            for name, value in self._values().items():
-                if value != before[name]:
-                    self._prompt(f"/{name} {line(value)}")
-                    self._console.print()
+            if change.value != before[change.setting]:
+                self._prompt(line(typed))
+                self._console.print()
 
 
 def screen(columns: int) -> tuple[Console, io.StringIO]:

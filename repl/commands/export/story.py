@@ -137,11 +137,11 @@ def beginning(lines: Sequence[Line]) -> tuple[float, str, str]:
     Raises:
         UsageError: nothing was asked.
     """
-    said = (one for one in lines if isinstance(one.stored, Asked | Planted))
     named = [one.stored.name for one in lines if isinstance(one.stored, Named)]
-    for first in said:
-        question = first.stored.message if isinstance(first.stored, Asked) else first.stored.messages[0]  # type: ignore[union-attr]
-        return first.at, question.content, named[-1] if named else ""
+    for one in lines:
+        if isinstance(one.stored, Asked | Planted):
+            question = one.stored.message if isinstance(one.stored, Asked) else one.stored.messages[0]
+            return one.at, question.content, named[-1] if named else ""
     raise UsageError("there is nothing to export yet", "ask something first")
 
 

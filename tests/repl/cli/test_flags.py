@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from repl import __version__
 from repl.__main__ import main
-from session.settings import SETTINGS
+from session.settings_table import SETTINGS
 from tests.session.test_session import NOWHERE
 from tests.support.paths import ROOT
 
