@@ -7,7 +7,6 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -111,17 +110,6 @@ def listed(path: Path) -> Listed:
     return Listed(path, at, name, tuple(questions), strategy, model, _is_one_shot(data), trouble)
 
 
-def conversations(there: Iterable[Path]) -> Iterator[Path]:
-    """Those of these files that hold no one-shot, in the order in which they come."""
-    for path in there:
-        try:
-            one_shot = _is_one_shot(file_bytes(path, MOST_BYTES))
-        except OSError:  # as a row of a list it says why
-            one_shot = False
-        if not one_shot:
-            yield path
-
-
 def written_after(path: Path, folder: Path) -> int:
     """How many sessions of the folder were written after this one."""
     return sum(1 for _ in takewhile(lambda other: other != path, paths(folder)))
@@ -145,7 +133,7 @@ def find(folder: Path, wanted: str = "") -> Path:
     if not found:
         raise UsageError(f"there is no session in {folder}", "one is kept from its first question on")
     if not wanted:
-        return next(conversations(found), found[0])
+        return next((path for path in found if not listed(path).one_shot), found[0])
     by_id = {path.stem: path for path in found}
     if wanted in by_id:
         return by_id[wanted]

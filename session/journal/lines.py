@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +15,7 @@ from agent.errors import UsageError
 from agent.events import Planted, Prepared
 from agent.messages import Message
 from agent.protocols import Sent
+from agent.view import View
 from session.bounded import MOST_BRANCHES, MOST_LINE_BYTES, MOST_LINES
 from session.journal.checked import CUT_OFF, as_fields, as_json, checked, fields_of
 from session.journal.deltas import DeltaWriter, TextDelta, checksum
@@ -22,6 +24,7 @@ from session.journal.records import (
     VERSION,
     Branched,
     Change,
+    Listing,
     Name,
     Opened,
     PreparedLine,
@@ -46,8 +49,9 @@ EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
 class Line:
     """A line that could be read: its number, counted from 1, and when it was written, in seconds since 1970.
 
-    `texts` are long ones that change little from line to line: the `request` of `Sent`, the `tools` of `Prepared`, and
-    what the session remembers beside history and ledger, as JSON, where that has changed: `kept`.
+    `texts` are long ones that change little from line to line: the `request` of `Sent`; of `Prepared`, as JSON, the
+    `tools`, the `messages` (a `Listing`) and their `fates` (`Fates`); and what the session remembers beside history and
+    ledger, as JSON, where that has changed: `kept`.
     """
 
     number: int
@@ -87,16 +91,20 @@ class Writer:
         if isinstance(record, Sent):
             stored, texts["request"] = Sent(record.to, ""), record.body
         elif isinstance(record, Prepared):
-            stored, texts["tools"] = self._prepared(record, history), as_json(list(record.tools))
+            names, copies = self._listed(record.view, history)
+            figures = {name: getattr(record.view, name) for name in FIGURES}
+            stored = PreparedLine(record.turn, record.strategy, record.model, record.exact, copies=copies, **figures)
+            texts = {"tools": as_json(list(record.tools)), "messages": as_json(names), "fates": _fates(record.view)}
         if kept and kept != self._kept:
             self._kept = texts["kept"] = kept
         line = Line(number, round(at, 3), stored, {name: self._texts[name].pack(text) for name, text in texts.items()})
         kind: type = type(stored)
         return line, checked({"type": NAMES[kind], "at": line.at, **as_fields(stored), "texts": as_fields(line.texts)})
 
-    def _prepared(self, record: Prepared, history: Sequence[Message]) -> PreparedLine:
-        view, known = record.view, {message.id: message for message in history}
-        names: list[str | Name] = []
+    def _listed(self, view: View, history: Sequence[Message]) -> tuple[Listing, tuple[Message, ...]]:
+        """The messages of a view, and the copies among them that are on no line yet."""
+        known = {message.id: message for message in history}
+        names: Listing = []
         new: list[Message] = []
         for message in view.messages:
             everything = EVERYTHING(message)  # also what no comparison looks at
@@ -107,22 +115,24 @@ class Writer:
                 self._copies[everything] = name_of(message)
                 new.append(message)
             names.append(self._copies[everything])
-        left_out: dict[str, list[str]] = {}
-        for id_, rule in view.left_out.items():
-            left_out.setdefault(rule, []).append(id_)
-        steps = {message.id: view.steps.get(message.id, ()) for message in view.messages}
-        return PreparedLine(
-            turn=record.turn,
-            strategy=record.strategy,
-            model=record.model,
-            exact=record.exact,
-            messages=tuple(names),
-            fates=tuple(view.fates),
-            left_out={rule: tuple(ids) for rule, ids in left_out.items()},
-            steps={id_: tuple(its) for id_, its in steps.items() if any(step.by for step in its)},
-            copies=tuple(new),
-            **{name: getattr(view, name) for name in FIGURES},
-        )
+        return names, tuple(new)
+
+
+def _fates(view: View) -> str:
+    left_out: dict[str, list[str]] = {}
+    for id_, rule in view.left_out.items():
+        left_out.setdefault(rule, []).append(id_)
+    steps = {message.id: view.steps.get(message.id, ()) for message in view.messages}
+    named = {id_: its for id_, its in steps.items() if any(step.by for step in its)}
+    return as_json(as_fields({"left_out": left_out, "steps": named, "fates": view.fates}))
+
+
+def parsed(kind: Any, text: str | None) -> Any:
+    """What a JSON text holds, of this kind; None where it is lost, or holds something else."""
+    try:
+        return None if text is None else adapter(kind).validate_python(json.loads(text))  # half a letter is read, too
+    except (ValueError, RecursionError):
+        return None
 
 
 def read(data: bytes) -> tuple[list[Line], list[Damage]]:
@@ -174,16 +184,17 @@ def read_line(number: int, raw: bytes) -> Line:
         raise UsageError(what, f"{'update thimble' if newer else 'begin a new one'}; nothing was changed")
     if kind is None:
         raise ValueError("it is of no known type")
-    texts = _adapter(dict[str, TextDelta]).validate_python(fields.pop("texts", {}))
-    at = _adapter(float).validate_python(fields.pop("at", None))
-    stored: Stored = _adapter(kind).validate_python(fields)
+    texts = adapter(dict[str, TextDelta]).validate_python(fields.pop("texts", {}))
+    at = adapter(float).validate_python(fields.pop("at", None))
+    stored: Stored = adapter(kind).validate_python(fields)
     if isinstance(stored, Planted) and [message.role for message in stored.messages][1:3] != ["assistant", "tool"]:
         raise ValueError("it plants nothing")
     return Line(number, at, stored, texts)
 
 
 @cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
+def adapter(kind: Any) -> TypeAdapter[Any]:
+    """Reads values of this kind, made once."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)

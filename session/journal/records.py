@@ -73,12 +73,7 @@ Name = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class PreparedLine:
-    """`Prepared` as it is written: the figures of its view, and what else it needs to be made again.
-
-    `messages` has the id of a message that is sent as it is in the history, and the `Name` of any other, which is among
-    the `copies` of this line or of one before. `left_out` has the ids by the rule that left them out, `steps` by id
-    those of `View.steps` that name who changed a message that is sent.
-    """
+    """`Prepared` as it is written: the figures of its view, and the copies in it that are on no line before."""
 
     turn: int
     strategy: str
@@ -96,11 +91,24 @@ class PreparedLine:
     notes: tuple[str, ...]
     warm: bool
     sizes: tuple[tuple[str, int], ...]
-    messages: tuple[str | Name, ...]
-    fates: tuple[Fate, ...]
+    copies: tuple[Message, ...]
+
+
+Listing = list[str | Name]
+"""The messages of a view: the id of one that is sent as it is in the history, the `Name` of any other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fates:
+    """What became of the messages of a history, in order, and why.
+
+    `left_out` has the ids by the rule that left them out, `steps` by id those of `View.steps` that name who changed a
+    message that is sent.
+    """
+
     left_out: Mapping[str, tuple[str, ...]]
     steps: Mapping[str, tuple[Step, ...]]
-    copies: tuple[Message, ...]
+    fates: tuple[Fate, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,12 +14,14 @@ from agent.repair import is_sound, repair
 from agent.state import State
 from agent.view import View
 from session.journal.deltas import DeltaReader
-from session.journal.lines import FIGURES, Line, name_of
+from session.journal.lines import FIGURES, Line, name_of, parsed
 from session.journal.records import (
     VERSION,
     Aside,
     Branched,
     Command,
+    Fates,
+    Listing,
     Name,
     Named,
     Opened,
@@ -58,8 +59,7 @@ class SavedState(State):
     def kept(self) -> dict[str, Any] | None:
         """What the session remembered beside its state; None where that is lost."""
         text = self._texts["kept"].text
-        kept = _loaded(text) if text else {}
-        return kept if text is not None and isinstance(kept, dict) else None
+        return {} if text == "" else parsed(dict[str, Any], text)
 
     def read(self, line: Line, whole: bool = True) -> Record:
         """Go on by one line; the record that was written there. With `whole` off a view has its figures only."""
@@ -97,48 +97,42 @@ class SavedState(State):
     def _prepared(self, stored: PreparedLine, number: int, whole: bool) -> Prepared:
         self._copies |= {name_of(copy): copy for copy in stored.copies}
         view = View(messages=(), fates=(), inserted=(), **{name: getattr(stored, name) for name in FIGURES})
-        view = self._listed(view, stored) if whole else view
+        view = self._listed(view) if whole else view
         if whole and not view.messages:
             self.lost.append(f"what the call of line {number} was sent")
         tools = self._schemas() if whole else ()
         return Prepared(stored.turn, stored.strategy, stored.model, view, stored.exact, tools, self.ledger.view)
 
-    def _listed(self, view: View, stored: PreparedLine) -> View:
+    def _listed(self, view: View) -> View:
         """The view with its messages and their fates; as it is where they are lost."""
-        fates, there = stored.fates, {message.id: message for message in self.history}
-        history = self.history if len(fates) == len(self.history) else repair(self.history).messages
+        names, told = parsed(Listing, self._texts["messages"].text), parsed(Fates, self._texts["fates"].text)
+        if names is None or told is None:
+            return view
+        there = {message.id: message for message in self.history}
+        history = self.history if len(told.fates) == len(self.history) else repair(self.history).messages
         try:
-            messages = tuple(there[one] if isinstance(one, str) else self._copies[one] for one in stored.messages)
+            messages = tuple(there[one] if isinstance(one, str) else self._copies[one] for one in names)
         except KeyError:
             return view
-        if len(fates) != len(history):
+        if len(told.fates) != len(history):
             return view
         known = {message.id for message in history}
         return replace(
             view,
             messages=messages,
-            fates=fates,
+            fates=told.fates,
             inserted=tuple(at for at, message in enumerate(messages) if message.id not in known),
             history=list(history),
-            left_out={id_: rule for rule, ids in stored.left_out.items() for id_ in ids},
-            steps=stored.steps,
+            left_out={id_: rule for rule, ids in told.left_out.items() for id_ in ids},
+            steps=told.steps,
         )
 
     def _schemas(self) -> Sequence[Schema]:
         """What the newest call was told of tools; nothing where that is lost."""
         text = self._texts["tools"].text or ""
         if text != self._tools[0]:
-            tools = _loaded(text)
-            self._tools = text, [one for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
+            self._tools = text, parsed(list[dict[str, Any]], text) or []
         return self._tools[1]
-
-
-def _loaded(text: str | None) -> object:
-    """What a JSON text holds; None where it is lost or none."""
-    try:
-        return None if text is None else json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def saved_state(lines: Iterable[Line]) -> SavedState:

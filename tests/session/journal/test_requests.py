@@ -43,8 +43,8 @@ SCRIPTS: dict[str, Sequence[str]] = {
     "narrow": ("What is masking?", "/budget 2500", "And what else?", "Why? " * 2000, "/undo", "/retry", "So?"),
 }
 SPECS = ("observation-masking:window=1", "summary-buffer", "notes+progressive-summary", "delegate")
-CASES = [(script, SPECS[(at + k) % 4]) for at, script in enumerate(SCRIPTS) for k in (0, 2)]
-"""Each script under two SPECs, each SPEC in at least four scripts."""
+CASES = [(script, SPECS[at % 4]) for at, script in enumerate(SCRIPTS)]
+"""Each script under one SPEC."""
 
 
 def say(session: Session, line: str) -> None:
