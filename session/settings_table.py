@@ -199,7 +199,8 @@ def _path(given: Given) -> Path:
 
     if not text(given):
         raise ValueError
-    return (given.folder / Path(text(given)).expanduser()).absolute()
+    path: Path = given.folder / Path(text(given)).expanduser()
+    return path.absolute()
 
 
 MODEL = "the name of a model, FILE.gguf, or reader"

@@ -107,10 +107,11 @@ class Writer:
         names: Listing = []
         new: list[Message] = []
         for message in view.messages:
-            everything = EVERYTHING(message)  # also what no comparison looks at
-            if (original := known.get(message.id)) and everything == EVERYTHING(original):
+            original = known.get(message.id)
+            if original is message or (original and EVERYTHING(original) == EVERYTHING(message)):
                 names.append(message.id)
                 continue
+            everything = EVERYTHING(message)  # also what no comparison looks at
             if everything not in self._copies:
                 self._copies[everything] = name_of(message)
                 new.append(message)

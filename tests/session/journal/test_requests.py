@@ -67,7 +67,8 @@ def sent(folder: Path, script: Sequence[str], server: Any, killed: bool, **setti
         say(session, line)
         if killed and session.journal.begun:
             session.journal.close()
-            session = open_session(*shelf.reopened(Settings(), folder / "one.jsonl"))
+            again = Settings(base_url=settings["base_url"])  # no session brings an address along
+            session = open_session(*shelf.reopened(again, folder / "one.jsonl"))
     session.journal.close()
     return [re.sub(r"call_\d{8}", "call", json.dumps(body)) for body in server()]  # that server counts all requests
 
