@@ -11,7 +11,7 @@ from agent import events
 from agent.foreign import is_deep
 from agent.ledger import Ledger, totals
 from agent.protocols import ModelId, Sent, Waiting
-from session.journal.checked import as_fields, as_json
+from session.journal.checksum_lines import as_fields, as_json
 
 if TYPE_CHECKING:
     from session.session import Session

@@ -34,7 +34,7 @@ from session.backends import SIDE_MODELS, Backends
 from session.calls import QUESTIONS, by_schema, calls_tools
 from session.delegate import brief
 from session.embeddings import embedder_of
-from session.journal.checked import as_fields
+from session.journal.checksum_lines import as_fields
 from session.journal.folder import found_by
 from session.journal.header import opened
 from session.journal.journal import Journal

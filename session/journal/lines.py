@@ -17,7 +17,7 @@ from agent.messages import Message
 from agent.protocols import Sent
 from agent.view import View
 from session.bounded import MOST_BRANCHES, MOST_LINE_BYTES, MOST_LINES
-from session.journal.checked import CUT_OFF, as_fields, as_json, checked, fields_of
+from session.journal.checksum_lines import CUT_OFF, as_fields, as_json, checked, fields_of
 from session.journal.deltas import DeltaWriter, TextDelta, checksum
 from session.journal.records import (
     KINDS,

@@ -27,7 +27,7 @@ from repl.cli.headless import answer, prompts
 from repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipped
 from repl.commands.table import obey
 from scripts.cassettes import BUDGET, LINES, hold, lines_of, make, spec_of
-from session.journal.checked import checked, fields_of
+from session.journal.checksum_lines import checked, fields_of
 from session.journal.journal import Journal
 from session.journal.lines import Line
 from session.jsonl import event as as_json

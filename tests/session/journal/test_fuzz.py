@@ -18,7 +18,7 @@ from agent.events import Planted
 from agent.messages import Message
 from repl.commands.branches.accounts import accounts
 from repl.commands.table import run_command
-from session.journal.checked import CHECK
+from session.journal.checksum_lines import CHECK
 from session.journal.deltas import checksum
 from session.journal.lines import Damage, Writer, read
 from session.journal.records import Branched, Switched

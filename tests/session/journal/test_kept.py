@@ -22,7 +22,7 @@ from repl.prompt.completion import Completions
 from repl.prompt.interrupts import Interrupts
 from repl.screen.resumed import UNANSWERED, last_exchange, resumed, show_resumed
 from session.journal import folder as shelf
-from session.journal.checked import checked, fields_of
+from session.journal.checksum_lines import checked, fields_of
 from session.journal.journal import ALONE, GONE, IN_MEMORY, Journal
 from session.journal.records import VERSION, Named
 from session.journal.state import saved_state

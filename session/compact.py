@@ -1,4 +1,4 @@
-"""By hand: old turns are folded into the strategy's summary now, and the memory files are read anew."""
+"""Compact: old turns are folded into the strategy's summary now, and the memory files are read anew."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.events import Changed, Preparing, SideCalled
+from agent.ledger import totals
 
 if TYPE_CHECKING:
     from session.session import Session
@@ -54,13 +55,12 @@ def _fold(session: Session, words: str) -> Compacted:
             agent.enter(Preparing(1, agent.strategy_name, agent.limit))
         for event in paid:
             agent.enter(event)
-    calls = agent.ledger.calls[before:]
-    written = [call.output.tokens for call in calls]
+    sums = totals(agent.ledger.calls[before:])
     return Compacted(
         folded=folded,
         failed=next((one.error for one in paid if isinstance(one, SideCalled) and one.error), ""),
-        calls=len(calls),
-        prompt=sum(call.prompt.tokens or 0 for call in calls),
-        written=None if None in written else sum(filter(None, written)),
+        calls=sums.calls,
+        prompt=sums.prompt.tokens or sums.prompt.least,
+        written=sums.output.tokens,
         system=system,
     )

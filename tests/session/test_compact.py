@@ -11,7 +11,7 @@ from agent.events import Prepared
 from agent.messages import Message
 from models.scripted import Scripted
 from repl.commands.context.context import context
-from session.by_hand import compact
+from session.compact import compact
 from session.journal.folder import reopened
 from session.journal.journal import Journal
 from session.memory_file import CUT, MARK, SHARE
