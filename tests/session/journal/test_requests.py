@@ -61,7 +61,7 @@ def say(session: Session, line: str) -> None:
 def sent(folder: Path, script: Sequence[str], server: Any, killed: bool, **settings: Any) -> list[str]:
     """The bodies of all requests for replies, as they were sent."""
     folder.mkdir()
-    asked = Settings(session_dir=folder, timeout=30, price="cached=0.1,output=4", **settings)
+    asked = Settings(session_dir=folder, timeout=30, price="cached=0.1,output=4", calls="tools", **settings)
     session = open_session(asked, Journal(folder / "one.jsonl"))
     for line in script:
         say(session, line)
