@@ -102,8 +102,9 @@ class Recording:
     @property
     def models(self) -> list[ModelId]:
         """All that answered, the first one first."""
-        changes = [*self.opened.changes, *(line.stored for line in self.lines if isinstance(line.stored, Changed))]
-        return list(dict.fromkeys(ModelId.read(str(one.value)) for one in changes if one.setting == "model"))
+        later = (line.stored for line in self.lines if isinstance(line.stored, Changed))
+        told = [self.opened.settings.get("model", READER), *(one.value for one in later if one.setting == "model")]
+        return list(dict.fromkeys(ModelId.read(str(one)) for one in told))
 
 
 def read_recording(data: bytes, called: str) -> Recording:
