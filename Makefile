@@ -35,8 +35,9 @@ test-servers: .venv/dev.stamp .servers/stamp  # against a real vLLM and llama-se
 test-ollama: .venv/dev.stamp  # against the Ollama at OLLAMA_HOST; CALLER=NAME and TALKER=NAME choose its models
 	$(BIN)/python -m pytest tests/servers/test_ollama.py -rs $(ARGS)
 
-nightly: .venv/dev.stamp  # every law on at least 20,000 generated histories, each mode of the malicious server everywhere; make nightly ARGS="-k hybrid"
-	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests/strategies tests/agent tests/session/test_timeline.py tests/models/test_chat.py tests/whole/test_malicious_server.py $(ARGS)
+nightly: .venv/dev.stamp  # what is marked so, then every law on at least 20,000 generated histories; make nightly ARGS="-k hybrid"
+	$(PYTEST) -m nightly $(ARGS)
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests/strategies tests/agent tests/session/test_timeline.py tests/models/test_chat.py $(ARGS)
 
 laws: .venv/dev.stamp  # the laws on a strategy of your own: make laws STRATEGY=./mine.py ARGS=--tb=short
 	STRATEGY=$(STRATEGY) $(PYTEST) tests/strategies/test_laws.py tests/strategies/test_laws_nasty.py -k "$(STRATEGY)" --tb=no $(ARGS)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-from agent.figures import duration
+from session.figures import duration
 
 PAUSE = 10.0
 """The fewest seconds between two lines."""

@@ -23,7 +23,6 @@ from statistics import mean
 from agent.background import Lagged
 from agent.errors import BudgetError
 from agent.events import Answered
-from agent.ledger import totals
 from corpus.questions import Question, QuestionSet
 from corpus.questions import load as load_questions
 from corpus.score import score
@@ -32,6 +31,7 @@ from models import READER, SERVERS
 from session.parser import Parser
 from session.session import Session
 from session.settings import Settings
+from session.totals import totals
 from strategies import STRATEGIES
 
 ROOT = Path(__file__).parents[1]

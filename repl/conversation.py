@@ -14,7 +14,6 @@ from shlex import quote
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from agent import figures
 from agent.errors import Stopped, ThimbleError
 from agent.events import Answered
 from repl.prompt.interrupts import Interrupts
@@ -22,6 +21,7 @@ from repl.prompt.prompt import PlainPrompt, TerminalPrompt, open_prompt
 from repl.screen.keys import key, silent_keyboard, typed_ahead, waiting
 from repl.screen.sanitise import line
 from repl.screen.theme import console_for, is_plain, say
+from session import figures
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,7 +105,7 @@ class Conversation:
             agent, library = self.session.agent, self.session.library
             self._introduced = True
             builtin = agent.backend.name == "reader"
-            words = [f"{line(figures.model(agent.backend))} ({'built in' if builtin else line(agent.backend.name)})"]
+            words = [f"{line(agent.backend.id.called)} ({'built in' if builtin else line(agent.backend.name)})"]
             words.append(figures.several(len(library.articles), "article"))
             words.append(figures.several(len(agent.tools), "tool"))
             say(self.console, " · ".join(words), "quiet")

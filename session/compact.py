@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.events import Changed, Preparing, SideCalled
-from agent.ledger import totals
+from session.totals import totals
 
 if TYPE_CHECKING:
     from session.session import Session

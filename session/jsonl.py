@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent import events
 from agent.foreign import is_deep
-from agent.ledger import Ledger, totals
+from agent.ledger import Ledger
 from agent.protocols import ModelId, Sent, Waiting
 from session.journal.checksum_lines import as_fields, as_json
+from session.totals import totals
 
 if TYPE_CHECKING:
     from session.session import Session

@@ -13,7 +13,6 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Any, TypeVar
 
-from agent import figures
 from agent.agent import Agent
 from agent.budget import Counter
 from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
@@ -28,11 +27,11 @@ from agent.events import (
     SetAside,
     Withdrawn,
 )
-from agent.history import History
 from agent.messages import Message, Schema
 from agent.protocols import BackendDefaults, Delta, ModelId
 from agent.repair import is_sound, repair
 from models import READER
+from session import figures
 from session.journal.lines import Damage, Line, read
 from session.journal.records import (
     Aside,
@@ -136,7 +135,7 @@ class Playback:
         self._suggested = [one for one in recording.typed if is_repeated(one[1]) and not names_code(one[1])]
         self._position = 0
         self._played: set[int] = set()
-        self._models = {figures.called(one): RecordedModel(one.backend, one.name) for one in recording.models}
+        self._models = {one.called: RecordedModel(one.backend, one.name) for one in recording.models}
         self._tree = Tree(recording.lines)
         self._branch = {line.number: one.number for one in self._tree.branches.values() for line in one.lines}
 
@@ -187,7 +186,7 @@ class Playback:
             yield from self._play(agent, first, remember)
         finally:
             if not is_sound(agent.history):  # a line of it is damaged
-                agent.state.history = History(repair(agent.history).messages)
+                agent.state.history = repair(agent.history).messages
             agent.close_calls()
 
     def aside(self, agent: Agent, asked: tuple[str, ...], kind: type[T]) -> T:
@@ -366,7 +365,7 @@ def as_typed(stored: Stored) -> str:
         case Command(text):
             return text
         case Changed("model", value):
-            return f"/model {figures.called(ModelId.read(str(value)))}"
+            return f"/model {ModelId.read(str(value)).called}"
         case Changed(setting, value) if setting != "system":
             return f"/{setting} {figures.setting(value)}"
         case Planted(fact):

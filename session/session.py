@@ -12,7 +12,6 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agent import figures
 from agent.agent import Agent
 from agent.background import Lagged
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
@@ -21,7 +20,6 @@ from agent.events import Changed, Event, Planted, Preparing, Said
 from agent.ledger import Ledger
 from agent.loop import run
 from agent.messages import Message
-from agent.prices import read_prices
 from agent.prompts import BY_SCHEMA, SYSTEM
 from agent.protocols import Backend, ModelId, Strategy, Waiting
 from agent.side import SideModel
@@ -43,6 +41,7 @@ from session.journal.state import SavedState
 from session.memory import memory_of, remember
 from session.once import Once
 from session.plant import plant
+from session.prices import by_timings, fixed, read_prices
 from session.settings import MEMORY_FILE, Settings, refuse_code
 from session.settings_table import AUTO
 from tools import everyday, on_demand, toolbox
@@ -214,7 +213,7 @@ class Session:
         backend = agent.backend
         agent.nudges = isinstance(backend, ServedBackend)
         if isinstance(backend, ToolCaller) and backend.is_open:
-            yield Waiting(f"trying how {figures.called(backend.id)} calls tools")
+            yield Waiting(f"trying how {backend.id.called} calls tools")
             yield from backend.loading()
             titles = [article.title for article in self.library.articles[: len(QUESTIONS)]]
             backend.settle("tools" if calls_tools(agent, titles) else "schema")
@@ -421,7 +420,7 @@ class Session:
         strategy = _strategy_of(spec, side, agent.state.tidy) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         state = replace(agent.state, strategy=spec or agent.strategy_name, ledger=ledger)
-        fork = replace(agent, strategy=strategy, state=state, side=side, prices=agent.price_card(), record=None)
+        fork = replace(agent, strategy=strategy, state=state, side=side, prices=fixed(agent.price_card()), record=None)
         notes = Notes()
         notes.state = self.notes.state
         self._equip(fork, notes)
@@ -502,7 +501,7 @@ class Session:
             tools={},
             side=side,
             max_turns=settings.max_turns,
-            prices=None if settings.price == AUTO else read_prices(settings.price),
+            prices=by_timings if settings.price == AUTO else fixed(read_prices(settings.price)),
         )
         self._equip(agent, self.notes)
         agent.record = lambda record: self._write(agent, record)

@@ -139,7 +139,7 @@ def embeddings(given: Given) -> str:
 def price(given: Given) -> str:
     """`auto`, or a card."""
     from agent.errors import UsageError
-    from agent.prices import read_prices
+    from session.prices import read_prices
 
     card = text(given)
     try:

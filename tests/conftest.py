@@ -1,17 +1,19 @@
 """Every test runs without a network, and Hypothesis runs as HYPOTHESIS_PROFILE says: quick (default) or nightly.
 
-Nightly, every law is tried on at least 20,000 examples: a law that is parametrised, by strategies say, shares them out
-among those that were selected, so `-k thrifty` tries each law 20,000 times on that strategy alone.
+What is marked `nightly` only `make nightly` runs. There, every law is tried on at least 20,000 examples: a law that is
+parametrised, by strategies say, shares them out among those that were selected, so `-k thrifty` tries each law 20,000
+times on that strategy alone.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import socket
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -27,18 +29,26 @@ settings.load_profile(PROFILE)
 
 
 def pytest_configure() -> None:
-    """What Python compiles is kept, whatever PYTHONDONTWRITEBYTECODE says: tests start a hundred programs."""
+    """What Python compiles is kept, whatever PYTHONDONTWRITEBYTECODE says: tests start a hundred programs.
+
+    Ctrl-C is heard also where a shell started the tests in the background, with signals ignored.
+    """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Nightly, share out each law's examples among the parameters that were selected."""
     if PROFILE == "nightly":
-        functions = (getattr(item, "function", None) for item in session.items)
-        for law, times in Counter(filter(is_hypothesis_test, functions)).items():
-            if times > 1:
-                settings(max_examples=ceil(settings.default.max_examples / times))(law)
+        share_out(getattr(item, "function", None) for item in session.items)
+
+
+def share_out(functions: Iterable[Any]) -> None:
+    """Share out each law's examples among the parameters that were selected: a function for each of them."""
+    for law, times in Counter(filter(is_hypothesis_test, functions)).items():
+        if times > 1:
+            settings(max_examples=ceil(settings.default.max_examples / times))(law)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,6 @@ from typing import NoReturn
 
 from agent.budget import UNLIMITED, Prices, read_limit
 from agent.errors import UsageError
-from agent.prices import MOST
 from agent.side import SideModel
 from lab.forms import add_forms, console, print_csv, print_json
 from lab.progress import progress
@@ -28,6 +27,7 @@ from lab.report.flag import add_report
 from lab.whole import whole
 from models.embeddings.static import static_embedder
 from session.parser import Parser
+from session.prices import MOST
 from strategies import STRATEGIES, parse
 
 CACHED = "1.0,0.4,0.25,0.1"

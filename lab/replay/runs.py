@@ -10,10 +10,10 @@ from agent.background import Lagged
 from agent.budget import Budget, Counter, Prices
 from agent.errors import BudgetError, UsageError
 from agent.fit import fit
-from agent.history import pinned
 from agent.messages import Message, turns
 from agent.repair import repair
 from agent.side import SideModel
+from agent.turns import pinned
 from agent.view import View, prepare
 from lab.replay.server import SideCall, StandIn
 from lab.replay.trajectories import Trajectory

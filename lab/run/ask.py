@@ -11,16 +11,17 @@ from agent.background import Lagged
 from agent.budget import Counter, Prices
 from agent.errors import BudgetError, ThimbleError
 from agent.events import Answered, Event, Replied, ToolReturned
-from agent.ledger import Call, cost, totals
+from agent.ledger import Call
 from agent.messages import Message
-from agent.prices import read_prices
 from agent.view import View
 from corpus.markdown import MARKUP, plain
 from corpus.questions import Exchange, Fact
 from corpus.score import score
 from lab.run.jobs import Job
 from models import READER
+from session.prices import read_prices
 from session.session import Session
+from session.totals import cost, totals
 
 NO_ROOM = "no room"
 """The ending of an exchange whose question the budget cannot hold."""

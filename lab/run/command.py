@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from agent.errors import Stopped, UsageError
-from agent.prices import read_prices
 from corpus.questions import QUESTIONS, Question, load
 from lab.pool import pooled
 from lab.questions import KINDS
@@ -29,6 +28,7 @@ from lab.run.store import Store
 from lab.run.study import Pool, go_on, missing
 from models import READER
 from session.parser import Parser
+from session.prices import read_prices
 from session.session import Session
 from session.settings import Settings
 from session.settings_table import SETTINGS, Given, served_embeddings

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from agent.figures import several
 from lab import forms
 from lab.run.analysis import RAW, TENTHS, Difference, Group, Setting, Tally, differences, groups, places
 from lab.run.store import Row, made_by
 from lab.statistics import wilson
+from session.figures import several
 
 
 @dataclass(frozen=True, slots=True)

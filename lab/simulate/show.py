@@ -7,11 +7,11 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from agent import figures
 from agent.budget import Prices
 from lab.forms import drawn
 from lab.report.report import Report
 from lab.simulate.rows import Simulated
+from session import figures
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from agent import figures
 from agent.view import View
 from repl.commands.context.listing import first_words
 from repl.screen import trace
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
+from session import figures
 from session.guess import Guess, take
 from session.session import Session
 from session.why import why

@@ -9,13 +9,13 @@ from itertools import chain, groupby
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from agent.agent import Agent
 from agent.budget import Budget, Prices
 from agent.errors import UsageError
-from agent.ledger import Call, Ledger, Totals, cost, totals
+from agent.ledger import Call, Ledger
 from agent.messages import Message
-from agent.view import FIT, View
+from agent.steps import FIT
+from agent.view import View
 from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.footer import level
 from repl.screen.pager import MORE, show
@@ -23,7 +23,10 @@ from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import TIDY
+from session import figures
+from session.prices import by_timings
 from session.session import Session
+from session.totals import Totals, cost, totals
 
 ROLES = ("system", "user", "assistant", "tool")
 ROLE_NAMES = {"system": "system prompt", "tool": "tool results"}
@@ -45,7 +48,7 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
         raise UsageError(f"/stats takes no {rest[:40]!r}", f"write /stats or /stats {MORE}")
     agent = session.agent
     counted = "" if agent.backend.counter.exact else " · ~ is an estimate"
-    say(console, line(f"{session.spec} · budget {agent.limit:,} · {figures.model(agent.backend)}{counted}"))
+    say(console, line(f"{session.spec} · budget {agent.limit:,} · {agent.backend.id.called}{counted}"))
     view = agent.ledger.view
     if view is None:
         say(console, price_line(agent))
@@ -109,13 +112,13 @@ def _tell_grounds(ledger: Ledger, console: Console) -> None:
         from_memory, invented = sum(one.from_memory for one in its), sum(one.invented for one in its)
         if from_memory or invented:
             answers, cited = figures.several(len(its), "answer"), figures.several(invented, "citation")
-            say(console, f"{figures.called(model)}: {from_memory} of {answers} from memory, {cited} not read", "warn")
+            say(console, f"{model.called}: {from_memory} of {answers} from memory, {cited} not read", "warn")
 
 
 def price_line(agent: Agent) -> str:
     """The price card in use: what the strategies that weigh an edit go by, for a token of each kind."""
     card = agent.price_card()
-    origin = "as set" if agent.prices else "usual" if card == Prices() else "from timings"
+    origin = "as set" if agent.prices is not by_timings else "usual" if card == Prices() else "from timings"
     dollars = f" · ${card.dollars:g} a million computed" if card.dollars else ""
     return f"prices: computed 1 · cached {card.cached:.3g} · written {card.output:.3g}{dollars} ({origin})"
 

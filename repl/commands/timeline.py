@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from agent import figures
 from agent.errors import UsageError
 from agent.ledger import Call
 from agent.messages import Message
@@ -18,6 +17,7 @@ from repl.screen.pager import MORE, show
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
+from session import figures
 from session.hardware import machines
 from session.session import Session
 from session.timeline import Span, Step, Timeline, timeline

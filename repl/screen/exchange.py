@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from agent import events, figures
+from agent import events
 from agent.events import Event, Prepared, Replied, Said, ToolReturned
 from agent.grounding import Prose, marked
 from agent.messages import Message
@@ -19,6 +19,7 @@ from repl.screen import trace
 from repl.screen.blocks import Blocks
 from repl.screen.sanitise import Sanitiser, line
 from repl.screen.trace import Kind
+from session import figures
 
 if TYPE_CHECKING:
     from rich.live import Live

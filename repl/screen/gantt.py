@@ -9,9 +9,9 @@ from itertools import count
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from agent import figures
 from repl.screen import trace
 from repl.screen.sanitise import line
+from session import figures
 from session.timeline import Kind, Lane, Span, Timeline
 
 KINDS: dict[Kind, tuple[str, str, str, str]] = {
@@ -60,7 +60,7 @@ def chart(of: Timeline, columns: int, exchanges: bool = False) -> Chart:
 
 def name_of(lane: Lane) -> str:
     """`agent qwen3:8b`: the role, and which model has it."""
-    return trace.cut(line(f"{lane.role} {figures.called(lane.model)}".rstrip()), NAME_COLUMNS)
+    return trace.cut(line(f"{lane.role} {lane.model.called}".rstrip()), NAME_COLUMNS)
 
 
 def legend(spans: Sequence[Span]) -> Text:

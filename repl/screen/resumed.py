@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from agent.events import Said
 from repl.screen.sanitise import clean, line
 from repl.screen.theme import GLYPH, is_drawn, say
+from session import figures
 
 if TYPE_CHECKING:
     from session.session import Session

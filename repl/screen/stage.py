@@ -8,13 +8,13 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from agent import figures
 from agent.events import Event, Prepared, ToolCalled, ToolReturned
 from agent.view import View
 from repl.screen import trace
 from repl.screen.exchange import Screen
 from repl.screen.keys import forget
 from repl.screen.sanitise import clean, line
+from session import figures
 from session.why import UNSAID, why
 
 MARK = "Enter ▸"

@@ -11,13 +11,15 @@ from typing import Literal
 
 from rich.cells import cell_len, chop_cells
 
-from agent import figures
 from agent.errors import Halted
 from agent.events import Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
+from agent.fates import Fate
 from agent.frame import SAID_ALOUD, is_framing
 from agent.messages import Message, ToolCall
-from agent.view import FIT, Fate, Step, View
+from agent.steps import FIT, Step
+from agent.view import View
 from repl.screen.sanitise import line
+from session import figures
 
 GLYPHS = {"list": "≡", "search": "⌕", "read": "▤", "save": "✎", "get": "✎", "recall": "↺"}
 KNOWN = ("slug: ", "section: ", "page 1 of 1")
@@ -231,13 +233,13 @@ def unread(names: Sequence[str]) -> str:
 
 def side_began_line(event: SideBegan) -> str:
     """`  ∑ memory asks reader in the background: ~2,100 in`: a strategy asks a model, and the agent goes on."""
-    asked, prompt = line(figures.called(event.model)), figures.tokens(event.prompt_tokens, event.exact)
+    asked, prompt = line(event.model.called), figures.tokens(event.prompt_tokens, event.exact)
     return f"  ∑ {line(event.purpose)} asks {asked} in the background: {prompt} in"
 
 
 def side_line(event: SideCalled) -> str:
     """`  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s`: a strategy or a tool asked a model."""
-    asked = line(figures.called(event.model))
+    asked = line(event.model.called)
     of = f" of {asked}" if asked else ""
     if event.error == Halted().what:
         return f"  ∑ {line(event.purpose)} asked{of} was stopped; nothing is lost"

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent import events
+from agent.fates import Fate
 from agent.messages import Message
 from agent.protocols import ModelId, Sent, Waiting
-from agent.view import Fate, Step
+from agent.steps import Step
 
 VERSION = 4
 """Journals of another version are not read."""

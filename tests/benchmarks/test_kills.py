@@ -6,10 +6,14 @@ import re
 import sys
 from subprocess import run
 
+import pytest
+
 from tests.support.paths import ROOT
 
 
-def test_ten_kills() -> None:
-    killing = run([sys.executable, ROOT / "benchmarks" / "kills.py", "--kills", "10"], capture_output=True, text=True)
+@pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.nightly)])
+def test_kills(kills: int) -> None:
+    command = [sys.executable, ROOT / "benchmarks" / "kills.py", "--kills", str(kills)]
+    killing = run(command, capture_output=True, text=True)
     assert killing.returncode == 0, killing.stderr
-    assert re.match(r"10 kills in \d+ sessions: .* 0 faults", killing.stdout)
+    assert re.match(rf"{kills} kills in \d+ sessions: .* 0 faults", killing.stdout)

@@ -10,7 +10,7 @@ from benchmarks import large_results, observations
 @pytest.mark.parametrize("kind", observations.FORMS)
 def test_a_text_is_of_its_kind(kind: str) -> None:
     text = observations.text_of(observations.FORMS[kind], 4_000, 7)
-    assert observations.recognised(text)[0].name == kind
+    assert observations.recognised(text)[0] in kind
     assert all(task(text)() for task in observations.TASKS.values())
 
 

@@ -10,9 +10,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.figures import duration
 from lab.progress import PAUSE, progress
 from lab.replay.trajectories import Trajectory
+from session.figures import duration
 from tests.support.histories import react
 
 

@@ -33,7 +33,7 @@ from agent.events import (
     ToolReturned,
 )
 from agent.messages import Message, ToolCall
-from agent.protocols import ModelId, Sent, Text, Thinking, Usage, Waiting
+from agent.protocols import ModelId, Sent, Strategy, Text, Thinking, Usage, Waiting
 from agent.view import prepare
 from models.scripted import Scripted, Step
 from repl.cli import headless
@@ -63,7 +63,7 @@ Door = Callable[[str], str]
 """From a payload to all that was written."""
 
 
-class Doing:
+class Doing(Strategy):
     """A strategy of a participant: it masks every result, leaves out what it can, adds a summary, and says why."""
 
     def __init__(self, words: str) -> None:

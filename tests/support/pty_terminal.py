@@ -7,7 +7,7 @@ import signal
 import sys
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,8 +16,23 @@ import pyte
 
 from tests.support.paths import ROOT
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 120
+"""For a machine that does other things too; what never comes is a failure then."""
 LINES = termios.ECHO | termios.ICANON | termios.ISIG
+
+
+class Screen(pyte.Screen):
+    """A screen that knows the rows that have left it at the top, so that no test depends on its height."""
+
+    def __init__(self, columns: int, rows: int) -> None:
+        self.gone: list[str] = []
+        super().__init__(columns, rows)
+
+    def index(self) -> None:
+        """Go down a row, and at the last one scroll."""
+        if self.cursor.y == self.lines - 1:
+            self.gone.append("".join(self.buffer[0][column].data for column in range(self.columns)).rstrip())
+        super().index()
 
 
 class Terminal:
@@ -32,7 +47,7 @@ class Terminal:
             "LANG": "C.UTF-8",
         }
         env |= {"XDG_CONFIG_HOME": str(state), "THIMBLE_CALLS": "tools", "TERM": "xterm-256color", **environment}
-        self.screen = pyte.Screen(columns, 60)
+        self.screen: pyte.Screen = Screen(columns, 60)
         self.raw = ""
         self._lines: list[str] = []
         self._stream = pyte.Stream(self.screen)
@@ -80,19 +95,24 @@ class Terminal:
         """What is on the screen, as one text."""
         return "\n".join(self.lines).rstrip()
 
+    def _has(self, texts: Sequence[str]) -> bool:
+        """Whether all of this is on the screen, or has scrolled off it."""
+        missing = [text for text in texts if text not in self.text]
+        return not missing or all(text in "\n".join([*getattr(self.screen, "gone", ()), self.text]) for text in missing)
+
     def see(self, *texts: str, until: Callable[[str], bool] | None = None) -> str:
-        """Wait until all of this is on the screen."""
+        """Wait until all of this has come, and until the screen is so; what is on the screen."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             shown = self.text
-            if all(text in shown for text in texts) and (until is None or until(shown)):
+            if self._has(texts) and (until is None or until(shown)):
                 return shown
             assert time.monotonic() < deadline, f"{texts} is not on the screen:\n{shown}"
             with suppress(pexpect.TIMEOUT):
                 try:
                     self._feed(self._child.read_nonblocking(65_536, timeout=0.1))
                 except pexpect.EOF:
-                    assert all(text in shown for text in texts), f"it ended without {texts}:\n{shown}"
+                    assert self._has(texts), f"it ended without {texts}:\n{shown}"
                     return shown
 
     def settle(self, silent_seconds: float = 0.5) -> str:

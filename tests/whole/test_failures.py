@@ -7,7 +7,6 @@ import os
 import re
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +22,6 @@ from session.settings import Settings
 from tests.support.certificate import self_signed
 from tests.support.conversations import objections
 from tests.support.failing_server import ANSWER, MODEL, Faulty, faulty
-from tests.support.paths import ROOT
 
 SECRET = "sk-not-to-be-told"
 KINDS = ("ollama", "vllm", "openai")
@@ -207,11 +205,11 @@ def test_a_proxy_that_cannot_be_used_before_another_machine(
     two_lines(capsys.readouterr().err)
 
 
-def test_as_a_process_there_is_no_traceback_either(server: Faulty) -> None:
+@pytest.mark.parametrize("server", ["openai"], indirect=True)
+def test_as_a_process_there_is_no_traceback_either(server: Faulty, forked: Path) -> None:
     server.fault = "cut in a call"
     given = ["--backend", server.kind, "--base-url", server.url, "--corpus", "articles", "-p", "How much?"]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    run = subprocess.run([sys.executable, "-m", "repl", *given], capture_output=True, text=True, timeout=120, env=env)
+    run = subprocess.run([forked, *given], capture_output=True, text=True, timeout=120)
     assert run.returncode == 3
     assert run.stdout == ""
     two_lines(run.stderr)

@@ -1,8 +1,8 @@
 """A conversation with a server that means harm: each mode at each path, before a person in a terminal.
 
-For each: an answer or an error within twice the bounds, nothing on the terminal that steers it, Ctrl-C obeyed at once,
-the next question answered, and memory within its limit. Nightly every mode is tried at every path of every server;
-else every fifth mode, in a reply and at one other path.
+For each: an answer or an error, nothing on the terminal that steers it, Ctrl-C obeyed, the next question answered, and
+memory within its limit. Nightly every mode is tried at every path of every server, an error comes within twice the
+bounds, and Ctrl-C is obeyed at once; else one mode of each family is tried, in a reply and at one other path.
 """
 
 from __future__ import annotations
@@ -15,9 +15,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import PROFILE
 from tests.support.forked_terminals import Forks, Terminal
-from tests.support.malicious_server import ANSWER, KINDS, MARK, MODELS, MODES, Case, Malicious, malicious, paths
+from tests.support.malicious_server import (
+    ANSWER,
+    FAMILIES,
+    KINDS,
+    MARK,
+    MODELS,
+    MODES,
+    Case,
+    Malicious,
+    malicious,
+    paths,
+)
 from tests.support.pty_terminal import Terminal as DrawnTerminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no PTY")
@@ -30,7 +40,6 @@ STOPS = 3
 MOMENT_SECONDS = 0.1
 START_SECONDS = 30
 AGAIN_SECONDS = 5
-EACH, EACH_OF_DOCTOR = 12, 100
 TOGETHER = 16
 PROMPT = "you: "
 SMALL = ("--embeddings", "none", "--timeout", str(SILENT_SECONDS), "--reply-timeout", str(REPLY_SECONDS))
@@ -68,17 +77,18 @@ def server() -> Iterator[Malicious]:
         yield found
 
 
-def chosen(server: Malicious, kind: str, each: int) -> list[Case]:
-    """The cases of a kind of server: nightly every mode; else one of so many, in turn with the other kinds."""
-    modes = list(MODES) if PROFILE == "nightly" else list(MODES)[KINDS.index(kind) * each :: len(KINDS) * each]
-    return [server.case(kind, mode) for mode in modes]
+def one_of_each_family(kind: str, last: int = 1) -> list[str]:
+    """A mode of each of the families that are this kind's, so that the kinds share them; its first or its `last`."""
+    return [f"{family}: {list(FAMILIES[family])[last]}" for family in list(FAMILIES)[KINDS.index(kind) :: len(KINDS)]]
 
 
 class Trial:
     """One case in a terminal; `faults` says what was wrong."""
 
-    def __init__(self, forks: Forks, case: Case) -> None:
-        self.case = case
+    def __init__(self, forks: Forks, case: Case, everywhere: bool) -> None:
+        self.case, self.everywhere = case, everywhere
+        self.obeyed_seconds = OBEYED_SECONDS if everywhere else START_SECONDS
+        self.back_seconds = 2 * REPLY_SECONDS if everywhere else START_SECONDS
         self.faults: list[str] = []
         self.took = 0.0
         backend = "openai" if case.kind == "llama" else case.kind
@@ -91,7 +101,7 @@ class Trial:
         """The whole trial: the harm in a reply, then in what the server tells about itself."""
         self.expect(PROMPT, START_SECONDS, "does not begin")
         chat, *about = paths(self.case.kind)
-        if PROFILE != "nightly":
+        if not self.everywhere:
             about = [about[self.case.number % len(about)]]
         for path in (chat, *about):
             self.case.path = path
@@ -107,7 +117,7 @@ class Trial:
         self.case.on = True
         for line in asked:
             self.type(line)
-            self.expect(PROMPT, len(asked) * 2 * REPLY_SECONDS, f"does not come back from {line}")
+            self.expect(PROMPT, len(asked) * self.back_seconds, f"does not come back from {line}")
         self.answered("after the harm")
 
     def stopped(self, asked: Sequence[str]) -> None:
@@ -115,9 +125,9 @@ class Trial:
         self.case.on = True
         for line in asked:
             took = [self.stop(line)]
-            while took[-1] > OBEYED_SECONDS and len(took) < STOPS:
+            while took[-1] > self.obeyed_seconds and len(took) < STOPS:
                 took.append(self.stop(line))
-            if not self.faults and took[-1] > OBEYED_SECONDS:
+            if not self.faults and took[-1] > self.obeyed_seconds:
                 self.faults.append(f"obeys Ctrl-C after {[round(one, 2) for one in took]} s")
         self.answered("after Ctrl-C")
 
@@ -131,7 +141,7 @@ class Trial:
         if self.terminal.until(PROMPT, MOMENT_SECONDS) is not None:
             return 0
         self.type("\x03")
-        self.expect(PROMPT, 2 * REPLY_SECONDS, "does not obey Ctrl-C")
+        self.expect(PROMPT, self.back_seconds, "does not obey Ctrl-C")
         return self.took
 
     def answered(self, when: str) -> None:
@@ -172,29 +182,53 @@ class Trial:
         return took is not None
 
 
+def tried(forks: Forks, cases: Sequence[Case], everywhere: bool) -> list[str]:
+    """The faults of all trials."""
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        trials = list(pool.map(lambda case: Trial(forks, case, everywhere).run(), cases))
+    # On a busy machine one of many may be late: it is tried once more, alone.
+    late = [Trial(forks, trial.case, everywhere).run() for trial in trials if trial.faults]
+    return [fault for trial in late for fault in trial.faults]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_server_that_means_harm_does_none(kind: str, forks: Forks, server: Malicious) -> None:
-    with ThreadPoolExecutor(TOGETHER) as pool:
-        trials = list(pool.map(lambda case: Trial(forks, case).run(), chosen(server, kind, EACH)))
-    # On a busy machine one of many may be late: it is tried once more, alone.
-    faults = [fault for trial in trials if trial.faults for fault in Trial(forks, trial.case).run().faults]
+    faults = tried(forks, [server.case(kind, mode) for mode in one_of_each_family(kind)], everywhere=False)
     assert not faults, "\n".join(faults)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
-def test_nor_to_the_doctor(kind: str, forks: Forks, server: Malicious) -> None:
-    def examined(case: Case) -> str:
-        path = paths(kind)[case.number % len(paths(kind))]
-        case.path, case.on = path, True
+def test_whatever_it_does_it_does_none(kind: str, forks: Forks, server: Malicious) -> None:
+    faults = tried(forks, [server.case(kind, mode) for mode in MODES], everywhere=True)
+    assert not faults, "\n".join(faults)
+
+
+def examined(forks: Forks, cases: Sequence[Case]) -> list[str]:
+    """What is wrong with the doctor's looks at these."""
+
+    def look(case: Case) -> str:
+        kind, known = case.kind, paths(case.kind)
+        case.path, case.on = known[case.number % len(known)], True
         backend = "openai" if kind == "llama" else kind
         terminal = forks.open("doctor", "--plain", "--backend", backend, "--base-url", case.url, *SMALL)
         ended = terminal.end(START_SECONDS)
         sound = ended.get("code") in (0, 3) and ended["peak"] < MOST_BYTES and not UNCLEAN.search(terminal.raw)
-        return "" if sound else f"{kind} {path} {case.mode}: {ended} {terminal.raw[-300:]!r}"
+        return "" if sound else f"{kind} {case.path} {case.mode}: {ended} {terminal.raw[-300:]!r}"
 
     with ThreadPoolExecutor(TOGETHER) as pool:
-        faults = list(filter(None, pool.map(examined, chosen(server, kind, EACH_OF_DOCTOR))))
-    assert not faults, "\n".join(faults)
+        return list(filter(None, pool.map(look, cases)))
+
+
+def test_nor_to_the_doctor(forks: Forks, server: Malicious) -> None:
+    cases = [server.case(kind, mode) for kind in KINDS for mode in one_of_each_family(kind, last=-1)]
+    assert not (faults := examined(forks, cases)), "\n".join(faults)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_it_does_the_doctor_looks(kind: str, forks: Forks, server: Malicious) -> None:
+    assert not (faults := examined(forks, [server.case(kind, mode) for mode in MODES])), "\n".join(faults)
 
 
 def test_a_drawn_terminal_stays_whole(server: Malicious, tmp_path: Path) -> None:

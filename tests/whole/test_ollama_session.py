@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
@@ -26,10 +25,18 @@ from tests.support.ollama_wire import loopback
 from tests.support.paths import ROOT
 from tests.support.pty_terminal import Terminal
 
+Thimble = Callable[..., subprocess.CompletedProcess[str]]
 
-def thimble(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "repl", "--backend", "ollama", "--base-url", url, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
+
+@pytest.fixture
+def thimble(forked: Path) -> Thimble:
+    """Asks this server on the command line."""
+
+    def asked(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [forked, "--backend", "ollama", "--base-url", url, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
+
+    return asked
 
 
 PROGRESS = re.compile(r"(reading|embedding) [\d,]+ of [\d,]+ \w+\n")
@@ -40,7 +47,7 @@ def events(run: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in run.stdout.splitlines()]
 
 
-def test_a_session_from_question_to_answer() -> None:
+def test_a_session_from_question_to_answer(thimble: Thimble) -> None:
     with served() as (server, url):
         run = thimble(url, "-p", "What is a context window?", "-p", "And again?", "--json")
         assert (run.returncode, PROGRESS.sub("", run.stderr)) == (0, "")
@@ -71,7 +78,7 @@ def test_there_is_no_tokenizer_so_each_reply_corrects_our_counts() -> None:
     assert not [path for path, _ in server.requests if "token" in path]
 
 
-def test_a_thinking_model_shows_its_thoughts_apart() -> None:
+def test_a_thinking_model_shows_its_thoughts_apart(thimble: Thimble) -> None:
     server = Ollama({"qwen3:8b": Model(("completion", "tools", "thinking"), family="qwen3")})
     with served(server) as (_, url):
         run = thimble(url, "-p", "What is a context window?", "--json")
@@ -80,7 +87,7 @@ def test_a_thinking_model_shows_its_thoughts_apart() -> None:
     assert "There may be an article." not in json.dumps(server.sent())
 
 
-def test_a_prompt_that_the_server_cuts_raises_the_alarm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prompt_that_the_server_cuts_raises_the_alarm(monkeypatch: pytest.MonkeyPatch, thimble: Thimble) -> None:
     """By a server that does not do as it is told: it cuts although `truncate` is off."""
 
     def cutting(model: Model, body: dict[str, Any], context: int) -> list[str] | None:
@@ -108,7 +115,9 @@ def test_a_prompt_that_the_server_cuts_raises_the_alarm(monkeypatch: pytest.Monk
         ),
     ],
 )
-def test_each_failure_is_one_line_what_and_one_line_how(spoil: Callable[[Ollama], None], what: str, fix: str) -> None:
+def test_each_failure_is_one_line_what_and_one_line_how(
+    spoil: Callable[[Ollama], None], what: str, fix: str, thimble: Thimble
+) -> None:
     with served() as (server, url):
         spoil(server)
         run = thimble(url, "-p", "What is a context window?")
@@ -119,7 +128,7 @@ def test_each_failure_is_one_line_what_and_one_line_how(spoil: Callable[[Ollama]
     assert "Traceback" not in run.stderr
 
 
-def test_a_busy_server_is_told_and_waited_for() -> None:
+def test_a_busy_server_is_told_and_waited_for(thimble: Thimble) -> None:
     with served() as (server, url):
         server.busy = 1
         run = thimble(url, "-p", "What is a context window?")

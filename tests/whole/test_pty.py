@@ -63,6 +63,7 @@ def test_a_conversation(terminal: Open) -> None:
     assert "\x1b[6n" not in here.raw, "the terminal is asked nothing"
 
 
+@pytest.mark.nightly
 def test_enter_pressed_while_it_starts_sends(terminal: Open) -> None:
     here = terminal("repl", "--backend", "reader")
     here.type("help\rquit\r", ahead=True)
@@ -70,7 +71,7 @@ def test_enter_pressed_while_it_starts_sends(terminal: Open) -> None:
     assert "/strategy" in here.text
 
 
-@pytest.mark.parametrize("answering", [False, True])
+@pytest.mark.parametrize("answering", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) -> None:
     here = terminal("tests.support.scripted_conversation", "--pace", "300")
     here.see(" tools", "ctx ")
@@ -81,6 +82,7 @@ def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) 
     assert here.is_given_back
 
 
+@pytest.mark.nightly
 def test_no_word_of_an_answer_is_broken_at_the_edge(terminal: Open) -> None:
     asked = "repl", "--backend", "reader", "-p", "What breaks a prefix cache?", "-p", "/help strategy"
     wide, narrow = terminal(*asked, columns=4000), terminal(*asked, columns=60)
@@ -136,7 +138,9 @@ def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:
     assert here.end() == 0
 
 
-@pytest.mark.parametrize(("arguments", "environment"), [(["--plain"], {}), ([], {"TERM": "dumb"})])
+@pytest.mark.parametrize(
+    ("arguments", "environment"), [(["--plain"], {}), pytest.param([], {"TERM": "dumb"}, marks=pytest.mark.nightly)]
+)
 def test_plain_is_free_of_escapes(terminal: Open, arguments: list[str], environment: dict[str, str]) -> None:
     here = terminal("tests.support.scripted_conversation", *arguments, **environment)
     here.see("you:")
@@ -185,6 +189,7 @@ def first_answer(name: str) -> str:
     return text[:30]
 
 
+@pytest.mark.nightly
 def test_a_cassette_comes_line_by_line(terminal: Open) -> None:
     here = terminal("repl", "--replay", "reader/offload", "--pace", "0")
     here.see(
@@ -216,6 +221,7 @@ def test_a_cassette_goes_step_by_step(terminal: Open) -> None:
     here.see(first_answer("reader/offload"), "turns ")
 
 
+@pytest.mark.nightly
 def test_a_cassette_is_read_out_plainly(terminal: Open) -> None:
     here = terminal("repl", "--replay", "reader/offload", "--pace", "0", "--plain", columns=120)
     here.see("recorded: Read the article about context windows (Enter sends it)", "you:")

@@ -181,6 +181,7 @@ def settled(event: Event) -> str:
     return paper.text
 
 
+@pytest.mark.nightly
 def test_no_color(terminal: Open) -> None:  # noqa: F811
     here = terminal("tests.support.scripted_conversation", NO_COLOR="1")
     here.see(" tools")
@@ -191,7 +192,7 @@ def test_no_color(terminal: Open) -> None:  # noqa: F811
     assert not COLOURS.search(here.raw)
 
 
-@pytest.mark.parametrize("how", [["--plain"], []])
+@pytest.mark.parametrize("how", [pytest.param(["--plain"], marks=pytest.mark.nightly), []])
 def test_the_corpus_in_a_real_terminal(terminal: Open, how: list[str], tmp_path: Path) -> None:  # noqa: F811
     here = terminal("tests.support.scripted_conversation", "--corpus-of-payloads", *how, NO_COLOR="1")
     here.see(" tools")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.events import Asked
-from agent.history import History
 from agent.ledger import Call
 from session.journal.state import SavedState
 from session.journal.tree import Tree
@@ -62,4 +61,4 @@ def _account(tree: Tree, number: int, starts: dict[int, SavedState]) -> Account:
 def _copy(past: SavedState) -> SavedState:
     """An independent copy of the account, without its messages."""
     ledger = replace(past.ledger, calls=[*past.ledger.calls])
-    return replace(past, history=History(), planted=(), lost=[], ledger=ledger)
+    return replace(past, history=[], planted=(), lost=[], ledger=ledger)

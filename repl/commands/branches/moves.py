@@ -6,13 +6,13 @@ import re
 
 from rich.console import Console
 
-from agent import figures
 from agent.errors import UsageError
 from agent.events import Changed
 from repl.commands.branches.questions import Question, questions
 from repl.screen.sanitise import line
 from repl.screen.theme import say
 from repl.screen.trace import cut
+from session import figures
 from session.journal.records import Change
 from session.journal.state import SavedState
 from session.session import Session

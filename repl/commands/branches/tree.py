@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from agent.budget import Prices
 from agent.errors import UsageError
-from agent.ledger import Call, totals
+from agent.ledger import Call
 from repl.commands.branches.accounts import Account, accounts
 from repl.commands.branches.moves import as_it_is
 from repl.commands.compare.trial import cost
@@ -20,7 +19,9 @@ from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import cut
+from session import figures
 from session.session import Session
+from session.totals import totals
 
 CHART_ROWS = 3
 """Rows of a branch's chart."""

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from agent.budget import Budget
 from agent.errors import BudgetError, UsageError
 from agent.events import SideCalled
-from agent.view import FIT, Fate, View
+from agent.fates import Fate
+from agent.steps import FIT
+from agent.view import View
 from session.replay import replay
 from session.session import Session
 

@@ -8,7 +8,6 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from agent.events import SideCalled
 from agent.view import View
 from repl.commands.compare.replay import Replayed
@@ -18,6 +17,7 @@ from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import cut
+from session import figures
 from session.replay import calls
 from session.session import Session
 

@@ -7,15 +7,16 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from agent import figures
 from agent.agent import Agent
 from agent.budget import Prices
 from agent.errors import BudgetError, ModelError, NotRecorded
 from agent.events import Answered, Ending, Event, Prepared, Preparing, PromptCut, ToolCalled
-from agent.ledger import NOTHING, Amount, Call, totals
+from agent.ledger import NOTHING, Amount, Call
 from agent.loop import run
 from agent.protocols import Waiting
 from repl.commands.compare.replay import broke
+from session import figures
+from session.totals import totals
 
 ENDINGS: dict[Ending, str] = {
     "answered": "answered",

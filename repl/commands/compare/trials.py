@@ -8,7 +8,6 @@ from functools import partial
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from agent.errors import Stopped
 from agent.ledger import Amount
 from corpus.questions import Exchange
@@ -20,6 +19,7 @@ from repl.screen.sanitise import clean, line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import cut
+from session import figures
 from session.session import Session
 
 ANSWER_LINES = 6

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 from rich.console import Console
 
-from agent import figures
 from agent.errors import UsageError
 from repl.commands.context.listing import Group, folded, most_rows, row_by_row, show_list, span
 from repl.commands.context.message import sentence, show_message
@@ -20,6 +19,7 @@ from repl.screen.footer import fitting
 from repl.screen.pager import MORE, paged
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import cut
+from session import figures
 from session.session import Session
 
 MESSAGE = re.compile(r"\+?\d{1,9}")

@@ -10,9 +10,9 @@ from difflib import SequenceMatcher
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from repl.screen.sanitise import clean
 from repl.screen.theme import is_drawn, say
+from session import figures
 
 AROUND = 2
 """Lines that are shown before and after what changed."""

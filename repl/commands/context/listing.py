@@ -11,7 +11,6 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from agent.messages import Message
 from repl.commands.context.rows import Row, Xray
 from repl.commands.context.strip import TOOLS, letter
@@ -19,6 +18,7 @@ from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn
 from repl.screen.trace import call_line, cut
+from session import figures
 from session.forecast import DRAFT
 from session.memory_file import memory_of_system
 

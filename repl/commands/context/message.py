@@ -8,7 +8,6 @@ from itertools import takewhile
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from agent.marks import ABOVE, REPEATED, refers
 from agent.messages import Message
 from agent.references import arguments, parted
@@ -18,6 +17,7 @@ from repl.screen.pager import MORE
 from repl.screen.sanitise import clean, line
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import call_line
+from session import figures
 from session.why import UNSAID, why
 
 MOST_LINES = 16

@@ -10,10 +10,10 @@ from itertools import accumulate, pairwise
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from repl.commands.context.rows import Row, Xray, spread
 from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.theme import say
+from session import figures
 
 FILLS = {"kept": "█", "tidied": "█", "inserted": "█", "shortened": "▓", "dropped": "░"}
 """The fill of a block after its letter: the lighter, the less is left of the message."""

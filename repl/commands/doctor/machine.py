@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 from rich.console import Console
 
-from agent import figures
 from agent.errors import UsageError
 from agent.messages import Message
 from agent.protocols import Text
@@ -23,6 +22,7 @@ from models.openai.api_key import VARIABLES
 from models.server import Check
 from models.wire.address import hidden, host_url, is_loopback
 from repl.commands.doctor.examine import Look
+from session import figures
 from session.settings import ADDRESSES, Settings, address_of
 
 NAMED = 3

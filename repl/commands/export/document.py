@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from agent.ledger import Call, totals
+from agent.ledger import Call
 from agent.messages import Message
 from agent.protocols import ModelId
 from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, stories
@@ -14,6 +14,7 @@ from session.journal.header import sampling
 from session.journal.lines import EVERYTHING
 from session.jsonl import Fields, selected, to_json
 from session.timeline import ROLES, timeline
+from session.totals import totals
 
 if TYPE_CHECKING:
     from agent.budget import Counter

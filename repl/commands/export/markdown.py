@@ -7,12 +7,13 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agent import figures
-from agent.ledger import Call, totals
+from agent.ledger import Call
 from repl.commands.export.story import Exchange, Made, Story, grounds, shared, stories
 from repl.screen.sanitise import clean, line
+from session import figures
 from session.journal.header import sampling
 from session.timeline import timeline
+from session.totals import totals
 
 if TYPE_CHECKING:
     from session.session import Session

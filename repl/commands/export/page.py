@@ -17,8 +17,6 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent import figures
-from agent.ledger import totals
 from agent.messages import Message
 from agent.protocols import ModelId
 from repl.commands.export.story import Differences, Exchange, Made, Story, grounds, left_out, stories
@@ -27,8 +25,10 @@ from repl.screen import trace
 from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.gantt import KINDS, name_of
 from repl.screen.sanitise import clean, line
+from session import figures
 from session.journal.header import sampling
 from session.timeline import Kind, Lane, timeline
+from session.totals import totals
 from session.why import why
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _about(told: Story) -> Fields:
     sums = totals(calls)
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
     facts = [
-        line(figures.called(ModelId.read(past.model))),
+        line(ModelId.read(past.model).called),
         *(line(f"{name} {value}") for name, value in sampling(past.opened).items()),
         begun,
         figures.several(sum(bool(each.number) for each in told.exchanges), "exchange"),
@@ -247,7 +247,7 @@ def _stepped(view: View) -> list[int]:
 def _figures(of: Made) -> list[list[str]]:
     event, view, account, reply = of.prepared, of.prepared.view, of.account, of.replied
     rows = [
-        ["model", line(figures.called(event.model))],
+        ["model", line(event.model.called)],
         ["strategy", line(event.strategy)],
         ["sent, by our count", figures.tokens(view.tokens, event.exact)],
         ["of the budget", figures.share(view.tokens, view.limit)],

@@ -8,12 +8,12 @@ from typing import Literal
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from agent import figures
 from repl.commands.probe.chart import chart
 from repl.commands.probe.probe import MOST_FACTS, Probe, probe, questions
 from repl.screen import trace
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn, moving
+from session import figures
 from session.session import Session
 
 ANSWER_LINES = 4

@@ -8,7 +8,8 @@ from typing import Literal
 
 from agent.errors import BudgetError
 from agent.events import Planted
-from agent.view import Fate, View
+from agent.fates import Fate
+from agent.view import View
 from corpus.missing import quotes
 from session.replay import calls, replay
 from session.session import Session

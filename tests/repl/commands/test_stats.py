@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent import figures
 from agent.budget import Prices
-from agent.ledger import Amount, Call, Ledger, cost, totals
+from agent.ledger import Amount, Call, Ledger
 from agent.protocols import Usage
 from repl.commands.stats import (
     CHART_ROWS,
@@ -29,7 +28,9 @@ from repl.commands.stats import (
     without_management,
 )
 from repl.screen.tables import Table
+from session import figures
 from session.session import Session
+from session.totals import cost, totals
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agent import figures
 from agent.events import Prepared, Preparing, Said
-from agent.ledger import Amount, totals
+from agent.ledger import Amount
 from repl.commands.context.rows import last_call
 from repl.commands.stats import cost_line
 from repl.screen.footer import context, footer, level
+from session import figures
+from session.totals import totals
 from tests.support.sessions import answer_call, ask, scripted, tool_call
 
 AMOUNTS = st.one_of(st.none(), st.integers(0, 10**7))

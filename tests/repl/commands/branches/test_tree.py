@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from agent.ledger import totals
 from repl.commands.branches.accounts import accounts
 from session.session import Session
+from session.totals import totals
 from tests.support.branched_sessions import run, session_in
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from agent.errors import BudgetError, UsageError
-from agent.history import History
 from agent.ledger import Ledger
 from agent.messages import Message
 from agent.side import SideModel
@@ -38,7 +37,7 @@ SESSION.agent.use(Summariser())
 def told(history: Sequence[Message], limit: int = 2_000, summariser: Summariser | None = None) -> Session:
     """The session with this history; its strategies may ask a model."""
     SESSION.agent.use(summariser or Summariser())
-    SESSION.agent.state.history = History(history)
+    SESSION.agent.state.history = history
     SESSION.agent.state.limit = limit
     SESSION.agent.state.ledger = Ledger()
     return SESSION

@@ -13,7 +13,6 @@ from prompt_toolkit.document import Document
 from rich.cells import cell_len
 
 from agent.errors import UsageError
-from agent.history import History
 from agent.messages import Message, ToolCall
 from agent.protocols import Text, Usage
 from models.scripted import Scripted
@@ -133,7 +132,7 @@ def test_calls_with_the_same_id_find_their_own_results() -> None:
     story = Story("You are a test.").ask("What?")
     for message in turn * 3:
         story._add(message.role, message.content, calls=message.calls, call_id=message.call_id, name=message.name)
-    session.agent.state.history = History(story.messages)
+    session.agent.state.history = story.messages
     session.use_model("reader")
     ask(session, "And now?")
     assert "its result is message 6" in shown(session, "/context 5", 120)
@@ -153,7 +152,7 @@ def test_before_the_first_question_it_is_the_next_call(drawn: bool) -> None:
 
 def test_one_message() -> None:
     session = scripted()
-    session.agent.state.history = History([Message("m1", "system", "You are a test.")])
+    session.agent.state.history = [Message("m1", "system", "You are a test.")]
     for page in ("/context", "/context 1", "/why 1"):
         assert shown(session, page)
 
@@ -196,7 +195,7 @@ def test_a_reference_of_dedup_names_the_message_where_its_lines_stand() -> None:
         last = story.messages[-1]
         story.messages[-1] = Message(last.id, "tool", content, call_id=last.call_id, name=last.name)
     session = scripted("So.", strategy="dedup")
-    session.agent.state.history = History(story.messages)
+    session.agent.state.history = story.messages
     ask(session)
     assert shown(session, "/why 6", 200).rstrip().endswith("; 40 lines stand in message 4.")
 
@@ -209,7 +208,7 @@ def test_a_result_that_looks_like_a_reference_names_no_message() -> None:
         story.messages[at] = Message(last.id, "tool", content, call_id=last.call_id, name=last.name)
     session = scripted("So.", strategy="todo")
     session.use_budget(2_000)
-    session.agent.state.history = History(story.messages)
+    session.agent.state.history = story.messages
     ask(session)
     said = shown(session, "/why 6", 200)
     assert ", shortened, " in said
@@ -219,7 +218,7 @@ def test_a_result_that_looks_like_a_reference_names_no_message() -> None:
 def test_a_result_of_sixty_thousand_tokens() -> None:
     story = Story("You are a test.").ask("What?").turn(60_000).ask("And?")
     session = scripted("So.", strategy="none")
-    session.agent.state.history = History(story.messages)
+    session.agent.state.history = story.messages
     ask(session)
     text = shown(session, "/context 4")
     assert len(text.splitlines()) < 30
@@ -296,7 +295,7 @@ def test_wide_characters_stay_in_their_columns() -> None:
 @pytest.mark.parametrize("height", [24, 40, 60])
 def test_the_strip_stays_on_the_screen(height: int) -> None:
     session = scripted("One.")
-    session.agent.state.history = session.agent.history.plus(*react(60, 30))
+    session.agent.state.history = [*session.agent.history, *react(60, 30)]
     ask(session)
     paper = Paper(80, height=height)
     obey(session, "/context", paper.console)

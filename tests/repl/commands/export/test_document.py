@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.background import Lagged
-from agent.figures import duration
 from agent.messages import Message, ToolCall
 from repl.commands.export.page import embedded
 from repl.commands.export.story import difference, stories
 from repl.screen.gantt import name_of
+from session.figures import duration
 from session.jsonl import to_json
 from session.session import Session
 from session.timeline import timeline

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from agent.budget import Prices
 from agent.errors import UsageError
-
-if TYPE_CHECKING:
-    from agent.ledger import Call
-    from agent.protocols import ModelId
+from agent.ledger import Call
+from agent.protocols import ModelId
 
 MOST = {"cached": 1.0, "output": 1000.0, "dollars": 1000.0}
 """The names on a card, and the highest price of each."""
@@ -50,25 +47,23 @@ def read_prices(text: str) -> Prices:
     return Prices(**given)
 
 
-class Timings:
-    """The price of a token for each model, by the times of these calls. The list may grow: each call is read once."""
+def fixed(card: Prices) -> Callable[[Sequence[Call], ModelId], Prices]:
+    """The same card for all calls and models."""
+    return lambda calls, model: card
 
-    def __init__(self, calls: Sequence[Call]) -> None:
-        self.calls = calls
-        self._read = 0
-        self._fits: dict[ModelId, _Fit] = {}
 
-    def prices(self, model: ModelId) -> Prices:
-        """The price card of this model, from the seconds of its calls, where a computed prompt token takes 1.
+def by_timings(calls: Sequence[Call], model: ModelId) -> Prices:
+    """The price card of this model, from the seconds of its calls, where a computed prompt token takes 1.
 
-        The seconds of a prefill are fitted as a * computed + b * cached, both at least 0 (least squares); then cached
-        costs b / a. A call whose cached tokens are unknown is left out. A written token costs its decode seconds / a.
-        If the calls are few or too much alike, the default card is used.
-        """
-        for call in self.calls[self._read :]:
-            self._fits.setdefault(call.model, _Fit()).add(call)
-        self._read = len(self.calls)
-        return self._fits.get(model, _Fit()).prices()
+    The seconds of a prefill are fitted as a * computed + b * cached, both at least 0 (least squares); then cached
+    costs b / a. A call whose cached tokens are unknown is left out. A written token costs its decode seconds / a.
+    If the calls are few or too much alike, the default card is used.
+    """
+    sums = _Fit()
+    for call in calls:
+        if call.model == model:
+            sums.add(call)
+    return sums.prices()
 
 
 @dataclass(slots=True)

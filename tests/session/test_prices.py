@@ -12,8 +12,8 @@ from agent.budget import Prices
 from agent.errors import UsageError
 from agent.ledger import Amount, Call
 from agent.loop import run
-from agent.prices import LEAST_CALLS, Timings, read_prices
 from agent.protocols import ModelId, Text, Usage
+from session.prices import LEAST_CALLS, by_timings, fixed, read_prices
 from tests.support.histories import outcome
 from tests.support.scripted_loop import agent, call, script
 
@@ -38,7 +38,7 @@ MODEL = ModelId("server", "model")
 
 
 def estimated(calls: list[Call]) -> Prices:
-    return Timings(calls).prices(MODEL)
+    return by_timings(calls, MODEL)
 
 
 def session(
@@ -67,16 +67,6 @@ def test_an_estimate_recovers_the_prices(cached: float, output: float, reported:
 
 
 CALLS = st.lists(st.builds(timed, TOKENS, TOKENS, TOKENS, SECONDS, SECONDS, TOKENS), max_size=12)
-
-
-@given(CALLS)
-def test_an_estimate_that_goes_on_is_one_from_all_calls(calls: list[Call]) -> None:
-    grown: list[Call] = []
-    timings = Timings(grown)
-    for one in calls:
-        grown.append(one)
-        assert timings.prices(MODEL) == estimated(grown)
-    assert timings.prices(ModelId("other", "model")) == Prices()
 
 
 @given(CALLS)
@@ -126,13 +116,14 @@ def test_the_budget_has_the_card_that_was_given_or_the_one_of_this_model() -> No
         for n, (prompt, cached) in enumerate([(1_000, 0), (1_500, 1_000), (2_000, 1_500), (2_500, 100)])
     ]
     one = agent(*steps, [Text("done"), Usage()])
+    one.prices = by_timings
     assert one.budget([]).prices == Prices()
     list(run(one, "?"))
     assert one.budget([]).prices.cached == pytest.approx(0.3)
     assert one.budget([]).prices.output == pytest.approx(7)
     script(one).model = "another"
     assert one.budget([]).prices == Prices()
-    one.prices = Prices(0.5, 1)
+    one.prices = fixed(Prices(0.5, 1))
     assert one.budget([]).prices == Prices(0.5, 1)
 
 

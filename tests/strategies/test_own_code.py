@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent.errors import UsageError
 from agent.messages import Message, ToolCall
-from agent.own_code import ERROR_LETTERS, guarded, in_words
+from strategies.own_code import ERROR_LETTERS, guarded, in_words
 
 
 class Own(BaseException):

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from agent.ledger import Amount
-    from agent.protocols import Backend, ModelId
+from agent.ledger import Amount
 
 
 def tokens(count: int | None, exact: bool = True) -> str:
@@ -74,15 +70,3 @@ def several(count: int, noun: str) -> str:
 def setting(value: object) -> str:
     """The value of a setting in words; one that is on or off is `on` or `off`."""
     return ("on" if value else "off") if isinstance(value, bool) else str(value)
-
-
-def model(backend: Backend) -> str:
-    """The name of a model for choosing it; the built-in reader has its backend's name."""
-    return called(backend.id)
-
-
-def called(model: ModelId) -> str:
-    """The same name for the model of an event."""
-    if model.backend == "gguf" and model.name.startswith("/"):
-        return model.name.rpartition("/")[2]
-    return model.backend if model.built_in else model.name
