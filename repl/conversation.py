@@ -173,12 +173,12 @@ class Conversation:
     def _command(self, text: str) -> str | None:
         """Run a command; the question that it hands on, None to leave."""
         from repl.commands.table import run_command
-        from repl.screen.captured import printing
+        from repl.screen.redirect_output import print_above_live
 
         question: str | None = ""
         began = perf_counter()
         try:
-            with printing(self.console), self._interrupts.allowed():
+            with print_above_live(self.console), self._interrupts.allowed():
                 question = run_command(self.session, text, self.console)
         except KeyboardInterrupt as stop:
             say(self.console, str(stop) or "stopped", "warn")
@@ -200,13 +200,13 @@ class Conversation:
 
     def _ask(self, question: str) -> None:
         from repl.commands.table import show_error
-        from repl.screen.captured import printing
+        from repl.screen.redirect_output import print_above_live
 
         renderer, began = self._renderer(), perf_counter()
         renderer.history = lambda: self.session.agent.history
         answered = False
         try:
-            with printing(self.console), closing(self.session.ask(question)) as events, renderer:
+            with print_above_live(self.console), closing(self.session.ask(question)) as events, renderer:
                 for event in self._interrupts.stopping(events):
                     renderer.show(event)
                     answered = answered or isinstance(event, Answered)

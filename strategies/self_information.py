@@ -23,16 +23,12 @@ PRIOR_COUNTS, SINGLE_COUNTS = 400, 40
 """ν and μ: the prior weighs as much as this many words read, the single word as much as this many pairs read."""
 NEGATIONS = frozenset(words("no not nor never none neither nothing nobody cannot without except unless only"))
 """Words that reverse the meaning of a sentence: they stay."""
-ERROR = re.compile(r"\w(?:Error|Exception)\b|\b(?:Traceback|ERROR|FATAL|FAILED)\b|\b(?:[Ee]rror|fatal|failed)\s*:")
-"""A word with which a line tells of an error."""
 UNIT = re.compile(r"(?:[^\s`\"“]\S*+|`[^`]{1,200}`\S*|\"[^\"]{1,200}\"\S*|“[^”]{1,200}”\S*|\S+)\s*+")
 """A word or a quotation (at most 200 characters), with its punctuation and the blanks after it."""
 NUMBER = re.compile(r"\d[^.,;:]*$")
 """A number; the word after it belongs to it: 15 times, 25 May, 85 % to."""
-OPENING = 12
-"""The number of first words of a text that make its title, usually."""
 STAYS = 10.0
-"""Bits added to a name, a number, a word of the title, of a heading or of an error."""
+"""Bits added to a name, a number, and the word after a number."""
 NEAR, NEAR_MARK = 0.6, 0.3
 """Share of what a word tells that its neighbour tells too; the share across a mark of punctuation."""
 SENTENCE = 2.0
@@ -95,10 +91,9 @@ def most_telling(sentences: tuple[str, ...]) -> tuple[list[str], list[int], list
     words = [word for of_one in cut for word in of_one]
     bare = [word.strip(AROUND) for word in words]
     bits = self_information([word.casefold() for word in bare])
-    whole = [stays_whole(sentence) for sentence, of_one in zip(sentences, cut, strict=True) for _ in of_one]
     plain, after_number = set(filter(may_go, set(bare))), False
     for place, word in enumerate(bare):
-        if place < OPENING or whole[place] or after_number or word not in plain:
+        if after_number or word not in plain:
             bits[place] += STAYS
         after_number = word not in plain and bool(NUMBER.search(words[place].rstrip()[-20:]))
     near = [NEAR_MARK if word.rstrip()[-1:] in MARKS else NEAR for word in words]
@@ -120,11 +115,6 @@ def _carried(bits: Sequence[float], near: Sequence[float]) -> list[float]:
         found.append(carried)
         carried = (carried + one) * passes
     return found
-
-
-def stays_whole(line: str) -> bool:
-    """Whether it is a heading or a row of a table, or tells of an error: it stays as it is."""
-    return line.lstrip().startswith(("#", "|")) or bool(ERROR.search(line))
 
 
 def may_go(unit: str) -> bool:

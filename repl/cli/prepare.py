@@ -17,7 +17,7 @@ from agent.repair import Repaired, repair
 from agent.side import SideModel
 from agent.view import View
 from models import chat
-from repl.screen.apart import Apart
+from repl.screen.redirect_output import RedirectedOutput
 from repl.screen.streams import tell, write
 from repl.screen.trace import side_began_line, side_line
 from session import figures
@@ -62,7 +62,7 @@ def run(settings: Settings, budget: str | None) -> int:
     side = SideModel(scripted, embedder_of(settings), worker=Lagged())
     for notice in settings.notices:
         tell(notice)
-    with Apart():  # what a strategy of the user's own prints
+    with RedirectedOutput():  # what a strategy of the user's own prints
         parsed = parse(settings.strategy, side)
         strategy = tidied(parsed) if settings.tidy else parsed
         document = read(_standard_input())

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, islice
 from math import log2
-from statistics import fmean, median, pstdev
+from statistics import fmean, pstdev
 
 from strategies.kinds.recognised import recognised
 from strategies.kinds.unit import Unit
@@ -27,13 +27,11 @@ TROUBLE = re.compile(
     re.IGNORECASE,
 )
 ROUTINE = re.compile(r"=== RUN|\bPASS(?:ED)?\b|\.\.\. ok$", re.MULTILINE)
-NUMBER = re.compile(r"[-+]?\d[\d,]*+(?:\.\d+)?")
 TROUBLED, ALL_WELL, EXAMPLE = 4.0, -4.0, 4.0
 """Bits of a unit that tells of trouble, of one that says that all is well, and of the first one of each shape."""
-FAR = 3.0
-"""Robust standard deviations from the median at which a number begins to stand out (Iglewicz and Hoaglin, 1993)."""
 CHANCE = 1.0
 """Bits above the mean that a value may have by chance."""
+DIGITS = re.compile("[0-9]+")
 MARK = 18
 """Characters of a marker, about."""
 WORD = re.compile(r"[^\s,;]{1,200}+[\s,;]*+|[\s,;]++")
@@ -143,8 +141,9 @@ def densities(units: Sequence[Unit]) -> list[float]:
 
 
 def surprising(cells: Sequence[str]) -> list[float]:
-    """The bits of each cell of a column: the most of by its value, by its length, and as a number."""
-    return list(map(max, surprises(cells), surprises(list(map(len, cells))), outlying(cells)))
+    """The bits of each cell of a column: by its value, by the pattern of its digits or by its length: the most."""
+    patterns = [DIGITS.sub("0", cell) for cell in cells]
+    return list(map(max, surprises(cells), surprises(patterns), surprises(list(map(len, cells)))))
 
 
 def surprises(values: Sequence[Hashable]) -> list[float]:
@@ -153,18 +152,3 @@ def surprises(values: Sequence[Hashable]) -> list[float]:
     bits = {value: log2(len(values) / count) for value, count in counts.items()}
     expected = CHANCE + sum(count * bits[value] for value, count in counts.items()) / len(values)
     return [max(0.0, bits[value] - expected) for value in values]
-
-
-def outlying(cells: Sequence[str]) -> list[float]:
-    """The bits of each cell as a number far from the median, on a logarithmic scale, in robust standard deviations.
-
-    There are none where a cell does not begin with a number, or most numbers are equal.
-    """
-    found = [number for cell in cells if (number := NUMBER.match(cell))]
-    if len(found) < len(cells):
-        return [0.0] * len(cells)
-    scaled = [log2(1 + abs(float(number[0].replace(",", "")))) for number in found]
-    middle = median(scaled)
-    away = [abs(one - middle) for one in scaled]
-    near = FAR * 1.4826 * median(away)
-    return [min(log2(len(cells)), 2 * log2(one / near)) if 0 < near < one else 0.0 for one in away]

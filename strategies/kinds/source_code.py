@@ -1,7 +1,7 @@
 """source_code: a file of code in any language; its outline weighs more than its bodies.
 
 The outline is read from the indentation: a line opens a block if the next one is deeper. So it needs no grammar, only
-the words with which control flow and containers of members begin in most languages.
+the words with which control flow begins in most languages.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ CONTROL = re.compile(
     r"[\s})]*+(?:if|else|elif|unless|for|foreach|while|until|loop|do|switch|match|select|case|when|default|try"
     r"|except|catch|rescue|finally|with|using|return)\b"
 )
-CONTAINER = re.compile(
-    r"\s*+(?:\w+\s++){0,4}?(?:class|struct|interface|enum|union|trait|impl|namespace|module|object|record|type|input)\b"
-)
 KEYWORD = re.compile(
     r"\s*+(?:import|from|package|use|using|require|def|class|func|fun|fn|function|const|let|var|val|public|private"
     r"|protected|static|export|type|struct|interface|enum|return|if|else|for|while|switch|case|pub|impl|async|await"
@@ -33,7 +30,7 @@ OPENS = ("{", ":", "(", "[", ")", "=>", "->", "=", " do", " then")
 KEYWORDS, CODE = 0.05, 0.45
 """Shares of the lines of code that begin with a keyword, at least, and that look like code in any way."""
 SIGNATURE, MEMBER, DEEPER = 7.0, 3.0, 1.0
-"""Bits of a line that opens a block, of another line of the outline, and of each level around a line."""
+"""Bits of a line that opens a block, of another line outside of blocks, and of each level around a line."""
 
 
 def units(text: str) -> Sequence[Unit] | None:
@@ -63,20 +60,17 @@ def is_code(lines: Sequence[str]) -> bool:
 
 
 def weights(codes: Sequence[str]) -> Iterator[float]:
-    """The weight of each line: the outline's most, the deeper the less."""
-    around: list[tuple[int, bool]] = []
+    """The weight of each line: more if it opens a block or stands in none, the less the deeper it is."""
+    around: list[int] = []
     for code, after in pairwise([*codes, ""]):
         here = indent(code)
-        while around and around[-1][0] >= here:
+        while around and around[-1] >= here:
             around.pop()
-        inside, depth = bool(around) and not around[-1][1], DEEPER * len(around)
-        if COMMENT.match(code):
-            yield -depth
-            continue
-        opens = indent(after) > here
-        yield (SIGNATURE if opens and not CONTROL.match(code) else MEMBER) * (not inside) - depth
+        depth, opens = len(around), indent(after) > here
+        signature = opens and not CONTROL.match(code) and not COMMENT.match(code)
+        yield (SIGNATURE if signature else 0.0 if depth else MEMBER) - DEEPER * depth
         if opens:
-            around.append((here, not inside and bool(CONTAINER.match(code))))
+            around.append(here)
 
 
 def indent(line: str) -> int:

@@ -131,10 +131,7 @@ def test_a_larger_size_has_all_words_of_a_smaller_one(texts: list[str], one: int
 @given(st.lists(st.sampled_from(["the", "of", "cache,", "server", "index.", "so"]), min_size=13, max_size=30))
 def test_a_word_tells_what_those_around_it_tell_less_with_each_word_and_mark_between(said: list[str]) -> None:
     words, places, _ = most_telling((" ".join(said),))
-    bits = [
-        told + 10 * (place < 12)
-        for place, told in enumerate(self_information([word.strip(AROUND).casefold() for word in said]))
-    ]
+    bits = self_information([word.strip(AROUND).casefold() for word in said])
 
     def passed(first: int, last: int) -> float:
         return prod(NEAR_MARK if word[-1] in MARKS else NEAR for word in said[first:last])
@@ -150,8 +147,6 @@ def test_facts_stay_and_what_is_said_again_goes() -> None:
     assert short.startswith(f"A title\n{PROSE}")
     assert short.count("57.2% faster than parse_config()") == 3
     assert short.count("library") == 1
-    error = fewer_words(["t\n", PROSE, "\n", "ValueError: it is what it is\n", PROSE], len(PROSE))
-    assert "ValueError: it is what it is\n" in error
 
 
 def test_a_copy_depends_on_its_message_alone() -> None:

@@ -66,7 +66,7 @@ IMPORTED = [
     "repl.commands.model",
     "repl.commands.next_prompt",
     "repl.commands.table",
-    "repl.screen.captured",
+    "repl.screen.redirect_output",
     "repl.screen.exchange",
     "repl.screen.footer",
     "repl.screen.trace",

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from math import log2
-from statistics import median
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from strategies.kinds.excerpt import FAR, excerpt, surprises, surprising
+from strategies.kinds.excerpt import excerpt, surprises
 from strategies.kinds.unit import lines_of
 
 TEXTS = st.text(st.sampled_from("ab1 9.,;:#|-{}[]<>\"'\n\n\tE=é"), max_size=3_000)
@@ -89,17 +87,6 @@ def test_surprises_are_the_excess_over_the_entropy(values: list[str]) -> None:
         assert not any(bits)
     rarest = min(values, key=values.count)
     assert bits[values.index(rarest)] == max(bits)
-
-
-@given(st.lists(st.sampled_from(["7", "1,200", "95", "0", "12 ms", "ok", "a1\nb", ""]), min_size=1, max_size=60))
-def test_a_cell_tells_the_most_of_three_ways(cells: list[str]) -> None:
-    ways = [surprises(cells), surprises([len(cell) for cell in cells])]
-    if all(cell[:1].isdigit() for cell in cells):
-        scaled = [log2(1 + float(cell.split()[0].replace(",", ""))) for cell in cells]
-        away = [abs(number - median(scaled)) for number in scaled]
-        far = [one / (1.4826 * median(away)) if median(away) else 0 for one in away]
-        ways.append([min(log2(len(cells)), 2 * log2(one / FAR)) if one > FAR else 0.0 for one in far])
-    assert surprising(cells) == pytest.approx(list(map(max, *ways)))
 
 
 @pytest.mark.parametrize(
