@@ -142,7 +142,8 @@ def _known(settings: Mapping[str, object]) -> dict[str, object]:
     """The settings as the command line would give them. Raises UsageError for one that there is not."""
     from pathlib import Path
 
-    from session.settings import SETTINGS, unknown
+    from session.settings import unknown
+    from session.settings_table import SETTINGS
 
     for name in settings:
         if name not in SETTINGS:

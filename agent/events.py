@@ -201,40 +201,24 @@ class Cancelled:
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StrategyChanged:
-    """From now on this SPEC manages the context, with an empty memory."""
-
-    strategy: str
+CHANGEABLE = {"strategy": str, "budget": int, "tidy": bool, "model": str, "system": str}
+"""The settings that change while a session runs, and the type of their values."""
 
 
 @dataclass(frozen=True, slots=True)
-class TidyChanged:
-    """From now on results are tidied, or as they came; the strategy begins with an empty memory."""
+class Changed:
+    """From now on this setting has this value. A strategy begins with an empty memory, also where `tidy` changes.
 
-    on: bool
+    The strategy is a SPEC, the budget a number of tokens, the model written `backend/name`, and `system` the first
+    message of a history. A value of another type raises ValueError.
+    """
 
+    setting: str
+    value: str | int | bool
 
-@dataclass(frozen=True, slots=True)
-class BudgetChanged:
-    """From now on a prompt may use this many tokens."""
-
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
-class ModelChanged:
-    """From now on this model answers."""
-
-    backend: str
-    model: str
-
-
-@dataclass(frozen=True, slots=True)
-class SystemChanged:
-    """From now on this is the system message."""
-
-    system: str
+    def __post_init__(self) -> None:
+        if type(self.value) is not CHANGEABLE.get(self.setting):
+            raise ValueError(f"there is no setting {self.setting} with the value {self.value!r:.40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +254,5 @@ Event = (
     | Answered
     | Planted
 )
-Change = StrategyChanged | TidyChanged | BudgetChanged | ModelChanged | SystemChanged
-Entry = Event | BrokenOff | Withdrawn | SetAside | Cancelled | Change
+Entry = Event | BrokenOff | Withdrawn | SetAside | Cancelled | Changed
 """Everything that changes the state of a session: the events of its exchanges, and the changes between them."""

@@ -23,12 +23,13 @@ def read(text: str | bytes) -> Any:
         value = json.loads(text)
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
-    if opened > DEPTH and _is_deep(value):
+    if opened > DEPTH and is_deep(value):
         raise ValueError("it is nested too deep")
     return value
 
 
-def _is_deep(value: Any) -> bool:
+def is_deep(value: Any) -> bool:
+    """Whether lists and objects stand inside each other deeper than `DEPTH`."""
     level = [value]
     for _ in range(DEPTH):
         inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))

@@ -9,15 +9,12 @@ from itertools import count
 from agent.events import (
     Asked,
     BrokenOff,
-    BudgetChanged,
     Cancelled,
+    Changed,
     Entry,
     Planted,
     Replied,
     SetAside,
-    StrategyChanged,
-    SystemChanged,
-    TidyChanged,
     ToolReturned,
     Withdrawn,
 )
@@ -32,6 +29,7 @@ class State:
 
     `strategy`: the SPEC in use. `limit`: the tokens of prompt that a call may use. `system`: the first message of a
     history. `planted`: the facts planted in it, oldest first. `tidy`: whether each result is tidied for the strategy.
+    `model`: the one that answers, as `backend/name`; "" if it is not known.
     """
 
     strategy: str = ""
@@ -41,6 +39,13 @@ class State:
     ledger: Ledger = field(default_factory=Ledger)
     planted: tuple[Planted, ...] = ()
     tidy: bool = True
+    model: str = ""
+
+    @property
+    def settings(self) -> dict[str, str | int | bool]:
+        """The value of each setting that changes while a session runs, as `Changed` has it."""
+        values: dict[str, str | int | bool] = {"strategy": self.strategy, "budget": self.limit, "tidy": self.tidy}
+        return values | {"model": self.model, "system": self.system}
 
     def take(self, event: Entry) -> None:
         """Apply one event. The cost of a reply whose view is lost, as in a damaged journal, is unknown."""
@@ -61,16 +66,10 @@ class State:
             case Withdrawn(message) | SetAside(message):
                 if self.history and self.history[-1].id == message.id:
                     self.history = self.history[:-1]
-            case StrategyChanged(strategy):
-                self.strategy = strategy
-            case TidyChanged(on):
-                self.tidy = on
-            case BudgetChanged(limit):
-                self.limit = limit
-            case SystemChanged(system):
-                self.system = system
-                if self.history and self.history[0].role == "system":
-                    self.history = [replace(self.history[0], content=system), *self.history[1:]]
+            case Changed(setting, value):
+                setattr(self, "limit" if setting == "budget" else setting, value)
+                if setting == "system" and self.history and self.history[0].role == "system":
+                    self.history = [replace(self.history[0], content=self.system), *self.history[1:]]
 
     def new_ids(self) -> Iterator[str]:
         """New ids for the next messages: none is in the history or reserved for a system message."""
@@ -81,7 +80,8 @@ class State:
     def copy(self) -> State:
         """An independent copy of the state."""
         ledger = replace(self.ledger, calls=[*self.ledger.calls], tools=[*self.ledger.tools])
-        return State(self.strategy, self.limit, self.system, self.history, ledger, self.planted, self.tidy)
+        values = self.strategy, self.limit, self.system
+        return State(*values, self.history, ledger, self.planted, self.tidy, self.model)
 
     def _append(self, *messages: Message) -> None:
         system = () if self.history else (Message("m1", "system", self.system),)

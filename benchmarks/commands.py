@@ -159,12 +159,12 @@ def milliseconds(session: Session, text: str) -> float:
     """The time to run this line; afterwards the session is as before."""
     agent, journal = session.agent, session.journal
     state, strategy = agent.state, agent.strategy
-    session.parts.journal, agent.state = _copied(journal), agent.state.copy()
+    session.journal, agent.state = _copied(journal), agent.state.copy()
     console = _console()
     started = perf_counter()
     obey(session, text, console)
     took = perf_counter() - started
-    session.parts.journal = journal
+    session.journal = journal
     agent.state, agent.strategy = state, strategy
     return took * 1000
 

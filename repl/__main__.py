@@ -128,7 +128,8 @@ def _start(given: Namespace) -> int:
 
 
 def _settings(given: Namespace) -> Settings:
-    from session.settings import NO, resolve
+    from session.settings import resolve
+    from session.settings_table import NO
 
     flags = {name: value for name, value in vars(given).items() if value is not None}
     if given.stage or os.environ.get("THIMBLE_STAGE", NO[0]).lower() not in NO:

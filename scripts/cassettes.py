@@ -60,21 +60,22 @@ class Steady(Journal):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._began = self._asked = 0
-        self.clock = lambda: self.count * LINE_SECONDS
+        self._began = self._asked = self._written = 0
+        self.clock = lambda: self._written * LINE_SECONDS
 
     def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> list[str]:
         """Append a line."""
+        self._written += 1
         if isinstance(record, Prepared | ToolCalled):
-            self._began = self.count
+            self._began = self._written
         if isinstance(record, SideBegan):
-            self._asked = self.count
+            self._asked = self._written
         return super().write(self._steady(record), history, kept)
 
     def _steady(self, record: Record) -> Record:
         meanwhile = isinstance(record, SideCalled) and record.lag is not None
         begun = self._asked if meanwhile else self._began
-        began, seconds = round(begun * LINE_SECONDS, 2), round((self.count - begun) * LINE_SECONDS, 2)
+        began, seconds = round(begun * LINE_SECONDS, 2), round((self._written - begun) * LINE_SECONDS, 2)
         match record:
             case Opened(settings=settings):
                 return replace(record, id="", settings={**settings, "corpus": "", "files": ""})

@@ -22,7 +22,8 @@ from repl.commands.command import ALIASES
 from repl.commands.help import KEYS
 from repl.commands.strategy import first_sentence, paragraphs
 from repl.commands.table import COMMANDS
-from session.settings import SETTINGS, Settings, sessions_folder
+from session.settings import Settings, sessions_folder
+from session.settings_table import SETTINGS
 from strategies.parameter import as_in_the_paper, parameters
 from strategies.table import FAMILIES, asks_a_model
 from tools import everyday, on_demand, toolbox
@@ -66,7 +67,7 @@ def settings() -> Iterator[tuple[str, str, str, str, str]]:
     """Each setting: its name in a file, its variable, its default, its legal values, whether a folder may set it."""
     defaults = {one.name: getattr(Settings(), one.name) for one in fields(Settings)}
     for name, setting in SETTINGS.items():
-        folders = "yes" if setting.is_harmless("") else "no"
+        folders = "yes" if setting.harmless else "no"
         yield f"`{name}`", f"`THIMBLE_{name.upper()}`", _written(defaults[name]), setting.legal, folders
 
 
@@ -93,7 +94,7 @@ COMMAND_LINE = """\
 # Command line
 
 `make reference` writes this page. Its words are the help texts in `repl/commands/`, `repl/cli/flags.py` and
-`session/settings.py`.
+`session/settings_table.py`.
 
 ## Commands
 

@@ -16,8 +16,8 @@ from models.server import NoModel, ServedBackend, Server, ServerOptions
 from models.wire.address import is_loopback, masked
 from session.hardware import machines
 from session.once import Once
-from session.settings import ADDRESS_OF, AUTO, Settings, address_of
-from session.trust import is_named, is_said
+from session.settings import Settings, address_of, sends_key
+from session.settings_table import ADDRESS_OF, AUTO
 
 if TYPE_CHECKING:
     from models.gguf.server import LocalModels
@@ -96,7 +96,7 @@ class Backends:
             raise ModelError("a cassette is played: there is no server", "leave, and begin without --replay")
         if kind == "gguf":
             return self.local()
-        options = replace(self._options, sends_key=is_named(kind, self.settings))
+        options = replace(self._options, sends_key=sends_key(kind, self.settings))
         return server_at(kind, address_of(kind, self.settings), options)
 
     def of(self, model: str, kind: str = "") -> Backend:
@@ -144,8 +144,7 @@ class Backends:
             return built_in(self.settings.paces[1])
         if not name:
             return None
-        options = replace(self._options, sends_key=is_said(which, self.settings))
-        server = find(url, options) if url else self.server
+        server = find(url, self._options) if url else self.server
         if server is None:
             raise ModelError(
                 f"{called(which)} cannot be used: no model server answers at {url}", "start it, or check the URL"

@@ -13,8 +13,6 @@ MOST_BYTES, MOST_LINES, MOST_LINE_BYTES = 200_000_000, 1_000_000, 32_000_000
 """A journal or a cassette with more is not read; a line of it that is longer is damage."""
 MOST_BRANCHES = 10_000
 """A journal with more is not read: to find where one begins takes longer with each."""
-PIECES_BYTES, PIECES_LINES = MOST_BYTES // 2, MOST_LINES // 2
-"""A journal of this size gets no more pieces of replies, only whole ones, so that it can be read again."""
 MOST_RUNS_BYTES = 500_000_000
 """A file of trajectories has no more, unpacked."""
 MOST_INPUT_BYTES = 64_000_000

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
-from session.settings import NONE, STATIC, Settings, address_of, served_embeddings
-from session.trust import is_named, is_said
+from session.settings import Settings, address_of, sends_key
+from session.settings_table import NONE, STATIC, served_embeddings
 
 if TYPE_CHECKING:
     from agent.protocols import Embedder
@@ -50,7 +50,7 @@ def unkept(settings: Settings) -> Embedder | None:
     wanted = settings.embeddings
     if served := served_embeddings(wanted):
         address = served.url or address_of(served.kind, settings)
-        named = is_said("embeddings", settings) if served.url else is_named(served.kind, settings)
+        named = bool(served.url) or sends_key(served.kind, settings)
         options = ServerOptions(timeout_seconds=settings.timeout, reply_seconds=settings.reply_timeout, sends_key=named)
         server = server_at(served.kind, address, options)
         return embedder_on(server, served.model)

@@ -67,6 +67,6 @@ def several(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def switch(on: bool) -> str:
-    """A setting that is on or off: `on`, `off`."""
-    return "on" if on else "off"
+def setting(value: object) -> str:
+    """The value of a setting in words; one that is on or off is `on` or `off`."""
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)

@@ -8,9 +8,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent import events
+from agent.foreign import is_deep
 from agent.ledger import Ledger
-from agent.protocols import Sent, Waiting
-from session.journal.checked import as_fields, as_json
+from agent.protocols import ModelId, Sent, Waiting
+from session.journal.checksum_lines import as_fields, as_json
 from session.totals import totals
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ EVENTS: dict[type, str] = {
 """The type of each event and its fields, as `selected` takes them."""
 DIGITS = 4_300
 """As many of a whole number as Python reads."""
+TOO_DEEP = "it is nested too deep"
 TOO_LARGE = "{:.40} is too large a number"
 AMOUNTS = (
     "prompt_tokens=prompt cached_tokens=cached prefill_tokens=prefill output_tokens=output "
@@ -62,9 +64,15 @@ def from_json(text: str) -> Any:
     """What a JSON text of others holds: numbers that can be written again, and nothing that is no JSON.
 
     Raises:
-        ValueError, RecursionError: it is none, or nested too deeply.
+        ValueError: it is none, or nested too deeply.
     """
-    return json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
+    try:
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
+    except RecursionError as error:
+        raise ValueError(TOO_DEEP) from error
+    if is_deep(value):
+        raise ValueError(TOO_DEEP)
+    return value
 
 
 def to_json(value: object) -> str:
@@ -80,7 +88,8 @@ def to_line(value: object) -> str:
 def selected(of: object, names: str) -> Fields:
     """The attributes of these names, as JSON takes them; `new=path.to.it` gives one a name of its own."""
     pairs = (name.split("=") for name in names.split())
-    return {pair[0]: as_fields(attrgetter(pair[-1])(of)) for pair in pairs}
+    values = {pair[0]: attrgetter(pair[-1])(of) for pair in pairs}
+    return {name: str(value) if isinstance(value, ModelId) else as_fields(value) for name, value in values.items()}
 
 
 def event(of: events.Event, ledger: Ledger) -> Fields:

@@ -20,14 +20,11 @@ from agent.events import (
     Answered,
     Asked,
     BrokenOff,
-    BudgetChanged,
     Cancelled,
+    Changed,
     Event,
-    ModelChanged,
     Planted,
     SetAside,
-    StrategyChanged,
-    TidyChanged,
     Withdrawn,
 )
 from agent.messages import Message, Schema
@@ -62,8 +59,6 @@ LEFT_OUT = ("/quit", "/exit", "/doctor", "/pull", "/sessions", "/save", "/load",
 STOPPED = "stopped, as it was when it was recorded"
 LONGEST_SECONDS = 600.0
 """No pause is longer."""
-CASSETTE = b'{"type":"cassette",'
-"""The beginning of a recording in the form that a session's journal has replaced."""
 UNTOLD = BrokenOff | Withdrawn | SetAside | Cancelled
 """Events that a session enters and does not show."""
 BETWEEN = Asked | Planted | Command | Aside | Change
@@ -95,7 +90,7 @@ class Recording:
         found: list[tuple[int, str]] = []
         commanded = False
         for line in self.lines:
-            text = _as_typed(line.stored)
+            text = as_typed(line.stored)
             if text.strip() and not (commanded and isinstance(line.stored, Change | Planted)):
                 found.append((line.number, text))
             if not isinstance(line.stored, Change | Planted) or isinstance(line.stored, Resumed):
@@ -106,20 +101,17 @@ class Recording:
     @property
     def models(self) -> list[ModelId]:
         """All that answered, the first one first."""
-        told = (line.stored for line in self.lines if isinstance(line.stored, Opened | ModelChanged))
-        return list(dict.fromkeys(ModelId(one.backend, one.model) for one in told))
+        later = (line.stored for line in self.lines if isinstance(line.stored, Changed))
+        told = [self.opened.settings.get("model", READER), *(one.value for one in later if one.setting == "model")]
+        return list(dict.fromkeys(ModelId.read(str(one)) for one in told))
 
 
 def read_recording(data: bytes, called: str) -> Recording:
     """A recorded session; `called` is its name in errors.
 
     Raises:
-        UsageError: a newer or a much older thimble wrote it, or it is no session at all.
+        UsageError: another version of thimble wrote it, or it is no session at all.
     """
-    if data.startswith(CASSETTE):
-        raise UsageError(
-            f"{called} is a cassette of a form that is not played any more", "record it again: --record FILE"
-        )
     lines, damaged = read(data)
     opened = next((line.stored for line in lines if isinstance(line.stored, Opened)), None)
     if opened is None:
@@ -143,13 +135,13 @@ class Playback:
         self._suggested = [one for one in recording.typed if is_repeated(one[1]) and not names_code(one[1])]
         self._position = 0
         self._played: set[int] = set()
-        self._models = {one: RecordedModel(one.backend, one.name) for one in recording.models}
+        self._models = {one.called: RecordedModel(one.backend, one.name) for one in recording.models}
         self._tree = Tree(recording.lines)
         self._branch = {line.number: one.number for one in self._tree.branches.values() for line in one.lines}
 
     def models(self) -> list[str]:
         """The names that /model takes."""
-        return [one.called for one in self._models]
+        return list(self._models)
 
     def first_model(self) -> RecordedModel:
         """The model that the session began with."""
@@ -157,10 +149,9 @@ class Playback:
 
     def model(self, name: str) -> RecordedModel:
         """The model of this name. Raises ModelError."""
-        for called, model in zip(self.models(), self._models.values(), strict=True):
-            if called == name:
-                return model
-        raise ModelError(f"{name} does not speak on this cassette", f"it holds {', '.join(self.models())}")
+        if name not in self._models:
+            raise ModelError(f"{name} is not in this recording", f"it holds {', '.join(self._models)}")
+        return self._models[name]
 
     def suggested(self) -> str:
         """The line that was typed next; "" after the last one."""
@@ -205,9 +196,7 @@ class Playback:
         found = [line for line in self.recording.lines if isinstance(line.stored, Aside) and line.stored.asked == asked]
         stored = self._next(agent, found).stored
         try:
-            came: T = TypeAdapter(kind).validate_python(
-                _with_models(stored.came) if isinstance(stored, Aside) else None
-            )
+            came: T = TypeAdapter(kind).validate_python(stored.came if isinstance(stored, Aside) else None)
         except (ValueError, RecursionError) as error:
             raise self._missing("its line cannot be used") from error
         return came
@@ -221,7 +210,7 @@ class Playback:
             record = then.read(line)
             self._wait(line.at - before, line)
             before = line.at
-            if line.kept:
+            if "kept" in line.texts:
                 remember(then.kept or {})
             if isinstance(record, Unanswered):
                 raise _error(record)
@@ -257,9 +246,7 @@ class Playback:
         pasts = [(line, self._before(line)) for line in found]
         here = [line for line, then in pasts if then.history == agent.history and not _differences(agent, then)]
         if not here:
-            later = (then for line, then in pasts if line.number >= self._position)
-            nearest = next(later, pasts[-1][1] if pasts else None)
-            raise self._missing(_differences(agent, nearest) if nearest else "")
+            raise self._missing(_differences(agent, pasts[-1][1]) if pasts else "")
         line = next((line for line in here if line.number not in self._played), here[-1])
         self._played.add(line.number)
         return line
@@ -362,39 +349,25 @@ def _error(record: Unanswered) -> BaseException:
 
 
 def _differences(agent: Agent, then: SavedState) -> str:
-    """In which of strategy, tidy, budget and model the session is not as it was then; "" where they are the same."""
-    now = (agent.strategy_name, figures.switch(agent.state.tidy), agent.limit, agent.backend.id)
-    recorded = (then.strategy, figures.switch(then.tidy), then.limit, then.model)
-    named = zip(("strategy", "setting tidy", "budget", "model"), now, recorded, strict=True)
-    return "; ".join(f"the {name} is {is_now}, and was {was}" for name, is_now, was in named if is_now != was)
+    """In which settings the session is not as it was then; "" where they are the same."""
+    now, was = {**agent.state.settings, "model": str(agent.backend.id)}, then.settings
+    differ = [name for name in now if name != "system" and now[name] != was[name]]
+    return "; ".join(
+        f"the {name} is {figures.setting(now[name])}, and was {figures.setting(was[name])}" for name in differ
+    )
 
 
-def _with_models(came: Any) -> Any:
-    """JSON in which the name of a model is its ModelId again."""
-    if isinstance(came, list):
-        return [_with_models(one) for one in came]
-    if not isinstance(came, dict):
-        return came
-    named = came.get("model")
-    model = {"model": ModelId.read(named)} if isinstance(named, str) else {}
-    return {name: _with_models(one) for name, one in came.items()} | model
-
-
-def _as_typed(stored: Stored) -> str:
+def as_typed(stored: Stored) -> str:
     """What the user types to have this; "" for nothing."""
     match stored:
         case Asked(message):
             return message.content
         case Command(text):
             return text
-        case StrategyChanged(strategy):
-            return f"/strategy {strategy}"
-        case TidyChanged(on):
-            return f"/tidy {figures.switch(on)}"
-        case BudgetChanged(limit):
-            return f"/budget {limit}"
-        case ModelChanged(backend, model):
-            return f"/model {READER if backend == READER else model}"
+        case Changed("model", value):
+            return f"/model {ModelId.read(str(value)).called}"
+        case Changed(setting, value) if setting != "system":
+            return f"/{setting} {figures.setting(value)}"
         case Planted(fact):
             return f"/plant {fact}"
     return ""

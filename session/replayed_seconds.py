@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent.events import Replied, Said, SideCalled
-from agent.protocols import Usage, Waiting
+from agent.protocols import Sent, Usage, Waiting
 from models.hardware import Hardware
 from session.journal.lines import Line
-from session.journal.records import PreparedLine, SentLine
+from session.journal.records import PreparedLine
 
 WORD_LETTERS = 5
 """Letters of a token, about, where a recording has no tokens."""
@@ -29,7 +29,7 @@ def replayed_seconds(lines: Sequence[Line], agent: Hardware, memory: Hardware) -
         match line.stored:
             case PreparedLine() as prepared:
                 pieces = []
-            case SentLine() | Waiting():
+            case Sent() | Waiting():
                 found[line.number] = 0.0
             case Said():
                 pieces.append(line)

@@ -1,4 +1,4 @@
-"""A session: the agent with its parts, and the swaps of them that a user may ask for."""
+"""A session: the agent, everything that it is made of, and the swaps that a user may ask for."""
 
 from __future__ import annotations
 
@@ -8,42 +8,58 @@ from contextlib import closing, suppress
 from copy import deepcopy
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.agent import Agent
 from agent.background import Lagged
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
-from agent.errors import ThimbleError, UsageError
-from agent.events import BudgetChanged, Event, ModelChanged, Planted, StrategyChanged, SystemChanged, TidyChanged
+from agent.errors import ModelError, ThimbleError, UsageError
+from agent.events import Changed, Event, Planted, Preparing, Said
 from agent.ledger import Ledger
 from agent.loop import run
 from agent.messages import Message
-from agent.protocols import Backend, Strategy, Waiting
+from agent.prompts import BY_SCHEMA, SYSTEM
+from agent.protocols import Backend, ModelId, Strategy, Waiting
 from agent.side import SideModel
+from agent.state import State
+from models import READER
 from models.server import ServedBackend
 from models.text_calls.caller import ToolCaller
 from session.articles import Reading
-from session.backends import Backends
+from session.backends import SIDE_MODELS, Backends
 from session.calls import QUESTIONS, by_schema, calls_tools
-from session.journal.checked import as_fields
+from session.delegate import brief
+from session.embeddings import embedder_of
+from session.journal.checksum_lines import as_fields
+from session.journal.folder import found_by
 from session.journal.header import opened
 from session.journal.journal import Journal
-from session.journal.records import Aside, Branched, Change, Command, Record, Remark, Switched
+from session.journal.records import Aside, Branched, Change, Command, Named, Record, Remark, Switched
 from session.journal.state import SavedState
-from session.memory import remember
-from session.parts import Parts
+from session.memory import memory_of, remember
+from session.once import Once
 from session.plant import plant
-from session.prices import fixed
-from session.settings import Settings
-from session.trust import check_strategy
+from session.prices import by_timings, fixed, read_prices
+from session.settings import MEMORY_FILE, Settings, refuse_code
+from session.settings_table import AUTO
+from tools import everyday, on_demand, toolbox
+from tools.examples import examples
 from tools.notes import Notes
 
 if TYPE_CHECKING:
     from corpus.library import Library
+    from corpus.map import Map
     from session.guess import Guess
     from session.playback import Playback
 
 T = TypeVar("T")
+SKIPPED_SHOWN = 5
+READS_WITH = "observation-masking"
+"""The strategy of a sub-agent."""
+MEMORY_UNCHANGED = Said | Waiting | Preparing | Branched | Switched
+"""Records after which the session remembers what it did before."""
 
 
 def open_session(
@@ -72,11 +88,17 @@ class Session:
     """One conversation and everything it is made of. A swap that fails leaves the session as it was.
 
     Attributes:
-        parts: What the session is made of.
-        notices: One-line words for the user. Those about the articles come when these are first read.
-        guess: What the room expects of the next prompt, until it is revealed.
+        settings: What the session was opened with; swaps do not change it.
+        journal: Where the session is written as it happens.
+        saved: The session that goes on, as it was left; None for a new one.
         playback: The recorded session that answers; None where a model does.
         reading: How far the reading of the articles is.
+        notices: One-line words for the user. Those about the articles come when these are first read.
+        guess: What the room expects of the next prompt, until it is revealed.
+        trusted: The SPECs that the user has typed: they may be code.
+        backends: The models to choose from, and the server that has them.
+        notes: What the model has noted down.
+        embedder: Makes vectors of texts; None where words alone count.
     """
 
     def __init__(
@@ -85,40 +107,25 @@ class Session:
         journal: Journal | None = None,
         saved: SavedState | None = None,
         playback: Playback | None = None,
+        reading: Reading | None = None,
     ) -> None:
-        self.playback = playback
-        self.reading = Reading()
+        self.settings, self.journal, self.saved, self.playback = settings, journal or Journal(), saved, playback
+        self.reading = reading or Reading()
         self.notices = [*settings.notices, *(playback.notices if playback else ())]
         self.guess: Guess | None = None
-        self.parts = Parts(settings, journal or Journal(), saved, playback, self.reading, self.notices.append)
+        self.trusted = {settings.strategy.strip()}
+        widest = saved.widest if saved else 0
+        self.backends = Backends(settings, self.notices.append, playback, widest)
+        self.notes = Notes(Path(settings.notes) if settings.notes and not playback else None)
+        if self.notes.torn:
+            lines = ", ".join(map(str, self.notes.torn))
+            notice = f"Left out of {settings.notes}, as no whole note: line {lines}. Mend it there, or delete it."
+            self.notices.append(notice)
+        self.embedder = Once(lambda: embedder_of(settings, self.reading.embedded))
+        self._agent, self._library = Once(self._make_agent), Once(self._read_library)
         self._shown_notices = 0
         self._checked: Backend | None = None
         self._events: Generator[Event, None, None] | None = None
-
-    @property
-    def settings(self) -> Settings:
-        """What the session was opened with; swaps do not change it."""
-        return self.parts.settings
-
-    @property
-    def journal(self) -> Journal:
-        """Where the session is written as it happens."""
-        return self.parts.journal
-
-    @property
-    def saved(self) -> SavedState | None:
-        """The session that goes on, as it was left; None for a new one."""
-        return self.parts.saved
-
-    @property
-    def backends(self) -> Backends:
-        """The models to choose from, and the server that has them."""
-        return self.parts.backends
-
-    @property
-    def notes(self) -> Notes:
-        """What the model has noted down."""
-        return self.parts.notes
 
     @property
     def agent(self) -> Agent:
@@ -128,17 +135,22 @@ class Session:
             UsageError: the strategy or the server's address is not possible, or there are no articles.
             ModelError: the server that was asked for cannot be used.
         """
-        return self.parts.agent()
+        return self._agent()
 
     @property
     def is_ready(self) -> bool:
         """Whether the agent is made, so that nobody would wait for it."""
-        return self.parts.agent.is_made
+        return self._agent.is_made
 
     @property
     def spec(self) -> str:
         """The SPEC of the strategy in use, as it was typed."""
         return self.agent.strategy_name if self.is_ready else self.settings.strategy.strip()
+
+    @property
+    def values(self) -> dict[str, str | int | bool]:
+        """What the settings are now that can be changed while it runs."""
+        return {**self.agent.state.settings, "model": str(self.agent.backend.id)}
 
     @property
     def planted(self) -> tuple[Planted, ...]:
@@ -148,7 +160,7 @@ class Session:
     @property
     def library(self) -> Library:
         """The articles. Raises UsageError when there are none."""
-        return self.parts.library()
+        return self._library()
 
     def warm(self) -> None:
         """Make now what the first question would wait for. Errors are left for that question to report."""
@@ -206,10 +218,10 @@ class Session:
             titles = [article.title for article in self.library.articles[: len(QUESTIONS)]]
             backend.settle("tools" if calls_tools(agent, titles) else "schema")
         if by_schema(backend) != bool(agent.examples):
-            self.parts.equip(agent, self.notes)
-            system = self.parts.system(agent)
+            self._equip(agent, self.notes)
+            system = self.system(agent)
             if system != agent.state.system:
-                agent.enter(SystemChanged(system))
+                agent.enter(Changed("system", system))
 
     def _remember(self, kept: Mapping[str, Any]) -> None:
         self.notices += remember(self.agent, self.notes, kept, same_strategy=True, same_model=True)
@@ -246,19 +258,19 @@ class Session:
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""
         agent, spec = self.agent, spec.strip()
-        strategy = self.parts.strategy_of(spec, agent.side, agent.state.tidy)
+        strategy = _strategy_of(spec, agent.side, agent.state.tidy)
         self._stop_background()
         agent.strategy = strategy
-        self.parts.trusted.add(spec)
-        agent.enter(StrategyChanged(spec))
+        self.trusted.add(spec)
+        agent.enter(Changed("strategy", spec))
 
     def use_tidy(self, on: bool) -> None:
         """Tidy each result for the strategy, or leave it as it came. The strategy starts fresh, as after a swap."""
         agent = self.agent
-        strategy = self.parts.strategy_of(self.spec, agent.side, on)
+        strategy = _strategy_of(self.spec, agent.side, on)
         self._stop_background()
         agent.strategy = strategy
-        agent.enter(TidyChanged(on))
+        agent.enter(Changed("tidy", on))
 
     def use_budget(self, tokens: int) -> None:
         """Change how many prompt tokens a call may use. Raises UsageError for a number that makes no sense."""
@@ -272,7 +284,7 @@ class Session:
         if side.memory:
             side.memory = backends.widened(side.memory)
         agent.use(backends.widened(agent.backend))
-        agent.enter(BudgetChanged(tokens))
+        agent.enter(Changed("budget", tokens))
 
     def use_model(self, name: str) -> None:
         """Go on with "reader" or with a model of the server; tokens are counted as it counts them.
@@ -285,7 +297,7 @@ class Session:
         self._stop_background()
         agent.use(backend)
         self._checked = None  # or it would keep the process of the old one
-        agent.enter(ModelChanged(agent.backend.name, agent.backend.model))
+        agent.enter(Changed("model", str(agent.backend.id)))
 
     def plant(self, fact: str) -> Planted:
         """Put a fact into the history, as the one line of a file. Raises UsageError for one that cannot be planted."""
@@ -297,19 +309,14 @@ class Session:
         Raises:
             UsageError: a memory file cannot be read; nothing has changed.
         """
-        agent, model = self.agent, self.agent.backend.id
+        agent = self.agent
         empty = SavedState()
         empty.go_on(opened(self.journal, self.settings, agent, self.backends.widest))
-        now: list[Change] = [
-            StrategyChanged(empty.strategy),
-            TidyChanged(empty.tidy),
-            BudgetChanged(empty.limit),
-            ModelChanged(model.backend, model.name),
-        ]
-        system = self.parts.system(agent)
-        if system != empty.system:
-            empty.go_on(SystemChanged(system))
-            now.append(SystemChanged(system))
+        now = [Changed(name, value) for name, value in self.values.items() if name != "system"]
+        if (system := self.system(agent)) != empty.system:
+            now.append(Changed("system", system))
+        for change in now:
+            empty.go_on(change)
         self._become(empty, self._new_branch(1), *now)
 
     def branch(self, after: int, *changes: Change) -> None:
@@ -320,7 +327,7 @@ class Session:
         Raises:
             ThimbleError: the strategy or the model of then cannot be had any more; nothing has changed.
         """
-        self.parts.trusted |= {change.strategy for change in changes if isinstance(change, StrategyChanged)}
+        self.trusted |= {str(one.value) for one in changes if isinstance(one, Changed) and one.setting == "strategy"}
         then = self.journal.state(until=after)
         for change in changes:
             then.go_on(change)
@@ -333,24 +340,20 @@ class Session:
         self._become(self.journal.state(number), Switched(number))
 
     def load(self, settings: Settings, journal: Journal, saved: SavedState) -> None:
-        """Leave this session, which is kept, and go on with the one that `saved` describes.
+        """Leave this session, which is kept, and become the one that `saved` describes.
 
         Raises:
             ThimbleError: that one cannot be used; all is as it was.
         """
-        notices: list[str] = []
-        parts = Parts(settings, journal, saved, self.playback, self.reading, notices.append)
+        other = Session(settings, journal, saved, self.playback, self.reading)
         try:
-            parts.agent()
+            _ = other.agent
         except BaseException:
             journal.close()
             raise
-        self._stop_background()
-        self.backends.leave()
-        self.journal.close()
-        self.parts, self.guess, self._checked, self._events = parts, None, None, None
-        self.notices += notices
-        parts.notify = self.notices.append
+        self.leave()
+        other.notices[:0] = self.news()
+        self.__dict__ = other.__dict__  # both names mean one session from here on
 
     def leave(self) -> None:
         """Close the journal and release its lock, and end what runs for this session alone.
@@ -367,7 +370,41 @@ class Session:
 
     def record(self, record: Record) -> None:
         """Write to the journal what has happened."""
-        self.parts.record(self.agent, record)
+        self._write(self.agent, record)
+
+    def _write(self, agent: Agent, record: Record) -> None:
+        """Write what has happened. A change before the first question stands in the first line."""
+        journal = self.journal
+        if not journal.begun:
+            if isinstance(record, Change) and not isinstance(record, Named):
+                return
+            self.notices += journal.write(opened(journal, self.settings, agent, self.backends.widest))
+            if agent.limit != self.backends.widest:
+                self.notices += journal.write(Changed("budget", agent.limit))
+        memory = ""
+        try:
+            memory = memory if isinstance(record, MEMORY_UNCHANGED) else memory_of(agent, self.notes)
+        finally:  # Ctrl-C in a strategy of the user's own must not cost the record
+            self.notices += journal.write(record, agent.history, memory)
+
+    def system(self, agent: Agent) -> str:
+        """The system prompt with the memory as it is now: the file, and that there are notes of earlier sessions.
+
+        Raises:
+            UsageError: the memory file cannot be read.
+        """
+        if self.playback:
+            return str(self.playback.recording.opened.settings.get("system", SYSTEM))
+        path, prompt = self.settings.memory_file, BY_SCHEMA if by_schema(agent.backend) else SYSTEM
+        if path is None and not self.notes.earlier:
+            return prompt
+        from session.memory_file import CUT, with_memory, words_of
+
+        words = words_of(path) if path else ""
+        system = with_memory(prompt, words, agent.budget([]), len(self.notes.earlier))
+        if CUT in system:
+            self.notices.append(f"{MEMORY_FILE} is longer than an eighth of the budget: the rest of it is not sent.")
+        return system
 
     def fork(self, spec: str = "") -> Agent:
         """An agent that goes on from here; nothing that it does is seen in this session.
@@ -380,13 +417,13 @@ class Session:
         agent, was = self.agent, self.agent.side
         side = SideModel(was.backend, was.embedder, was.memory, Lagged(self.agent.ledger.lag))
         side.mapper = was.mapper
-        strategy = self.parts.strategy_of(spec, side, agent.state.tidy) if spec else self.copied_strategy(side)
+        strategy = _strategy_of(spec, side, agent.state.tidy) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         state = replace(agent.state, strategy=spec or agent.strategy_name, ledger=ledger)
         fork = replace(agent, strategy=strategy, state=state, side=side, prices=fixed(agent.price_card()), record=None)
         notes = Notes()
         notes.state = self.notes.state
-        self.parts.equip(fork, notes)
+        self._equip(fork, notes)
         return fork
 
     def copied_strategy(self, side: SideModel) -> Strategy:
@@ -395,7 +432,7 @@ class Session:
             was = self.agent.side
             return deepcopy(self.agent.strategy, {id(was): side, id(was.embedder): side.embedder})
         except Exception:  # a user's own strategy decides how it is copied
-            return self.parts.strategy_of(self.spec, side, self.agent.state.tidy)
+            return _strategy_of(self.spec, side, self.agent.state.tidy)
 
     def catch_up(self) -> None:
         """Enter what models have written in the background meanwhile."""
@@ -415,18 +452,108 @@ class Session:
     def _become(self, then: SavedState, *changes: Change) -> None:
         """Be what the session was then, and write the changes. Raises ThimbleError; nothing has changed then."""
         agent, backend = self.agent, self.agent.backend
-        if then.strategy not in self.parts.trusted:
-            check_strategy(then.strategy)
-        if backend.id != then.model:
-            backend = self.backends.of(then.model.name, then.model.backend)
-        strategy = self.parts.strategy_of(then.strategy, agent.side, then.tidy)
+        if then.strategy not in self.trusted:
+            refuse_code(then.strategy, "the session goes on", "leave and say thimble --resume ID --strategy")
+        if str(backend.id) != then.model:
+            model = ModelId.read(then.model)
+            backend = self.backends.of(model.name, model.backend)
+        strategy = _strategy_of(then.strategy, agent.side, then.tidy)
         self._stop_background()
         agent.strategy = strategy
         agent.use(self.backends.widened(backend))
         self.guess = None
-        same_strategy = not any(isinstance(change, StrategyChanged | TidyChanged) for change in changes)
-        same_model = not any(isinstance(change, ModelChanged) for change in changes)
-        self.parts.restore(agent, then, same_strategy, same_model)
+        same_strategy = not any(_is_of(change, "strategy", "tidy") for change in changes)
+        same_model = not any(_is_of(change, "model") for change in changes)
+        self._restore(agent, then, same_strategy, same_model)
         for change in changes:
             self.record(change)
         agent.close_calls()
+
+    def _equip(self, agent: Agent, notes: Notes) -> None:
+        """Give an agent its tools; to one that calls by schema the everyday ones, with worked examples."""
+        side, sources = agent.side, (self.library, self.settings.files)
+
+        def delegated(task: str) -> str:
+            return brief(agent, task, _strategy_of(READS_WITH, side, agent.state.tidy))
+
+        agent.tools = toolbox(*sources, notes, self.embedder())
+        agent.on_demand = on_demand(lambda: agent.history, delegated)
+        agent.examples = tuple(examples()) if by_schema(agent.backend) else ()
+        if agent.examples:
+            agent.on_demand |= agent.tools
+            agent.tools = everyday(*sources, self.embedder(), lambda: agent.history)
+
+    def _restore(self, agent: Agent, saved: SavedState, same_strategy: bool, same_model: bool) -> None:
+        """Put back the state of an agent and what it remembered."""
+        agent.state = saved.copy()
+        self.notices += remember(agent, self.notes, saved.kept or {}, same_strategy, same_model)
+
+    def _make_agent(self) -> Agent:
+        settings, spec = self.settings, self.settings.strategy.strip()
+        backend = self._first_backend()
+        summariser, memory = map(self.backends.side_model, SIDE_MODELS)
+        side = SideModel(summariser or backend, self.embedder(), memory)
+        side.mapper = lambda *asked: _map_of(self.library).text(*asked)
+        agent = Agent(
+            backend=backend,
+            strategy=_strategy_of(spec, side, settings.tidy),
+            state=State(spec, settings.budget, tidy=settings.tidy, model=str(backend.id)),
+            tools={},
+            side=side,
+            max_turns=settings.max_turns,
+            prices=by_timings if settings.price == AUTO else fixed(read_prices(settings.price)),
+        )
+        self._equip(agent, self.notes)
+        agent.record = lambda record: self._write(agent, record)
+        if self.saved:
+            self._resume(agent, self.saved)
+        else:
+            agent.state.system = self.system(agent)
+        return agent
+
+    def _first_backend(self) -> Backend:
+        try:
+            return self.backends.first()
+        except ModelError as error:
+            if not self.saved:
+                raise
+            by = found_by(self.settings.session_dir, self.journal.path) if self.journal.path else ""
+            without = f"or go on without it: thimble --resume {quote(by)} --backend {READER}"
+            raise ModelError(error.what, f"{error.fix}; {without}") from error
+
+    def _resume(self, agent: Agent, saved: SavedState) -> None:
+        """Go on where the saved session was left; what other settings are asked for changes from here on."""
+        asked, was = agent.state.settings, saved.settings
+        self._restore(agent, saved, asked["strategy"] == was["strategy"], asked["model"] == was["model"])
+        for name, value in asked.items():
+            if name != "system" and value != was[name]:
+                agent.enter(Changed(name, value))
+        agent.close_calls()
+
+    def _read_library(self) -> Library:
+        library = self.reading.read(self.settings.corpus)
+        skipped = [f"Left out {one.path}: {one.reason}." for one in library.skipped[:SKIPPED_SHOWN]]
+        more = len(library.skipped) - SKIPPED_SHOWN
+        self.notices += [*skipped, *([f"Left out {more:,} more files."] if more > 0 else ())]
+        return library
+
+
+def _strategy_of(spec: str, side: SideModel, tidy: bool) -> Strategy:
+    """The strategy of a SPEC under the setting `tidy`. All are imported for it: the first prompt need not wait."""
+    from strategies import parse
+    from strategies.tidy import tidied
+
+    strategy = parse(spec, side)
+    return tidied(strategy) if tidy else strategy
+
+
+def _map_of(library: Library) -> Map:
+    """The map of a library, imported late as no first prompt needs it."""
+    from corpus.map import Map
+
+    return Map(library)
+
+
+def _is_of(change: Change, *settings: str) -> bool:
+    """Whether this changes one of these settings."""
+    return isinstance(change, Changed) and change.setting in settings

@@ -81,13 +81,13 @@ def _values(path: Path) -> Iterator[tuple[int, object]]:
     try:
         yield 0, from_json(text)
         return
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         if not _is_json(lines[0][1]):
             raise _no_json(path, getattr(error, "lineno", 1), error) from error
     for number, line in lines:
         try:
             yield number, from_json(line)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise _no_json(path, number, error) from error
 
 
@@ -98,7 +98,7 @@ def _no_json(path: Path, line: int, error: Exception) -> UsageError:
 def _is_json(text: str) -> bool:
     try:
         from_json(text)
-    except (ValueError, RecursionError):
+    except ValueError:
         return False
     return True
 

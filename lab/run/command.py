@@ -26,7 +26,8 @@ from models import READER
 from session.parser import Parser
 from session.prices import read_prices
 from session.session import Session
-from session.settings import SETTINGS, Given, Settings
+from session.settings import Settings
+from session.settings_table import SETTINGS, Given
 from strategies import STRATEGIES
 
 PAPER_TEMPERATURE = 0.8

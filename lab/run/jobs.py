@@ -13,7 +13,8 @@ from pathlib import Path
 from agent.errors import UsageError
 from corpus.questions import Question
 from models import READER
-from session.settings import Settings, served_embeddings
+from session.settings import Settings
+from session.settings_table import served_embeddings
 from strategies.spec import Kind, parse_spec
 
 CARD = "cached=0.1,output=4"

@@ -33,5 +33,5 @@ def show_settings(settings: Settings, as_json: bool) -> int:
 
 def _in_words(name: str, value: object) -> str:
     if isinstance(value, bool):
-        return figures.switch(value)
+        return figures.setting(value)
     return shown(name, value) if value not in ("", None) else "(automatic)"

@@ -8,6 +8,7 @@ import os
 from agent.errors import UsageError
 from repl import __version__
 from session.parser import Parser
+from session.settings_table import SETTINGS
 
 TYPE_CHECKING = False  # as in typing, whose import would cost a quarter of the start
 if TYPE_CHECKING:
@@ -40,74 +41,28 @@ budget is too small, 5 the model (or the reader) said that it cannot answer.
 USAGE = "thimble [config|doctor|prepare] [-p TEXT]... [--json] [options]"
 
 
-def _value(metavar: str, help: str, **more: Any) -> dict[str, Any]:
-    return {"metavar": metavar, "help": help, **more}
-
-
-def _switch(help: str, const: object = True, **more: Any) -> dict[str, Any]:
-    return {"action": "store_const", "const": const, "help": help, **more}
-
-
 FLAGS: dict[str, dict[str, Any]] = {
-    "-p": _value(
-        "TEXT", "ask this and exit; repeatable; - reads standard input", dest="prompts", action="append", default=[]
-    ),
+    "-p": {
+        "metavar": "TEXT",
+        "help": "ask this and exit; repeatable; - reads standard input",
+        "dest": "prompts",
+        "action": "append",
+        "default": [],
+    },
     "--json": {"action": "store_true", "help": "standard output is JSON Lines, one event a line"},
-    "--backend": _value(
-        "NAME",
-        "auto, ollama, vllm, openai (any compatible server), gguf (this machine, no server) or reader (built in); "
-        "default: auto",
-    ),
-    "--model": _value(
-        "NAME", "a model of that server, or a file, FILE.gguf, which needs none; default: the one that suits best"
-    ),
-    "--base-url": _value("URL", "where the server is; default: OLLAMA_HOST, or OPENAI_BASE_URL"),
-    "--strategy": _value("SPEC", "how the context is managed: name, name:key=value,... or several with +"),
-    "--budget": _value("N", "prompt tokens that one model call may use; default: 8000"),
-    "--summariser": _value(
-        "NAME", "the model that strategies ask: NAME of that server, NAME@URL of another, FILE.gguf, or reader"
-    ),
-    "--memory": _value(
-        "NAME",
-        "the model that comem asks in the background: NAME, NAME@URL, FILE.gguf or reader; default: the summariser",
-    ),
-    "--embeddings": _value(
-        "HOW", "what the search by meaning uses: static, none, ollama:NAME, openai:NAME or vllm:NAME; default: auto"
-    ),
-    "--price": _value(
-        "CARD",
-        "what a token costs, as in cached=0.1,output=4; dollars=3 is for a million computed ones; default: auto",
-    ),
-    "--tidy": _value("HOW", "on or off: each tool result in the smallest form that says the same; default: on"),
-    "--corpus": _value("DIR", "the folder of articles; default: the built-in ones"),
-    "--files": _value("DIR", "the folder that the file tools may read; default: the built-in one"),
-    "--notes": _value("FILE", "keep what the model notes in this file too, for later sessions"),
-    "--session-dir": _value("DIR", "the folder that sessions are kept in; default: the user's state folder"),
-    "--resume": _value(
-        "ID",
-        "go on with a session: its id, the beginning of it, its name or its file; default: the newest conversation",
-        nargs="?",
-        const="",
-    ),
-    "--record": _value("FILE", "put the session on a cassette, a new file"),
-    "--replay": _value("FILE", "play a cassette, without any model; by its name one that ships, such as reader/hybrid"),
-    "--pace": _value(
-        "HOW",
-        "how fast a cassette is played: original, 2x, 0 (at once) or key; the reader: tokens a second; both: a machine "
-        "such as a100-32b, or two, the second for side calls: a100-32b,a100-4b",
-    ),
-    "--plain": _switch("append-only plain lines, for screen readers"),
-    "--stage": _switch("for a projector: high contrast, Enter steps, nothing private on screen"),
-    "--think": _value("HOW", "on, off, low, medium or high, for models that can think; default: on"),
-    "--calls": _value(
-        "HOW",
-        "how the model calls tools: the server's tools, a schema that it enforces, or text; default: auto, a trial",
-    ),
-    "--temperature": _value("T", "how freely a model chooses its words, 0 to 2; default: auto, the server's own"),
-    "--seed": _value("N", "where a server's random numbers begin; default: auto, none is sent"),
-    "--no-stream": _switch("take each reply whole", const="false", dest="stream"),
-    "--timeout": _value("SECONDS", "longest wait for the next piece of a reply; default: 300"),
-    "--reply-timeout": _value("SECONDS", "longest wait for the whole of a reply; default: 1800"),
+    "--resume": {
+        "metavar": "ID",
+        "help": "go on with a session: its id, the beginning of it, its name or its file; default: the newest "
+        "conversation",
+        "nargs": "?",
+        "const": "",
+    },
+    "--record": {"metavar": "FILE", "help": "put the session on a cassette, a new file"},
+    "--replay": {
+        "metavar": "FILE",
+        "help": "play a cassette, without any model; by its name one that ships, such as reader/hybrid",
+    },
+    **{setting.flag: setting.argument for setting in SETTINGS.values() if setting.help},
     "--version": {"action": "version", "version": f"thimble {__version__}", "help": "print the version and exit"},
 }
 """The arguments of argparse for each flag."""

@@ -109,20 +109,20 @@ def _one(session: Session, prompt: str, printer: _Printer | None) -> tuple[bool,
 
 def _tell_resumed(session: Session, as_json: bool) -> None:
     """Where the user is: which session goes on, and the end of it."""
-    from repl.screen.resumed import last_exchange, resumed
+    from repl.screen.resumed import last_exchange, show_resumed
+    from repl.screen.tables import Paper
+    from repl.screen.theme import console_for
 
-    for text, _ in resumed(session):
-        tell(text)
-    question, answer = last_exchange(session)
-    plain = session.settings.plain
+    show_resumed(session, console_for(plain=True, file=Paper(_aside)))
     if as_json:
+        question, answer = last_exchange(session)
         about: jsonl.Fields = {"id": session.journal.id, "name": session.journal.tree.name or None}
         about |= {"branch": session.journal.tree.current, "question": question or None, "answer": answer or None}
         write(jsonl.to_line({"type": "resumed", **about}))
-    if question:
-        tell(f"{'you:' if plain else '›'} {question}")
-        said = f"{'model: ' if plain else ''}{clean(answer).strip()}\n"
-        aside(wrapped(said, columns(sys.stderr)))
+
+
+def _aside(text: str) -> None:
+    aside(wrapped(text, columns(sys.stderr)))
 
 
 def _tell_news(session: Session, as_json: bool) -> None:
@@ -302,7 +302,7 @@ def _command(session: Session, text: str, printer: _Printer | None) -> str | Non
     def pass_on(part: str) -> None:  # as it comes: a download takes its time
         with apart.lifted():
             if printer is None:
-                aside(wrapped(part, columns(sys.stderr)))
+                _aside(part)
                 return
             try:
                 if not shown.tell():

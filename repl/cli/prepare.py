@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from session.embeddings import embedder_of
 from session.jsonl import from_json, to_line
 from session.prices import read_prices
 from session.replay import replay
-from session.settings import AUTO
+from session.settings_table import AUTO
 from strategies import parse
 from strategies.tidy import tidied
 
@@ -69,14 +68,11 @@ def run(settings: Settings, budget: str | None) -> int:
         document = read(_standard_input())
         counter = side.backend.counter
         prices = Prices() if settings.price == AUTO else read_prices(settings.price)  # a filter has seen no timings
-        with _deep_enough():
-            allowed = Budget(limit, counter, counter.overhead(document.tools), prices)
+        allowed = Budget(limit, counter, counter.overhead(document.tools), prices)
         if any(getattr(part, "model", None) is side for part in getattr(strategy, "parts", [strategy])):
             side.backend = _asked(replace(settings, budget=min(limit, allowed.size(document.messages))))
         prepared = prepare_document(document, settings.strategy, strategy, allowed, side)
-    with _deep_enough():
-        line = to_line(prepared)
-    write(line)
+    write(to_line(prepared))
     return 0
 
 
@@ -93,17 +89,16 @@ def read(data: bytes) -> Document:
         raise UsageError(what, "convert it first: iconv -t UTF-8") from error
     if not text.strip():
         raise UsageError("standard input is empty", DOCUMENT)
-    with _deep_enough():
-        try:
-            value = from_json(text)
-        except ValueError as error:
-            raise UsageError(f"standard input is not JSON: {error}", DOCUMENT) from error
-        entries, tools = (value.get("messages"), value.get("tools")) if isinstance(value, dict) else (value, None)
-        if not isinstance(entries, list):
-            raise UsageError("standard input holds no list of messages", DOCUMENT)
-        if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
-            raise UsageError("the tools are no list of objects", DOCUMENT)
-        return Document(entries, chat.read(entries), tools or ())
+    try:
+        value = from_json(text)
+    except ValueError as error:
+        raise UsageError(f"standard input is not JSON: {error}", DOCUMENT) from error
+    entries, tools = (value.get("messages"), value.get("tools")) if isinstance(value, dict) else (value, None)
+    if not isinstance(entries, list):
+        raise UsageError("standard input holds no list of messages", DOCUMENT)
+    if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
+        raise UsageError("the tools are no list of objects", DOCUMENT)
+    return Document(entries, chat.read(entries), tools or ())
 
 
 def prepare_document(
@@ -193,12 +188,3 @@ def _standard_input() -> bytes:
         return bounded(sys.stdin.buffer, MOST_INPUT_BYTES) if sys.stdin is not None else b""
     except OSError as error:
         raise UsageError(f"standard input cannot be read: {error.strerror}", DOCUMENT) from error
-
-
-@contextmanager
-def _deep_enough() -> Iterator[None]:
-    """JSON may be nested deeper than Python can follow."""
-    try:
-        yield
-    except RecursionError as error:
-        raise UsageError("standard input is nested too deeply", DOCUMENT) from error

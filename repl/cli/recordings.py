@@ -16,19 +16,18 @@ from models.hardware import HARDWARE, Hardware
 from session.bounded import MOST_BYTES, file_bytes
 from session.hardware import machines
 from session.journal import folder
-from session.journal.header import LATER
 from session.journal.lines import Line
 from session.playback import Pace, Playback, Recording, read_recording
 from session.replayed_seconds import WORD_LETTERS, replayed_seconds
-from session.settings import SETTINGS, Given, Settings
-from strategies.spec import is_code
+from session.settings import Settings, refuse_code
+from session.settings_table import SETTINGS, Given
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
 SHIPPED = Path(__file__).parents[2] / "models" / "cassettes"
-SHAPING = ("max_turns", "price", "tidy")
-"""The settings, beside strategy and budget, that shape what is shown of a played session."""
+SHAPING = ("strategy", "budget", "tidy", "max_turns", "price")
+"""The settings that shape what is shown of a played session."""
 ORIGINAL, KEY, AT_ONCE = "original", "key", "0"
 
 
@@ -124,16 +123,13 @@ def settled(settings: Settings, recording: Recording) -> Settings:
     Raises:
         UsageError: the recording has a setting that is not possible, or a strategy that is code.
     """
-    opened = recording.opened
     then: dict[str, Any] = {"backend": READER, "model": "", "base_url": "", "summariser": "", "memory": ""}
-    recorded = {name: value for name, value in {**LATER, **opened.settings}.items() if name in SHAPING}
     origins = dict(settings.origins)
-    for name, value in {"strategy": opened.strategy, "budget": opened.limit, **recorded}.items():
-        if name in settings.flags:
+    for name, value in recording.opened.settings.items():
+        if name not in SHAPING or name in settings.flags:
             continue
-        if name == "strategy" and is_code(str(value)):
-            what = f"the cassette was recorded under {str(value)[:60]}, which is code"
-            raise UsageError(what, "if it is yours, say --strategy and the same again")
+        if name == "strategy":
+            refuse_code(str(value), "the cassette was recorded", "say --strategy")
         try:
             then[name] = SETTINGS[name].read(Given(value, "the cassette", Path()))
         except (ValueError, OverflowError) as error:

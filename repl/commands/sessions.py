@@ -27,7 +27,7 @@ ONE_SHOTS = "-p"
 MOST_SHOWN = 12
 MOST_OFFERED = 40
 QUESTION_WIDTH, NAME_WIDTH = 60, 40
-TABLE_COLUMNS = ("session", ">prompt", ">last", "first question")
+TABLE_COLUMNS = ("session", ">last", "first question")
 
 
 def sessions(session: Session, words: str, console: Console) -> None:
@@ -46,18 +46,19 @@ def _list(session: Session, words: str, console: Console) -> None:
     if not paths:
         say(console, f"No session is kept in {line(str(folder))} yet: one is from its first question on.")
         return
-    talks = [*kept.conversations(paths)]
+    every = [kept.listed(path) for path in paths]
+    talks = [one for one in every if not one.one_shot]
     noun, about = "conversation", ""
     if words == ONE_SHOTS:
-        noun, found = "one-shot", [path for path in paths if path not in set(talks)]
+        noun, found = "one-shot", [one for one in every if one.one_shot]
     elif words:
-        noun, about, found = "session", f" with {line(words)}", [path for path in paths if kept.listed(path).has(words)]
+        noun, about, found = "session", f" with {line(words)}", [one for one in every if one.has(words)]
         if not found:
             raise UsageError(f"no session has {words[:40]!r} in a question or its name", "/sessions lists them all")
     else:
         found = talks
     title = f"{figures.several(len(found), noun)}{about} in {line(str(folder))}"
-    rows = [_row(kept.listed(path), path == session.journal.path) for path in found[:MOST_SHOWN]]
+    rows = [_row(one, one.path == session.journal.path) for one in found[:MOST_SHOWN]]
     if rows:
         Table(f"{title}, the newest first", TABLE_COLUMNS, rows).show(console)
     else:
@@ -118,13 +119,13 @@ def load(session: Session, wanted: str, console: Console) -> None:
 
 def offers(session: Session) -> Iterator[tuple[str, str]]:
     """The completions of /load: the newest conversations, by name if they have one, with their first question."""
-    for path in islice(kept.conversations(kept.paths(session.settings.session_dir)), MOST_OFFERED):
-        if path != session.journal.path:
-            one = kept.listed(path)
+    every = map(kept.listed, kept.paths(session.settings.session_dir))
+    for one in islice((one for one in every if not one.one_shot), MOST_OFFERED):
+        if one.path != session.journal.path:
             yield one.name or one.id, cut(line(one.questions[0]) if one.questions else "", QUESTION_WIDTH)
 
 
-def _row(one: Listed, here: bool) -> tuple[str, str, str, str]:
+def _row(one: Listed, here: bool) -> tuple[str, str, str]:
     question = cut(line(one.questions[0]), QUESTION_WIDTH) if one.questions else "nothing was asked"
     more = [
         one.id if one.name else "",
@@ -136,5 +137,4 @@ def _row(one: Listed, here: bool) -> tuple[str, str, str, str]:
         f"! {one.trouble}" if one.trouble else "",
     ]
     age = figures.ago(time.time() - one.at) if one.at else "?"
-    prompt = figures.short(one.prompt.tokens, one.prompt.exact)
-    return line(one.name) or one.id, prompt, age, f"{question}\n{line(' · '.join(filter(None, more)))}"
+    return line(one.name) or one.id, age, f"{question}\n{line(' · '.join(filter(None, more)))}"

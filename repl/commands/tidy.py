@@ -33,5 +33,5 @@ def tidy(session: Session, text: str, console: Console) -> None:
             say(console, f"The next prompt has tidy {word}. The strategy starts again from the full history.")
     else:
         is_on = session.agent.state.tidy
-        say(console, f"Tidy is {figures.switch(is_on)}. Change it: /tidy {figures.switch(not is_on)}")
+        say(console, f"Tidy is {figures.setting(is_on)}. Change it: /tidy {figures.setting(not is_on)}")
     say_next_prompt(session, console)

@@ -41,31 +41,19 @@ class DeltaWriter:
 
 
 class DeltaReader:
-    """Reads the pieces of a strand. They are put together when their text is asked for, and not before."""
+    """Reads one text after the other. `text` is the newest; "" before the first, None where one before it is lost."""
 
     def __init__(self) -> None:
-        self._pieces: list[TextDelta] = []
-        self._text: str | None = ""
+        self.text: str | None = ""
 
     def feed(self, piece: TextDelta) -> None:
         """Go on by one piece; a whole one needs none of those before."""
-        if not piece.start and not piece.end:
-            self._pieces, self._text = [], ""
-        self._pieces.append(piece)
-
-    @property
-    def text(self) -> str | None:
-        """The newest text; "" before the first, None where one that it builds on is lost."""
-        text = self._text
-        for piece in self._pieces:
-            if text is None or piece.start + piece.end > len(text):
-                text = None
-                break
-            text = text[: piece.start] + piece.text + text[len(text) - piece.end :]
-        if self._pieces and text is not None and checksum(text) != self._pieces[-1].crc:
-            text = None
-        self._pieces, self._text = [], text
-        return text
+        before = self.text if piece.start or piece.end else ""
+        if before is None or piece.start + piece.end > len(before):
+            self.text = None
+            return
+        text = before[: piece.start] + piece.text + before[len(before) - piece.end :]
+        self.text = text if checksum(text) == piece.crc else None
 
 
 def shared(left: str, right: str) -> int:

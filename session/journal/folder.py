@@ -7,7 +7,6 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
-from agent.ledger import NOTHING, Amount
 from agent.protocols import UNKNOWN_MODEL, ModelId
 from session.bounded import MOST_BYTES, MOST_LINE_BYTES, file_bytes
 from session.journal.records import VERSION
@@ -29,15 +27,10 @@ if TYPE_CHECKING:
 SUFFIX = ".jsonl"
 FATE_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 ID = re.compile(r"\d{4}-\d\d-\d\d-\d{4}-\w{4}")
-KINDS = b"opened|asked|named|swapped|remodelled|prepared|replied|side_called"
-LISTED = re.compile(rb'^(\{"type":"(%b)"[^\n]*)(?=\n)' % KINDS, re.MULTILINE)
-REPORTED = re.compile(rb'"usage":\{"prompt_tokens":(\d{1,16})\b')
-COUNTED = re.compile(rb'"tokens":(\d{1,16}),"history_tokens"|"prompt_tokens":(\d{1,16}),"exact"')
-EXACT = re.compile(rb'"exact":true')
+LISTED = re.compile(rb'^\{"type":"(?:opened|asked|named|changed)"[^\n]*(?=\n)', re.MULTILINE)
 ONE_SHOT = b'"one_shot":true'
 TAKEN_UP = re.compile(rb'^\{"type":"(?:resumed|named)"', re.MULTILINE)
-NAME_STRATEGY, NAME_MODEL = (b"opened", b"swapped", b"prepared"), (b"opened", b"remodelled", b"prepared")
-NEWER = "a newer thimble wrote it"
+OTHER_VERSION = "another version of thimble wrote it"
 MOST_NAMED = 5
 
 
@@ -45,7 +38,7 @@ MOST_NAMED = 5
 class Listed:
     """A session as it is listed. `at` is when it was written last, in seconds since 1970.
 
-    `strategy` and `model` are its newest, `prompt` the tokens of all its prompts, on every branch.
+    `strategy` and `model` are its newest.
     `one_shot` says that it is no conversation: its prompts were given, and nobody came back to it or named it.
     `trouble` says why a session cannot be read, or not wholly.
     """
@@ -56,7 +49,6 @@ class Listed:
     questions: tuple[str, ...] = ()
     strategy: str = ""
     model: ModelId = UNKNOWN_MODEL
-    prompt: Amount = NOTHING
     one_shot: bool = False
     trouble: str = ""
 
@@ -100,41 +92,22 @@ def listed(path: Path) -> Listed:
         at, data = path.stat().st_mtime, file_bytes(path, MOST_BYTES)
     except OSError as error:
         return Listed(path, 0.0, trouble=error.strerror or type(error).__name__)
-    newest: dict[bytes, bytes] = {}
-    asked, prompt, strategy, model = [], NOTHING, b"", b""
-    for raw, kind in LISTED.findall(data):
-        newest[kind] = raw
-        strategy = raw if kind in NAME_STRATEGY else strategy
-        model = raw if kind in NAME_MODEL else model
-        if kind == b"asked":
-            asked.append(_text(_fields(raw).get("message"), "content"))
-        elif kind in (b"replied", b"side_called"):
-            prompt += _prompt(raw, newest.get(b"prepared", b""))
-    opened, model_told = _fields(newest.get(b"opened", b"")), _fields(model)
-    version = opened.get("version", 0)
-    newer = isinstance(version, int) and version > VERSION
-    return Listed(
-        path,
-        at,
-        name=_text(_fields(newest.get(b"named", b"")), "name"),
-        questions=tuple(asked),
-        strategy=_text(_fields(strategy), "strategy"),
-        model=ModelId.read("/".join(filter(None, (_text(model_told, "backend"), _text(model_told, "model"))))),
-        prompt=prompt,
-        one_shot=_is_one_shot(data),
-        trouble=NEWER if newer else "" if opened else "its first line cannot be read",
-    )
-
-
-def conversations(there: Iterable[Path]) -> Iterator[Path]:
-    """Those of these files that hold no one-shot, in the order in which they come."""
-    for path in there:
-        try:
-            one_shot = _is_one_shot(file_bytes(path, MOST_BYTES))
-        except OSError:  # as a row of a list it says why
-            one_shot = False
-        if not one_shot:
-            yield path
+    version, name = 0, ""
+    questions: list[str] = []
+    settings: dict[str, object] = {}
+    for raw in LISTED.findall(data):
+        match _fields(raw):
+            case {"type": "opened", "version": int(version), "settings": dict(began)}:
+                settings |= began
+            case {"type": "asked", "message": {"content": str(question)}}:
+                questions.append(question)
+            case {"type": "named", "name": str(name)}:
+                pass
+            case {"type": "changed", "setting": str(setting), "value": value}:
+                settings[setting] = value
+    trouble = "" if version == VERSION else OTHER_VERSION if version else "its first line cannot be read"
+    strategy, model = str(settings.get("strategy", "")), ModelId.read(str(settings.get("model", "")))
+    return Listed(path, at, name, tuple(questions), strategy, model, _is_one_shot(data), trouble)
 
 
 def written_after(path: Path, folder: Path) -> int:
@@ -160,7 +133,7 @@ def find(folder: Path, wanted: str = "") -> Path:
     if not found:
         raise UsageError(f"there is no session in {folder}", "one is kept from its first question on")
     if not wanted:
-        return next(conversations(found), found[0])
+        return next((path for path in found if not listed(path).one_shot), found[0])
     by_id = {path.stem: path for path in found}
     if wanted in by_id:
         return by_id[wanted]
@@ -188,14 +161,11 @@ def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, SavedSt
     from session.journal.header import settings_of
     from session.journal.journal import Journal
     from session.settings import going_on
-    from session.trust import check
 
     journal = Journal.reopen(path)
     try:
         saved = journal.state()
-        own = settings_of(saved, settings.flags)
-        check(settings.asked or settings, {name: own[name] for name in own if name not in settings.flags})
-        return going_on(settings, own), journal, saved
+        return going_on(settings, settings_of(saved, settings.flags)), journal, saved
     except BaseException:
         journal.close()
         raise
@@ -206,15 +176,6 @@ def _is_one_shot(data: bytes) -> bool:
     return ONE_SHOT in data.partition(b"\n")[0] and not TAKEN_UP.search(data)
 
 
-def _prompt(raw: bytes, counted: bytes) -> Amount:
-    """The tokens of a call's prompt, as reported, or else as they were counted before."""
-    if reported := REPORTED.search(raw):
-        return Amount(int(reported[1]))
-    told = raw if b'"side_called"' in raw[:24] else counted
-    found = COUNTED.search(told)
-    return Amount(int(found[1] or found[2]), EXACT.search(told) is not None) if found else Amount(None)
-
-
 def _fields(raw: bytes) -> dict[str, object]:
     if len(raw) > MOST_LINE_BYTES:
         return {}
@@ -223,8 +184,3 @@ def _fields(raw: bytes) -> dict[str, object]:
     except (ValueError, RecursionError):
         return {}
     return fields if isinstance(fields, dict) else {}
-
-
-def _text(fields: object, name: str) -> str:
-    text = fields.get(name) if isinstance(fields, dict) else None
-    return text if isinstance(text, str) else ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
-from models import READER
-from models.wire.address import hidden
-from session.journal.records import VERSION, Opened
-from session.settings import AUTO, Settings, address_of
+from agent.protocols import ModelId
+from session.journal.records import VERSION, Opened, Value
+from session.settings import Settings, names_server
+from session.settings_table import AUTO, SETTINGS
 
 if TYPE_CHECKING:
     from agent.agent import Agent
@@ -16,56 +16,30 @@ if TYPE_CHECKING:
     from session.journal.state import SavedState
 
 SAMPLING = ("temperature", "seed")
-KEPT = (
-    "base_url",
-    "summariser",
-    "memory",
-    "embeddings",
-    "price",
-    "tidy",
-    "corpus",
-    "files",
-    "budget",
-    "max_turns",
-    "think",
-    "calls",
-    *SAMPLING,
-    "stream",
-    "keep_alive",
-)
+KEPT = tuple(name for name, setting in SETTINGS.items() if setting.kept)
 """The settings that shape what a model is sent, beside those that can be swapped."""
-LATER: dict[str, str | bool | int | float] = {"tidy": True, "calls": "auto"}
-"""The settings that a journal names only where they are otherwise: older ones do not know them."""
-MODEL_SETTINGS = ("backend", "base_url", "model")
+MODEL_SETTINGS = ("backend", "model")
 """The settings that say which model answers."""
 
 
 def opened(journal: Journal, settings: Settings, agent: Agent, widest: int) -> Opened:
-    """The first line, as the session is now. `widest` is its largest budget so far, in tokens."""
+    """The first line, as the session is now, but with its largest budget so far, in tokens."""
     kept = {name: AUTO if (value := getattr(settings, name)) is None else value for name in KEPT}
     kept |= {name: str(kept[name]) for name in ("corpus", "files")}
-    kept["tidy"] = agent.state.tidy
-    kept = {name: value for name, value in kept.items() if name not in LATER or value != LATER[name]}
-    kept["budget"] = widest
-    kept["base_url"] = address_of(agent.backend.name, settings) if agent.backend.name != READER else ""
-    kept |= {
-        name: "" for name in ("base_url", "summariser", "memory", "embeddings") if hidden(kept[name]) != kept[name]
-    }
-    state, model = agent.state, agent.backend.id
-    begun_with = state.system, state.strategy, state.limit, model.backend, model.name
-    return Opened(VERSION, journal.id, *begun_with, kept, journal.one_shot)
+    kept = {name: value for name, value in kept.items() if not names_server(name, value)}
+    kept |= {**agent.state.settings, "model": str(agent.backend.id), "budget": widest}
+    return Opened(VERSION, journal.id, kept, journal.one_shot)
 
 
-def sampling(began: Opened) -> dict[str, str | bool | int | float]:
+def sampling(began: Opened) -> dict[str, Value]:
     """The temperature and the seed that a session began with, as far as it sent them."""
     return {name: began.settings[name] for name in SAMPLING if began.settings.get(name, AUTO) != AUTO}
 
 
 def settings_of(saved: SavedState, others: Container[str] = ()) -> dict[str, object]:
     """The settings with which the session goes on, where `others` are asked for: with another server another model."""
-    began = {**LATER, **saved.opened.settings}
-    own: dict[str, object] = {name: value for name, value in began.items() if name in KEPT}
-    own |= {"strategy": saved.strategy, "budget": saved.limit, "tidy": saved.tidy}
-    own |= {"backend": saved.model.backend, "model": saved.model.name}
-    elsewhere = "backend" in others or "base_url" in others or ("model" in others and saved.model.backend == READER)
+    own: dict[str, object] = {name: value for name, value in saved.opened.settings.items() if name in KEPT}
+    model = ModelId.read(saved.model)
+    own |= {**saved.settings, "backend": model.backend, "model": model.name}
+    elsewhere = "backend" in others or "base_url" in others or ("model" in others and model.built_in)
     return {name: value for name, value in own.items() if value != "" and not (elsewhere and name in MODEL_SETTINGS)}

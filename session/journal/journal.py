@@ -14,7 +14,7 @@ from agent.errors import UsageError
 from agent.events import Said
 from agent.messages import Message
 from agent.protocols import Waiting
-from session.bounded import MOST_BYTES, PIECES_BYTES, PIECES_LINES, all_of, open_file
+from session.bounded import MOST_BYTES, all_of, open_file
 from session.journal.lines import Damage, Line, Writer, read
 from session.journal.records import Opened, Record, Remark, Resumed
 from session.journal.state import SavedState, saved_state
@@ -30,6 +30,8 @@ HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 """What a lock that another process holds is refused with; any other error says that there are no locks here."""
 IN_MEMORY = "Until it can be, the session is in memory only. Another folder: --session-dir FOLDER."
 ALONE = "The session is kept all the same: open it in one thimble at a time."
+SAID_SECONDS = 0.1
+"""Pieces of a reply that come within this time stand on one line."""
 LOCKED_AT = 1 << 40
 """The byte that is locked where a lock keeps others from reading what it covers."""
 
@@ -62,7 +64,8 @@ class Journal:
         self._writer = Writer()
         self._resumes = False
         self._cut_off = b""
-        self._bytes = 0
+        self._said: list[Said] = []
+        self._said_at = 0.0
         self._remarks: list[Remark] = []
 
     @property
@@ -90,7 +93,7 @@ class Journal:
         try:
             journal._lock()
             data = journal._data()
-            lines, journal.damaged = read(data, streamed=False)
+            lines, journal.damaged = read(data)
             if not lines and not BEGINNING.startswith(data[: len(BEGINNING)]):
                 raise UsageError(f"{path} is no journal of a session", "/sessions lists those that there are")
         except UsageError:
@@ -98,7 +101,6 @@ class Journal:
             raise
         journal._cut_off = b"" if not data or data.endswith(b"\n") else b"\n"
         journal.count = data.count(b"\n") + len(journal._cut_off)
-        journal._bytes = len(data)
         journal.begun = any(isinstance(line.stored, Opened) for line in lines)
         journal.tree = Tree(line for line in lines if not isinstance(line.stored, PASSING))
         journal._resumes = True
@@ -109,8 +111,8 @@ class Journal:
 
         A remark alone neither begins a journal nor resumes one: it waits for the first other record.
         """
-        if isinstance(record, Said) and (self.count > PIECES_LINES or self._bytes > PIECES_BYTES):
-            return []  # the whole reply follows
+        if isinstance(record, Said) and self._joins(record):
+            return []
         waited = self.error
         with uninterrupted():  # no line is written twice, or counted and not written
             if isinstance(record, Remark) and (self._resumes or not self.begun):
@@ -122,7 +124,13 @@ class Journal:
                 self._append(Resumed())
             while self.begun and self._remarks:
                 self._append(self._remarks.pop(0))
-            self._append(record, history, kept)
+            if self._said:
+                self._append(Said(self._said[0].kind, "".join(piece.text for piece in self._said)))
+                self._said = []
+            if isinstance(record, Said):
+                self._said, self._said_at = [record], self.clock()
+            else:
+                self._append(record, history, kept)
         notices = []
         if self.unlocked:
             notices.append(f"{self.path} cannot be locked: {self.unlocked}. {ALONE}")
@@ -133,11 +141,16 @@ class Journal:
             notices.append(f"{self.path} can be written again, and nothing of the session is missing in it.")
         return notices
 
+    def _joins(self, piece: Said) -> bool:
+        """Whether a piece of a reply waits, to be written on one line with those before it."""
+        joins = bool(self._said) and self._said[0].kind == piece.kind and self.clock() - self._said_at < SAID_SECONDS
+        self._said += [piece] if joins else []
+        return joins
+
     def _append(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
         at = max(0.0, self.clock())  # no clock is before 1970, but those that are wrong
         line, text = self._writer.line(self.count + 1, record, at, history, kept)
         self._waiting += text.encode()
-        self._bytes += len(text)
         self.count += 1
         self.begun = self.begun or isinstance(record, Opened)
         if not isinstance(record, PASSING):

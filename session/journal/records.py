@@ -1,4 +1,4 @@
-"""What a journal holds beside the events of a session, and the form in which two of these are written."""
+"""What a journal holds beside the events of a session, and the form in which a view is written."""
 
 from __future__ import annotations
 
@@ -9,30 +9,36 @@ from typing import Any
 from agent import events
 from agent.fates import Fate
 from agent.messages import Message
-from agent.protocols import Waiting
-from session.journal.deltas import TextDelta
+from agent.protocols import ModelId, Sent, Waiting
+from agent.steps import Step
 
-VERSION = 3
-"""3 has calls in the background, and says when a call began; 2 has remarks; 1 has none of this."""
+VERSION = 4
+"""Journals of another version are not read."""
+Value = str | bool | int | float
+"""What a setting can be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
     """The first line: the version of the form, which session it is, and what it began with.
 
-    `settings` are those that shape what a model is sent; none of them is a secret. `one_shot` says that its prompts
-    were given beforehand, with -p or through a pipe.
+    `settings` are those that shape what a model is sent, those of `Changed` among them; none of them is a secret.
+    `one_shot` says that its prompts were given beforehand, with -p or through a pipe.
     """
 
     version: int
     id: str
-    system: str
-    strategy: str
-    limit: int
-    backend: str
-    model: str
-    settings: Mapping[str, str | bool | int | float]
+    settings: Mapping[str, Value]
     one_shot: bool = False
+
+    @property
+    def changes(self) -> list[events.Changed]:
+        """Its settings that change while a session runs. Raises ValueError where one cannot be that."""
+        found = ((name, self.settings[name]) for name in events.CHANGEABLE if name in self.settings)
+        return [events.Changed(name, value) for name, value in found]  # type: ignore[arg-type]  # it checks
+
+    def __post_init__(self) -> None:
+        _ = self.changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +68,18 @@ class Switched:
     branch: int
 
 
-NO_TEXT = TextDelta("")
+Name = tuple[str, int]
+"""How a line names a copy: its id and a checksum."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedLine:
-    """`Prepared` as it is written: what hardly changes from call to call are deltas of JSON.
-
-    `listing` is a list: the id of a message that is sent as it is in the history, the id and a checksum of any other,
-    which is among the `copies` of this line or of one before. `fates` is a list of fates, each with how often it comes
-    in a row. `steps` has by id those of `View.steps` that name who changed a message that is sent.
-    """
+    """`Prepared` as it is written: the figures of its view, and the copies in it that are on no line before."""
 
     turn: int
     strategy: str
-    model: str
+    model: ModelId
     exact: bool
-    tools: TextDelta
-    listing: TextDelta
-    fates: TextDelta
     tokens: int
     history_tokens: int
     limit: int
@@ -89,21 +88,28 @@ class PreparedLine:
     prefill: int
     edited: bool
     acted: Mapping[Fate, int]
+    without: int
     notes: tuple[str, ...]
     warm: bool
-    left_out: TextDelta
-    copies: tuple[Message, ...] = ()
-    without: int = 0
-    steps: TextDelta = NO_TEXT
-    sizes: tuple[tuple[str, int], ...] = ()
+    sizes: tuple[tuple[str, int], ...]
+    copies: tuple[Message, ...]
+
+
+Listing = list[str | Name]
+"""The messages of a view: the id of one that is sent as it is in the history, the `Name` of any other."""
 
 
 @dataclass(frozen=True, slots=True)
-class SentLine:
-    """`Sent` as it is written."""
+class Fates:
+    """What became of the messages of a history, in order, and why.
 
-    to: str
-    body: TextDelta
+    `left_out` has the ids by the rule that left them out, `steps` by id those of `View.steps` that name who changed a
+    message that is sent.
+    """
+
+    left_out: Mapping[str, tuple[str, ...]]
+    steps: Mapping[str, tuple[Step, ...]]
+    fates: tuple[Fate, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,34 +140,19 @@ class Unanswered:
     figures: tuple[int, ...] = ()
 
 
-Change = (
-    Opened
-    | Resumed
-    | events.StrategyChanged
-    | events.TidyChanged
-    | events.BudgetChanged
-    | events.ModelChanged
-    | events.SystemChanged
-    | Named
-    | Branched
-    | Switched
-)
+Change = Opened | Resumed | events.Changed | Named | Branched | Switched
 """What changes a session beside its exchanges."""
 Remark = Command | Aside | Unanswered
 """What a session needs to be played, and not to go on."""
 Record = events.Entry | Opened | Resumed | Named | Branched | Switched | Remark
 """All that can be written."""
-Stored = Record | PreparedLine | SentLine
-"""All that can stand on a line: `Prepared` and `Sent` stand there as `PreparedLine` and `SentLine`."""
+Stored = Record | PreparedLine
+"""All that can stand on a line: `Prepared` stands there as `PreparedLine`, and `Sent` without its body."""
 
 KINDS: dict[str, type] = {
     "opened": Opened,
     "resumed": Resumed,
-    "swapped": events.StrategyChanged,
-    "tidied": events.TidyChanged,
-    "limited": events.BudgetChanged,
-    "remodelled": events.ModelChanged,
-    "told": events.SystemChanged,
+    "changed": events.Changed,
     "named": Named,
     "branched": Branched,
     "switched": Switched,
@@ -170,7 +161,7 @@ KINDS: dict[str, type] = {
     "side_began": events.SideBegan,
     "side_called": events.SideCalled,
     "prepared": PreparedLine,
-    "sent": SentLine,
+    "sent": Sent,
     "waiting": Waiting,
     "said": events.Said,
     "replied": events.Replied,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 
-from agent.events import BudgetChanged
+from agent.events import Changed
 from session.journal.lines import Line
 from session.journal.records import Branched, Named, Opened, Switched
 
@@ -58,10 +58,10 @@ class Tree:
                 self.current = number
             case Named(name):
                 self.name = name
-            case Opened(limit=limit, settings=settings):
-                self.widest = max(self.widest, limit, _budget(settings))
-            case BudgetChanged(limit):
-                self.widest = max(self.widest, limit)
+            case Opened() | Changed() as record:
+                changes = record.changes if isinstance(record, Opened) else [record]
+                budgets = (int(change.value) for change in changes if change.setting == "budget")
+                self.widest = max(self.widest, *budgets, 0)
         self.branches[self.current].lines.append(line)
 
     def _before(self, after: int) -> int:
@@ -70,9 +70,3 @@ class Tree:
         while branch.parent and after <= branch.after:
             branch = self.branches[branch.parent]
         return branch.number
-
-
-def _budget(settings: Mapping[str, object]) -> int:
-    """The largest budget that the session had before its first line."""
-    budget = settings.get("budget")
-    return budget if isinstance(budget, int) else 0

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from session.session import Session
-from session.settings import NONE, Settings
+from session.settings import Settings
+from session.settings_table import NONE
 from tests.servers.serve import (
     ENDLESS,
     ENDLESS_WINDOW,

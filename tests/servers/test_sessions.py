@@ -15,7 +15,7 @@ from agent.errors import ModelError
 from agent.events import Answered, Event, Prepared, Replied, Said, ToolCalled, ToolReturned
 from agent.protocols import Sent, Waiting
 from session.session import Session
-from session.settings import AUTO
+from session.settings_table import AUTO
 from tests.servers.conftest import Sessions, eventually
 from tests.servers.serve import BLOCK, ROOT, Server
 from tests.support.failing_server import NOT_FOUND, Answer, front, passes, rate_limited, resets, routed, says

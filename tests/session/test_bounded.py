@@ -24,7 +24,7 @@ from repl.cli import headless, prepare
 from repl.cli.recordings import load
 from session import bounded, jsonl
 from session.bounded import file_bytes
-from session.journal import folder, journal, lines
+from session.journal import folder, lines
 from session.journal.journal import Journal
 from session.journal.records import Branched
 from session.journal.state import UNKNOWN
@@ -125,22 +125,17 @@ def test_too_many_branches(monkeypatch: pytest.MonkeyPatch) -> None:
         lines.read(b"".join(branched))
 
 
-def test_a_long_session_gets_no_more_pieces_of_replies_and_all_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(journal, "PIECES_LINES", 20)
-    long = Journal(tmp_path / "long.jsonl")
-    long.write(UNKNOWN)
+def test_pieces_of_a_reply_that_come_at_once_are_one_line(tmp_path: Path) -> None:
+    kept, now = Journal(tmp_path / "one.jsonl"), [0.0]
+    kept.clock = lambda: now[0]
+    kept.write(UNKNOWN)
     for number in range(30):
-        long.write(Said("text", "a piece"))
-        long.write(Asked(Message(f"m{number}", "user", "?")))
-    long.close()
-    again = Journal.reopen(tmp_path / "long.jsonl")
-    found, damage = again.read()
-    again.close()
-    kinds = [type(line.stored) for line in found]
-    assert (kinds.count(Said), kinds.count(Asked), damage) == (10, 30, [])
-    assert again.count == long.count == len(found)
+        now[0] = number / 100
+        kept.write(Said("text" if number != 4 else "thinking", f"{number} "))
+    kept.write(Asked(Message("m1", "user", "?")))
+    pieces = [line.stored for line in kept.read()[0][1:-1] if isinstance(line.stored, Said)]
+    assert "".join(piece.text for piece in pieces) == "".join(f"{number} " for number in range(30))
+    assert len(pieces) == 5
 
 
 NO_NUMBERS = ("NaN", "Infinity", "-Infinity", "1e400", "-1e400", "9" * 5_000, "-" + "9" * 5_000)

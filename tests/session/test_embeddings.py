@@ -13,7 +13,8 @@ from agent.errors import ModelError, UsageError
 from models.embeddings.static import static_embedder
 from session.articles import Reading
 from session.embeddings import embedder_of, unkept
-from session.settings import ServedEmbeddings, Settings, resolve, served_embeddings
+from session.settings import Settings, resolve
+from session.settings_table import ServedEmbeddings, served_embeddings
 from tests.support.ollama_wire import loopback, send
 from tests.support.sessions import scripted
 
@@ -81,7 +82,7 @@ def test_a_session_embeds_with_a_server_and_keeps_the_vectors() -> None:
     with loopback(handle) as url:
         for _ in range(2):
             session = scripted("Hello.", embeddings=f"ollama:a@{url}", strategy="retrieval:by=meaning")
-            embedder = session.parts.embedder()
+            embedder = session.embedder()
             assert embedder is session.agent.side.embedder is session.fork().side.embedder
             assert embedder
             assert embedder.embed(["a text"])[0] == pytest.approx([0.6, 0.8], abs=1e-3)

@@ -18,7 +18,8 @@ from agent.errors import UsageError
 from agent.side import SideModel
 from models import built_in
 from repl.__main__ import main
-from session.settings import FOLDERS, SETTINGS, Settings, resolve
+from session.settings import FOLDERS, Settings, resolve
+from session.settings_table import SETTINGS
 from strategies import parse
 from strategies.spec import is_code
 from tests.support.failing_server import Answer, Front, says_json

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from agent.errors import UsageError
 from models.hardware import HARDWARE, Hardware
 from repl import __version__
-from session.settings import BACKENDS, SETTINGS, Settings, resolve
+from session.settings import Settings, resolve
+from session.settings_table import BACKENDS, SETTINGS
 from tests.support.paths import ROOT
 
 # For each setting: legal values as text, told apart by source (flag, environment, folder's file, user's file).
@@ -42,7 +43,7 @@ TEXTS = {
     "reply_timeout": ("50", "25.5", "600", "1800"),
     "keep_alive": ("-1", "10m", "300", "2h"),
 }
-LEFT_OUT = {name for name, setting in SETTINGS.items() if not setting.is_harmless("")}
+LEFT_OUT = {name for name, setting in SETTINGS.items() if not setting.harmless}
 SOURCES = ("flag", "environment", "folder", "user")
 
 

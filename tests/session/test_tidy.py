@@ -131,7 +131,7 @@ def test_it_is_swapped_in_a_session_and_kept(tmp_path: Path) -> None:
     assert tidied() is session.agent.state.tidy is False
     obey(session, "/undo 3", paper.console)
     assert session.agent.state.tidy
-    assert "The setting tidy goes back too: from off to on." in paper.text
+    assert "Tidy goes back too: from off to on." in paper.text
     obey(session, "/tidy off", paper.console)
     obey(session, "/tidy", paper.console)
     assert "Tidy is off. Change it: /tidy on" in paper.text
@@ -161,7 +161,7 @@ def test_what_it_cannot_be_is_answered_with_what_it_can() -> None:
     assert (caught.value.what, caught.value.fix) == ("/tidy cannot be 'of'", "did you mean off? it takes on or off")
 
 
-def test_a_cassette_that_does_not_say_was_recorded_with_it() -> None:
+def test_a_cassette_is_played_as_it_was_recorded() -> None:
     assert settled(Settings(tidy=False), load("reader/none", Path())).tidy
 
 

@@ -188,16 +188,3 @@ def test_a_cassette_with_calls_in_the_background_is_read_as_it_is_played() -> No
     read_back, played = timeline(saved_state(read(data)[0]).ledger), timeline(_played(data))
     assert read_back == played
     assert [played.busy(role) > 0 for role in ("agent", "memory", "side")] == [True, True, False]
-
-
-def test_an_older_journal_has_the_times_of_its_lines(tmp_path: Path) -> None:
-    live = _asked(tmp_path / "one.jsonl")
-    lines = read((tmp_path / "one.jsonl").read_bytes())[0]
-    old = [
-        replace(line, stored=replace(line.stored, began=0.0)) if hasattr(line.stored, "began") else line  # type: ignore[type-var]
-        for line in lines
-    ]
-    told = timeline(saved_state(old).ledger)
-    assert not told.unplaced
-    whats = [sorted((step.exchange, step.what, step.parts) for step in of.steps) for of in (told, timeline(live))]
-    assert whats[0] == whats[1]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import thimble
 from agent.errors import ThimbleError, UsageError
-from agent.events import Asked, BudgetChanged, ModelChanged, StrategyChanged
+from agent.events import Asked, Changed
 from agent.messages import Message
 from models.openai.server import OpenAIServer
 from repl.cli.recordings import load, settled
@@ -24,7 +24,7 @@ from session.backends import Backends
 from session.embeddings import unkept
 from session.journal import folder as shelf
 from session.journal.journal import Journal
-from session.journal.records import Command, Opened
+from session.journal.records import VERSION, Command, Opened
 from session.playback import LEFT_OUT, Playback, read_recording
 from session.session import Session, open_session
 from session.settings import Settings, going_on
@@ -33,7 +33,12 @@ from tests.support.failing_server import Answer, Front, says_json
 from tests.support.sessions import Paper, ask
 
 CODE = "import pathlib\n\n\ndef prepare(messages, budget):\n    return messages\n\n\npathlib.Path({!r}).touch()\n"
-OPENED = Opened(1, "one", "You help.", "none", 8000, "reader", "", {})
+OPENED = Opened(VERSION, "one", {"system": "You help.", "strategy": "none", "budget": 8000, "model": "reader"})
+
+
+def brings(**settings: str) -> Opened:
+    """The first line of a session with these settings."""
+    return replace(OPENED, settings={**OPENED.settings, **settings})
 
 
 @pytest.fixture
@@ -70,8 +75,8 @@ def test_a_strategy_that_is_code_is_said_again_or_not_run(
     spec = spec.format(ran.parent)
     assert is_code(spec)
     for path in (
-        forged(ran.parent, replace(OPENED, strategy=spec)),
-        forged(ran.parent / "swapped", OPENED, StrategyChanged(spec)),
+        forged(ran.parent, brings(strategy=spec)),
+        forged(ran.parent / "swapped", OPENED, Changed("strategy", spec)),
     ):
         with pytest.raises(UsageError, match="which is code") as caught:
             resume(path)
@@ -79,7 +84,7 @@ def test_a_strategy_that_is_code_is_said_again_or_not_run(
         resume(path, strategy="none").journal.close()
     recording = load("reader/none", ran.parent)
     with pytest.raises(UsageError, match="which is code"):
-        settled(Settings(), replace(recording, opened=replace(recording.opened, strategy=spec)))
+        settled(Settings(), replace(recording, opened=brings(strategy=spec)))
     assert not ran.exists()
 
 
@@ -103,8 +108,8 @@ def test_no_word_of_a_session_or_a_cassette_imports_anything(
     monkeypatch.syspath_prepend(ran.parent)
     recording = load("reader/none", ran.parent)
     for opened, *rest in (
-        [replace(OPENED, strategy=spec)],
-        [OPENED, StrategyChanged(spec)],
+        [brings(strategy=spec)],
+        [OPENED, Changed("strategy", spec)],
         [OPENED, Command(f"/strategy {spec}")],
         [OPENED, Asked(Message("m2", "user", f"/strategy {spec}"))],
     ):
@@ -123,7 +128,7 @@ def test_no_word_of_a_session_or_a_cassette_imports_anything(
 def test_nor_from_python(ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ran.parent)
     for spec in ("theirs:Name:", f"{ran.parent}/theirs.py"):
-        path = forged(ran.parent, OPENED, StrategyChanged(spec))
+        path = forged(ran.parent, OPENED, Changed("strategy", spec))
         with pytest.raises(UsageError, match="which is code"):
             thimble.session(journal=path, backend="reader")
         path.unlink()
@@ -132,7 +137,7 @@ def test_nor_from_python(ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nor_on_another_branch(ran: Path) -> None:
     spec = f"{ran.parent}/theirs.py"
-    path = forged(ran.parent, OPENED, StrategyChanged(spec), BudgetChanged(9000), StrategyChanged("none"))
+    path = forged(ran.parent, OPENED, Changed("strategy", spec), Changed("budget", 9000), Changed("strategy", "none"))
     session = resume(path)
     for after in (2, 3):
         with pytest.raises(UsageError, match="which is code"):
@@ -154,7 +159,7 @@ def test_what_the_user_has_said_is_run_again(tmp_path: Path) -> None:
     session.use_strategy("none")
     session.branch(asked)
     assert session.spec == str(mine)
-    session.branch(asked, StrategyChanged(f" {mine}"))
+    session.branch(asked, Changed("strategy", f" {mine}"))
     session.switch(1)
     session.switch(3)
     assert session.spec == f" {mine}"
@@ -175,14 +180,14 @@ FAR = "https://far.example"
         {"embeddings": f"openai:small@{FAR}"},
     ],
 )
-@pytest.mark.parametrize("later", [(), (ModelChanged("openai", "big"),)])
+@pytest.mark.parametrize("later", [(), (Changed("model", "openai/big"),)])
 def test_no_session_names_the_server_that_it_is_sent_to(
-    settings: dict[str, str], later: tuple[ModelChanged, ...], tmp_path: Path
+    settings: dict[str, str], later: tuple[Changed, ...], tmp_path: Path
 ) -> None:
-    path = forged(tmp_path, replace(OPENED, backend="openai", model="big", settings=settings), *later)
-    with pytest.raises(UsageError, match="only the session itself names"):
-        resume(path)
-    resume(path, backend="reader", base_url="", summariser="", memory="", embeddings="none").journal.close()
+    path = forged(tmp_path, brings(model="openai/big", **settings), *later)
+    again, journal, _ = shelf.reopened(Settings(session_dir=tmp_path), path)
+    assert all(getattr(again, name) == getattr(Settings(), name) for name in settings)
+    journal.close()
     own = Settings(session_dir=tmp_path, **settings)  # type: ignore[arg-type]
     again, journal, _ = shelf.reopened(own, path)
     assert all(getattr(again, name) == value for name, value in settings.items())
@@ -200,8 +205,8 @@ OWN_PORT, THEIR_PORT = "http://127.0.0.1:8001", "http://127.0.0.1:6666"
         ({"base_url": OWN_PORT}, {}, True),
         ({}, {"backend": "vllm"}, False),
         ({}, {"backend": "vllm", "base_url": THEIR_PORT}, False),
-        ({"base_url": OWN_PORT}, {"backend": "vllm", "base_url": THEIR_PORT}, False),
-        ({"backend": "vllm", "base_url": OWN_PORT}, {"backend": "vllm", "base_url": THEIR_PORT}, False),
+        ({"base_url": OWN_PORT}, {"backend": "vllm", "base_url": THEIR_PORT}, True),
+        ({"backend": "vllm", "base_url": OWN_PORT}, {"backend": "vllm", "base_url": THEIR_PORT}, True),
         ({"backend": "vllm", "base_url": OWN_PORT}, {"backend": "vllm", "base_url": OWN_PORT}, True),
     ],
 )
@@ -214,6 +219,7 @@ def test_the_key_goes_to_no_address_that_only_a_session_names(
     server = Backends(now, print).server_of("vllm")
     assert isinstance(server, OpenAIServer)
     assert server.connection.sends_key == sends
+    assert THEIR_PORT not in server.url
 
 
 @pytest.mark.parametrize("name", ["summariser", "memory", "embeddings"])
@@ -233,8 +239,7 @@ def test_nor_to_that_of_a_model_beside(name: str, monkeypatch: pytest.MonkeyPatc
             seen.clear()
             with suppress(ThimbleError):
                 _ = embed(now) if name == "embeddings" else Backends(now, print).side_model(name)  # type: ignore[arg-type]
-            assert any(b"sk-our-own" in request for request in seen) == sends
-            assert seen
+            assert any(b"sk-our-own" in request for request in seen) == bool(seen) == sends
     finally:
         server.stop()
 
@@ -246,7 +251,7 @@ def embed(settings: Settings) -> None:
 
 
 def test_folders_that_come_along_are_told(tmp_path: Path) -> None:
-    path = forged(tmp_path, replace(OPENED, settings={"files": str(tmp_path)}))
+    path = forged(tmp_path, brings(files=str(tmp_path)))
     told = [text for text, _ in resumed(resume(path))]
     assert f"It brings its own --files: {tmp_path}" in told
 

@@ -15,7 +15,7 @@ from agent.errors import UsageError
 from repl.commands.strategy import show_all
 from repl.prompt.completion import Completions
 from session.playback import names_code
-from session.trust import check_strategy
+from session.settings import refuse_code
 from strategies.parameter import parameters
 from strategies.spec import PAPER, is_code, parse_spec
 from strategies.table import STRATEGIES
@@ -61,7 +61,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], bool]
 def test_what_a_spec_runs_is_known_before_and_nothing_else_runs_it(ran: Callable[[], bool], text: str) -> None:
     code = is_code(text)
     assert code == any(part.is_code for part in parse_spec(text))
-    assert code == isinstance(outcome(lambda: check_strategy(text)), UsageError)
+    assert code == isinstance(outcome(lambda: refuse_code(text, "", "")), UsageError)
     assert names_code(f" /strategy {text}") >= code
     show_all(text, Paper(drawn=False).console)
     for typed in ("/strategy ", "/compare none ", "/retry "):

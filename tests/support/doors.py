@@ -90,7 +90,7 @@ def session() -> Session:
 def begin(*steps: Step) -> Session:
     """The session, begun anew, with this script."""
     here = session()
-    here.agent.state.strategy, here.parts.journal = "none", Journal()
+    here.agent.state.strategy, here.journal = "none", Journal()
     here.reset()
     here.agent.use(Scripted(steps, TinyCounter()))
     return here
@@ -180,11 +180,11 @@ def resumed(is_drawn: bool, payload: str) -> str:
     with TemporaryDirectory() as folder:
         here = begin(payload, payload)
         before = here.settings
-        here.parts.settings = replace(before, session_dir=Path(folder), plain=not is_drawn)
-        here.parts.journal, here.agent.state.strategy = Journal(Path(folder, "one.jsonl")), payload
+        here.settings = replace(before, session_dir=Path(folder), plain=not is_drawn)
+        here.journal, here.agent.state.strategy = Journal(Path(folder, "one.jsonl")), payload
         list(here.ask(payload))
         here.record(Named(payload))
-        here.parts.saved = saved_state(here.journal.read()[0])
+        here.saved = saved_state(here.journal.read()[0])
         here.saved.lost.append(payload)
         here.agent.state.strategy = f"{payload}!"
         paper, err = Paper(80, drawn=is_drawn), io.StringIO()
@@ -192,12 +192,12 @@ def resumed(is_drawn: bool, payload: str) -> str:
         with redirect_stderr(err):
             headless._tell_resumed(here, as_json=False)
         here.journal.close()
-        here.parts.journal, here.parts.saved = Journal(), None
+        here.journal, here.saved = Journal(), None
         for listed in ("/sessions", f"/sessions {payload}", f"/load {payload}"):
             run_command(here, listed, paper.console)
         offered = Completions(here).get_completions(Document("/load "), CompleteEvent())
         offers = "".join(f"{offer.text}{offer.display_text}{offer.display_meta_text}" for offer in offered)
-        here.parts.settings = before
+        here.settings = before
     return paper.text + err.getvalue() + offers
 
 
@@ -264,7 +264,12 @@ def played(kind: type[Lines], payload: str) -> str:
         run_command(here, text, paper.console)
     with redirect_stdout(shown), redirect_stderr(shown):
         headless.answer(here, iter(["What?", f"{payload.lstrip('/ ')} and more"]), False)
-    forged = replace(recording, opened=replace(recording.opened, strategy=f"{payload}.py", limit=payload))
+    forged = replace(
+        recording,
+        opened=replace(
+            recording.opened, settings={**recording.opened.settings, "strategy": f"{payload}.py", "budget": 10**6}
+        ),
+    )
     for wrong in (
         lambda: settled(Settings(), forged),
         lambda: settled(Settings(origins={"strategy": "flag"}), forged),

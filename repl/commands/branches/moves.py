@@ -7,7 +7,7 @@ import re
 from rich.console import Console
 
 from agent.errors import UsageError
-from agent.events import BudgetChanged, ModelChanged, StrategyChanged, TidyChanged
+from agent.events import Changed
 from repl.commands.branches.questions import Question, questions
 from repl.screen.sanitise import line
 from repl.screen.theme import say
@@ -36,7 +36,7 @@ def fork(session: Session, text: str, console: Console) -> None:
     old, asked = _here(session)
     behind = _number(first, len(asked), HOW_TO_FORK) if numbered else len(asked)
     after = asked[behind].after if behind < len(asked) else session.journal.tree.path(old)[-1].number
-    session.branch(after, *([StrategyChanged(spec)] if spec else []))
+    session.branch(after, *([Changed("strategy", spec)] if spec else []))
     fresh = ", which starts fresh" if spec else ""
     new, now = session.journal.tree.current, as_it_is(session)
     place = f"behind exchange {behind}" if behind else "before the first question"
@@ -64,7 +64,7 @@ def undo(session: Session, text: str, console: Console) -> None:
     say(console, f"Branch {new} goes on from before that, with {left}, {as_it_is(session)}.")
     for name, is_now in _changeable(session).items():
         if is_now != before[name]:
-            say(console, f"The {name} goes back too: from {before[name]} to {is_now}.", "warn")
+            say(console, f"{name.capitalize()} goes back too: from {before[name]} to {is_now}.", "warn")
     say(console, f"Nothing is lost: branch {old} has it all, and /tree {old} goes back to it.", "quiet")
 
 
@@ -124,7 +124,7 @@ def _ask_anew(session: Session, question: Question, spec: str) -> None:
 
     Strategy, budget and model become the current ones.
     """
-    tree, agent = session.journal.tree, session.agent
+    tree = session.journal.tree
     path = [each for each in tree.path(tree.current) if each.number <= question.after]
     while len(path) > 1 and isinstance(path[-1].stored, Change):
         path.pop()
@@ -133,28 +133,18 @@ def _ask_anew(session: Session, question: Question, spec: str) -> None:
         if isinstance(each.stored, Change):
             then.go_on(each.stored)
     after = path[-1].number if path else 0
-    between = (each.stored for each in tree.path(tree.current) if after < each.number <= question.after)
-    changes: list[Change] = []
-    if spec or session.spec != then.strategy or any(isinstance(one, StrategyChanged) for one in between):
-        changes.append(StrategyChanged(spec or session.spec))
-    if agent.state.tidy != then.tidy:
-        changes.append(TidyChanged(agent.state.tidy))
-    if agent.limit != then.limit:
-        changes.append(BudgetChanged(agent.limit))
-    if agent.backend.id != then.model:
-        changes.append(ModelChanged(agent.backend.name, agent.backend.model))
-    session.branch(after, *changes)
+    between = [each.stored for each in tree.path(tree.current) if after < each.number <= question.after]
+    fresh = spec or any(isinstance(one, Changed) and one.setting == "strategy" for one in between)
+    now = {**session.values, **({"strategy": spec} if spec else {})}
+    differ = {name: now[name] != was for name, was in then.settings.items() if name != "system"}
+    changed = {**differ, "strategy": differ["strategy"] or fresh}
+    session.branch(after, *(Changed(name, now[name]) for name, is_new in changed.items() if is_new))
 
 
 def _changeable(session: Session) -> dict[str, str]:
     """What a user changes between questions. Safe to print."""
-    agent = session.agent
-    return {
-        "strategy": line(session.spec),
-        "setting tidy": figures.switch(agent.state.tidy),
-        "budget": f"{agent.limit:,}",
-        "model": line(agent.backend.id.called),
-    }
+    values = {name: figures.setting(value) for name, value in session.values.items() if name != "system"}
+    return {name: line(value) for name, value in values.items()}
 
 
 def as_it_is(session: Session) -> str:

@@ -23,7 +23,8 @@ from repl.screen.theme import console_for, is_drawn, is_plain, moving
 from repl.screen.wrapping import columns, wrapped
 from session import jsonl
 from session.session import Session
-from session.settings import BACKENDS, Settings
+from session.settings import Settings
+from session.settings_table import BACKENDS
 
 STATES = {"ok": ("✓", "ok", "calm"), "warn": ("!", "warning", "warn"), "fail": ("✗", "error", "error")}
 """The sign of a state, its word, and its style."""

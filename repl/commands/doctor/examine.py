@@ -15,7 +15,8 @@ from models import READER, SERVERS, built_in, checks
 from models.server import Check, Server
 from session.backends import SIDE_MODELS, Backends, SideName
 from session.embeddings import INSTALL, folder, unkept
-from session.settings import NONE, Settings, served_embeddings
+from session.settings import Settings
+from session.settings_table import NONE, served_embeddings
 
 SECONDS = 5.0
 """The longest that anything is waited for."""

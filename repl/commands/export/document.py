@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.ledger import Call
 from agent.messages import Message
+from agent.protocols import ModelId
 from repl.commands.export.transcript import Differences, Exchange, ModelCall, Transcript, left_out, transcripts
 from session.journal.header import sampling
 from session.journal.lines import EVERYTHING
@@ -65,7 +66,8 @@ def about(told: Transcript) -> Fields:
         "sampling": sampling(told.past.opened),
         "started": told.exchanges[0].at,
         "ended": told.exchanges[-1].until,
-        **selected(told.past, "backend=model.backend model=model.name strategy budget=limit"),
+        **selected(ModelId.read(told.past.model), "backend model=name"),
+        **selected(told.past, "strategy budget=limit"),
         **selected(told, "branch branches"),
         "parent": told.parent or None,
         "lost": lost,

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.messages import Message
+from agent.protocols import ModelId
 from repl.commands.export.transcript import Differences, Exchange, ModelCall, Transcript, grounds, left_out, transcripts
 from repl.commands.timeline import sums, words
 from repl.screen import trace
@@ -151,7 +152,7 @@ def _about(told: Transcript) -> Fields:
     sums = totals(calls)
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
     facts = [
-        line(past.model.called),
+        line(ModelId.read(past.model).called),
         *(line(f"{name} {value}") for name, value in sampling(past.opened).items()),
         begun,
         figures.several(sum(bool(each.number) for each in told.exchanges), "exchange"),

@@ -26,7 +26,6 @@ COMMANDS: Sequence[Sequence[str]] = [
     ("doctor", *READER),
     ("-p", "Hi", *READER),
     ("-p", "Hi", "--json", *READER),
-    ("-p", "Hi", "--plain", *READER),
     ("--replay", "reader/none"),
     ("--replay", "reader/none", "--json"),
     ("prepare", "--help"),
@@ -34,11 +33,7 @@ COMMANDS: Sequence[Sequence[str]] = [
     ("lab",),
     ("lab", "--help"),
     ("lab", "replay", "--help"),
-    ("lab", "questions", "--help"),
-    ("lab", "simulate", "--help"),
     ("lab", "replay", "run.json", "--strategy", "none"),
-    ("lab", "replay", "run.json", "--strategy", "none", "--json"),
-    ("lab", "replay", "run.json", "--strategy", "none", "--markdown"),
 ]
 SILENT = ("-p", "/help", *READER)
 """What a command of a conversation says goes to standard error."""
@@ -80,8 +75,9 @@ def test_closed(arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch, capsy
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 
-@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize(
+    ("arguments", "buffered"), [*((arguments, True) for arguments in COMMANDS), (COMMANDS[2], False)]
+)
 def test_full_or_not_read(
     arguments: Sequence[str],
     buffered: bool,

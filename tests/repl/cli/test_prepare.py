@@ -270,7 +270,7 @@ ENDINGS: list[tuple[Sequence[str], bytes, int, str, str]] = [
     ((), b" \n", 2, "standard input is empty", "pipe in a JSON list"),
     ((), b"\xff", 2, "standard input is not UTF-8 text (byte 1)", "iconv"),
     ((), b"hello", 2, "standard input is not JSON: Expecting value", "pipe in a JSON list"),
-    ((), b"[" * 200_000, 2, "standard input is nested too deeply", "pipe in a JSON list"),
+    ((), b"[" * 200_000, 2, "standard input is not JSON: it is nested too deep", "pipe in a JSON list"),
     ((), b"[NaN]", 2, "standard input is not JSON: NaN", "pipe in a JSON list"),
     ((), b"[-1e999]", 2, "standard input is not JSON: -1e999 is too large", "pipe in a JSON list"),
     ((), b"9" * 5_000, 2, "standard input is not JSON: " + "9" * 40 + " is too large", "pipe in a JSON list"),

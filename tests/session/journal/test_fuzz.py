@@ -18,7 +18,7 @@ from agent.events import Planted
 from agent.messages import Message
 from repl.commands.branches.accounts import accounts
 from repl.commands.table import run_command
-from session.journal.checked import CHECK
+from session.journal.checksum_lines import CHECK
 from session.journal.deltas import checksum
 from session.journal.lines import Damage, Writer, read
 from session.journal.records import Branched, Switched
@@ -198,9 +198,9 @@ def test_nothing_can_be_nested_or_doubled_without_end() -> None:
     assert read(body[:-1] + b',"crc":"%08x"}\n' % zlib.crc32(body))[1]
     text, doubled = "x" * 1000, []
     for _ in range(60):
-        doubled.append(sealed({"type": "waiting", "what": "", "seconds": 0, "at": 0, "kept": {
+        doubled.append(sealed({"type": "waiting", "what": "", "seconds": 0, "at": 0, "texts": {"kept": {
             "text": "", "start": len(text), "end": len(text), "crc": checksum(text * 2) if len(text) < 10**6 else 7,
-        }}))  # fmt: skip
+        }}}))  # fmt: skip
         text = text * 2 if len(text) < 10**6 else text
     survives(b"".join([*line[:20], *doubled]))
 

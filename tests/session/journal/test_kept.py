@@ -22,13 +22,12 @@ from repl.prompt.completion import Completions
 from repl.prompt.interrupts import Interrupts
 from repl.screen.resumed import UNANSWERED, last_exchange, resumed, show_resumed
 from session.journal import folder as shelf
-from session.journal.checked import checked, fields_of
+from session.journal.checksum_lines import checked, fields_of
 from session.journal.journal import ALONE, GONE, IN_MEMORY, Journal
 from session.journal.records import VERSION, Named
 from session.journal.state import saved_state
 from session.session import Session, open_session
 from session.settings import Settings
-from tests.session.test_session import NOWHERE
 from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama
 from tests.support.paths import ROOT
@@ -93,7 +92,7 @@ def test_a_session_is_kept_and_goes_on(environ: dict[str, str], folder: Path) ->
     assert again.returncode == 0
     told = again.stderr.splitlines()
     assert re.fullmatch(rf"Resumed {path.stem}: 1 exchange, hybrid, left just now\.", told[0])
-    assert told[1] == f"› {QUESTION}"
+    assert told[1] == f"you: {QUESTION}"
     assert QUESTION not in again.stdout
     named = thimble(environ, "--resume", path.stem[:12], "--plain", "--strategy", "none", "-p", "/save a talk")
     assert f"Resumed {path.stem}: 2 exchanges, hybrid, from here on none, left just now." in named.stderr
@@ -144,9 +143,9 @@ def test_a_newer_session_is_left_alone(environ: dict[str, str], folder: Path) ->
     run = thimble(environ, "--resume", "-p", "x")
     assert (run.returncode, run.stdout) == (2, "")
     assert [line.split()[0] for line in run.stderr.splitlines()] == ["thimble:", "fix:"]
-    assert "a newer thimble wrote this journal" in run.stderr
+    assert "a newer thimble wrote this session" in run.stderr
     assert path.read_bytes() == before
-    assert shelf.NEWER in thimble(environ, *READER, "-p", "/sessions -p").stdout
+    assert shelf.OTHER_VERSION in thimble(environ, *READER, "-p", "/sessions -p").stdout
 
 
 def test_damage_is_told_with_its_lines_and_read_on(environ: dict[str, str], folder: Path) -> None:
@@ -430,17 +429,17 @@ def test_tab_offers_names_and_ids(folder: Path) -> None:
 
 def test_it_says_what_was_resumed_and_shows_the_last_exchange(folder: Path) -> None:
     here = reading(folder, QUESTION, "One\nline?")
-    here.parts.saved = saved_state(here.journal.read()[0])
+    here.saved = saved_state(here.journal.read()[0])
     here.saved.lost += [f"line {number}" for number in range(2, 12)]
     here.saved.at -= 7300
     first, lost = (text for text, _ in resumed(here))
     assert first == f"Resumed {here.journal.id}: 2 exchanges, observation-masking, left 2 h ago."
     assert lost.endswith("line 6, line 7 and 4 more. Read on; nothing was rewritten.")
     obey(here, "/fork 1", Paper().console)
-    here.parts.saved = saved_state(here.journal.tree.path(2))
+    here.saved = saved_state(here.journal.tree.path(2))
     assert resumed(here)[0][0].startswith(f"Resumed {here.journal.id}: branch 2 of 2, 1 exchange, ")
     obey(here, "/tree 1", Paper().console)
-    here.parts.saved = saved_state(here.journal.tree.path(1))
+    here.saved = saved_state(here.journal.tree.path(1))
     drawn, plain = Paper(80), Paper(80, drawn=False)
     show_resumed(here, drawn.console)
     show_resumed(here, plain.console)
@@ -473,15 +472,14 @@ def test_it_goes_on_with_the_server_and_the_model_that_answered(environ: dict[st
         started = {**environ, "OLLAMA_HOST": url}
         assert thimble(started, "--model", "llama3.2:3b", "-p", "What is a context window?").returncode == 0
         before = len(server.sent())
-        environ["OLLAMA_HOST"] = NOWHERE
-        again = thimble(environ, "--resume", "-p", "And again?", "--json")
+        again = thimble(started, "--resume", "-p", "And again?", "--json")
         assert again.returncode == 0, again.stderr
         sent = server.sent()[before:]
         assert {body["model"] for body in sent} == {"llama3.2:3b"}
         assert "What is a context window?" in json.dumps(sent[0]["messages"])
-        other = thimble(environ, "--resume", "--model", "qwen2.5:7b", "-p", "And again?", "--json")
+        other = thimble(started, "--resume", "--model", "qwen2.5:7b", "-p", "And again?", "--json")
         assert json.loads(other.stdout.splitlines()[-1])["model"] == "qwen2.5:7b"
-    stopped = thimble(environ, "--resume", "-p", "And now?")
+    stopped = thimble(started, "--resume", "-p", "And now?")
     assert (stopped.returncode, stopped.stdout) == (3, "")
     assert url in stopped.stderr
     going_on = re.search(r"or go on without it: thimble (--resume \S+ --backend reader)", stopped.stderr)

@@ -75,8 +75,8 @@ def test_an_undo_says_what_else_it_takes_back() -> None:
     run(session, "/strategy truncate")
     run(session, "/budget 6000")
     text = run(session, "/undo")
-    assert "The strategy goes back too: from truncate to observation-masking." in text
-    assert "The budget goes back too: from 6,000 to 4,000." in text
+    assert "Strategy goes back too: from truncate to observation-masking." in text
+    assert "Budget goes back too: from 6000 to 4000." in text
 
 
 def test_a_refused_question_is_no_exchange_to_undo_and_can_be_asked_again() -> None:

@@ -1,11 +1,12 @@
-"""By hand: old turns are folded into the strategy's summary now, and the memory files are read anew."""
+"""Compact: old turns are folded into the strategy's summary now, and the memory files are read anew."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.events import Preparing, SideCalled, SystemChanged
+from agent.events import Changed, Preparing, SideCalled
+from session.totals import totals
 
 if TYPE_CHECKING:
     from session.session import Session
@@ -36,14 +37,14 @@ def compact(session: Session, words: str) -> Compacted:
     """
     done = session.aside(("compact", words), Compacted, lambda: _fold(session, words))
     if done.folded and done.system != session.agent.state.system:
-        session.agent.enter(SystemChanged(done.system))
+        session.agent.enter(Changed("system", done.system))
     return done
 
 
 def _fold(session: Session, words: str) -> Compacted:
     from strategies.by_hand import fold_now
 
-    agent, system = session.agent, session.parts.system(session.agent)
+    agent, system = session.agent, session.system(session.agent)
     tools = agent.schemas()
     agent.side.offer(tools, agent.backend)
     before = len(agent.ledger.calls)
@@ -54,13 +55,12 @@ def _fold(session: Session, words: str) -> Compacted:
             agent.enter(Preparing(1, agent.strategy_name, agent.limit))
         for event in paid:
             agent.enter(event)
-    calls = agent.ledger.calls[before:]
-    written = [call.output.tokens for call in calls]
+    sums = totals(agent.ledger.calls[before:])
     return Compacted(
         folded=folded,
         failed=next((one.error for one in paid if isinstance(one, SideCalled) and one.error), ""),
-        calls=len(calls),
-        prompt=sum(call.prompt.tokens or 0 for call in calls),
-        written=None if None in written else sum(filter(None, written)),
+        calls=sums.calls,
+        prompt=sums.prompt.tokens or sums.prompt.least,
+        written=sums.output.tokens,
         system=system,
     )

@@ -11,7 +11,7 @@ from agent.events import Prepared
 from agent.messages import Message
 from models.scripted import Scripted
 from repl.commands.context.context import context
-from session.by_hand import compact
+from session.compact import compact
 from session.journal.folder import reopened
 from session.journal.journal import Journal
 from session.memory_file import CUT, MARK, SHARE
@@ -193,7 +193,7 @@ def test_notes_outlive_a_session_and_what_ifs_write_none(here: Path) -> None:
     ask(one)
     written = (here / "notes.jsonl").read_bytes()
     assert b"likes metres" in written
-    assert one.parts.notes.file
+    assert one.notes.file
     two, _ = noting()
     assert two.agent.state.system.endswith("Notes that you kept in earlier sessions: 1. get_notes reads them.")
     fork = two.fork()

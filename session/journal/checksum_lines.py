@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from agent.protocols import ModelId
-
 CHECK = len(',"crc":"01234567"}')
 CUT_OFF = "the end is missing"
 MOST = 2**53
@@ -22,11 +20,9 @@ def as_json(value: object, separators: tuple[str, str] = (",", ":")) -> str:
 
 
 def as_fields(value: Any) -> Any:
-    """A value in JSON types: a dataclass becomes its fields by name, a model becomes `backend/name`."""
+    """A value in JSON types: a dataclass becomes its fields by name."""
     if isinstance(value, str | int | float | None):
         return value
-    if isinstance(value, ModelId):
-        return str(value)
     if is_dataclass(value):
         return {field.name: as_fields(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):

@@ -1,0 +1,393 @@
+"""The one table of settings: how each is read, what `--help` says of it, whether a folder or a session may bring it.
+
+Nothing heavy is imported here, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+TYPE_CHECKING = False  # as in typing, whose import would cost a quarter of the start
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any
+
+    Read = Callable[["Given"], Any]
+
+BACKENDS = ("auto", "ollama", "vllm", "openai", "gguf", "reader")
+ADDRESS_OF = {"ollama": "OLLAMA_HOST", "vllm": "OPENAI_BASE_URL", "openai": "OPENAI_BASE_URL"}
+"""Where the address of a backend's server stands in the environment, if not in OLLAMA_HOST."""
+THINK = ("on", "off", "low", "medium", "high")
+CALLS = ("auto", "tools", "schema", "text")
+AUTO = "auto"
+STATIC, NONE = "static", "none"
+EMBEDDINGS = (AUTO, STATIC, NONE)
+"""Embeddings without a server; `auto` is `static` where its files are installed, else `none`."""
+YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+MOST_SEED = 2**31 - 1
+
+
+Given = namedtuple("Given", "value origin folder hardware", defaults=[None])
+"""A value as a source gives it, the name of that source, the folder that its paths are relative to, and hardware.
+
+`hardware` are the machines that a pace may name; None for those of the program.
+"""
+
+
+class Setting:
+    """A setting. Its key in a file is its name, its variable THIMBLE_NAME, its flag --name if it has a `help`.
+
+    Attributes:
+        read: A value as a source gives it; raises ValueError for one that is not `legal`.
+        legal: What it can be, in words.
+        help: What `--help` says of its flag; "" where it has none.
+        metavar: What stands for the value in `--help`; "" for a flag without a value.
+        flag: How the flag is written. One that begins with --no- takes the setting away.
+        harmless: Whether a folder's file may set it, which somebody else may have written: at worst an answer is poor,
+            slow or dear. No such value runs code, chooses a server, a model, a folder or a file, or sets prices.
+        kept: Whether a session that is resumed brings it along.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        read: Read,
+        legal: str,
+        help: str = "",
+        metavar: str = "",
+        *,
+        flag: str = "",
+        harmless: bool = False,
+        kept: bool = False,
+    ) -> None:
+        self.name, self.read, self.legal, self.help, self.metavar = name, read, legal, help, metavar
+        self.flag, self.harmless, self.kept = flag or f"--{name.replace('_', '-')}", harmless, kept
+
+    @property
+    def argument(self) -> dict[str, Any]:
+        """The arguments of argparse for its flag."""
+        if self.metavar:
+            return {"metavar": self.metavar, "help": self.help}
+        const = "false" if self.flag.startswith("--no-") else True
+        return {"action": "store_const", "const": const, "dest": self.name, "help": self.help}
+
+
+def text(given: Given) -> str:
+    """Any text."""
+    if not isinstance(given.value, str):
+        raise ValueError
+    return given.value.strip()
+
+
+def one_of(*words: str) -> Read:
+    """One of these words."""
+
+    def read(given: Given) -> str:
+        if given.value not in words:
+            raise ValueError
+        return str(given.value)
+
+    return read
+
+
+def number(kind: type[int] | type[float], least: int, most: int) -> Read:
+    """A number in these bounds."""
+
+    def read(given: Given) -> float:
+        if isinstance(given.value, bool) or not isinstance(given.value, (kind, int, str)):
+            raise ValueError
+        number = kind(given.value)
+        if not least <= number <= most:
+            raise ValueError
+        return number
+
+    return read
+
+
+def unless_auto(read: Read) -> Read:
+    """None for `auto`."""
+    return lambda given: None if given.value == AUTO else read(given)
+
+
+def switch(given: Given) -> bool:
+    """On or off."""
+    word = str(given.value).lower()
+    if word not in YES + NO:
+        raise ValueError
+    return word in YES
+
+
+ServedEmbeddings = namedtuple("ServedEmbeddings", "kind model url")
+"""A model of embeddings: its kind of server, its name there, and the server's address, "" for the usual one."""
+
+
+def served_embeddings(text: str) -> ServedEmbeddings | None:
+    """The model in KIND:NAME or KIND:NAME@URL; None if the text is neither."""
+    kind, _, rest = text.partition(":")
+    model, at, url = rest.rpartition("@") if "@" in rest else (rest, "", "")
+    return ServedEmbeddings(kind, model, url) if kind in ADDRESS_OF and model and (url or not at) else None
+
+
+def embeddings(given: Given) -> str:
+    """A word of EMBEDDINGS, or a model of a server."""
+    if text(given) not in EMBEDDINGS and not served_embeddings(text(given)):
+        raise ValueError
+    return text(given)
+
+
+def price(given: Given) -> str:
+    """`auto`, or a card."""
+    from agent.errors import UsageError
+    from session.prices import read_prices
+
+    card = text(given)
+    try:
+        _ = card == AUTO or read_prices(card)
+    except UsageError as error:
+        raise ValueError from error
+    return card
+
+
+def pace(given: Given) -> str:
+    """A pace, as it is written."""
+    from models.hardware import HARDWARE
+    from session.hardware import paces
+
+    if isinstance(given.value, bool) or not isinstance(given.value, int | float | str):
+        raise ValueError
+    paces(written := str(given.value).strip(), given.hardware or HARDWARE)
+    return written
+
+
+def duration(given: Given) -> str:
+    """A time as Ollama takes it."""
+    import re
+
+    written = str(given.value).strip()
+    if not re.fullmatch(r"-?\d{1,9}(ms|s|m|h)?", written):
+        raise ValueError
+    return written
+
+
+def folder(given: Given) -> Path:
+    """A folder that is there."""
+    path = _path(given)
+    if not path.is_dir():
+        raise ValueError
+    return path
+
+
+def new_folder(given: Given) -> Path:
+    """A folder that is there or can be made."""
+    path = _path(given)
+    if path.exists() and not path.is_dir():
+        raise ValueError
+    return path
+
+
+def file(given: Given) -> str:
+    """A file in a folder that is there."""
+    path = _path(given)
+    if path.is_dir() or not path.parent.is_dir():
+        raise ValueError
+    return str(path)
+
+
+def _path(given: Given) -> Path:
+    from pathlib import Path
+
+    if not text(given):
+        raise ValueError
+    path: Path = given.folder / Path(text(given)).expanduser()
+    return path.absolute()
+
+
+MODEL = "the name of a model, FILE.gguf, or reader"
+TRUE_OR_FALSE = "true or false"
+SECONDS = "a number of seconds, 1 to 86,400"
+ROWS = (
+    Setting(
+        "backend",
+        one_of(*BACKENDS),
+        "one of " + ", ".join(BACKENDS),
+        "auto, ollama, vllm, openai (any compatible server), gguf (this machine, no server) or reader (built in); "
+        "default: auto",
+        "NAME",
+    ),
+    Setting(
+        "model",
+        text,
+        "the name of a model, or a file, FILE.gguf",
+        "a model of that server, or a file, FILE.gguf, which needs none; default: the one that suits best",
+        "NAME",
+    ),
+    Setting(
+        "base_url",
+        text,
+        "the address of a model server",
+        "where the server is; default: OLLAMA_HOST, or OPENAI_BASE_URL",
+        "URL",
+    ),
+    Setting(
+        "strategy",
+        text,
+        "a strategy SPEC such as observation-masking or sliding-window+none",
+        "how the context is managed: name, name:key=value,... or several with +",
+        "SPEC",
+        harmless=True,
+    ),
+    Setting(
+        "budget",
+        number(int, 500, 2_000_000),
+        "a whole number of tokens, 500 to 2,000,000",
+        "prompt tokens that one model call may use; default: 8000",
+        "N",
+        harmless=True,
+    ),
+    Setting(
+        "summariser",
+        text,
+        MODEL,
+        "the model that strategies ask: NAME of that server, NAME@URL of another, FILE.gguf, or reader",
+        "NAME",
+        kept=True,
+    ),
+    Setting(
+        "memory",
+        text,
+        MODEL,
+        "the model that comem asks in the background: NAME, NAME@URL, FILE.gguf or reader; default: the summariser",
+        "NAME",
+        kept=True,
+    ),
+    Setting(
+        "embeddings",
+        embeddings,
+        f"{', '.join(EMBEDDINGS)}, or a model of a server: ollama:NAME, openai:NAME, vllm:NAME, or openai:NAME@URL",
+        "what the search by meaning uses: static, none, ollama:NAME, openai:NAME or vllm:NAME; default: auto",
+        "HOW",
+        kept=True,
+    ),
+    Setting(
+        "price",
+        price,
+        "auto, or a card such as cached=0.1,output=4,dollars=3: cached 0 to 1, output 0 to 1000, dollars 0 to 1000",
+        "what a token costs, as in cached=0.1,output=4; dollars=3 is for a million computed ones; default: auto",
+        "CARD",
+        kept=True,
+    ),
+    Setting(
+        "tidy",
+        switch,
+        "on or off",
+        "on or off: each tool result in the smallest form that says the same; default: on",
+        "HOW",
+        harmless=True,
+    ),
+    Setting(
+        "corpus", folder, "a folder that exists", "the folder of articles; default: the built-in ones", "DIR", kept=True
+    ),
+    Setting(
+        "files",
+        folder,
+        "a folder that exists",
+        "the folder that the file tools may read; default: the built-in one",
+        "DIR",
+        kept=True,
+    ),
+    Setting(
+        "notes",
+        file,
+        "a file in a folder that exists; it is made where it is missing",
+        "keep what the model notes in this file too, for later sessions",
+        "FILE",
+    ),
+    Setting(
+        "session_dir",
+        new_folder,
+        "a folder, which is made where it is missing",
+        "the folder that sessions are kept in; default: the user's state folder",
+        "DIR",
+    ),
+    Setting("plain", switch, TRUE_OR_FALSE, "append-only plain lines, for screen readers", harmless=True),
+    Setting(
+        "stage",
+        switch,
+        TRUE_OR_FALSE,
+        "for a projector: high contrast, Enter steps, nothing private on screen",
+        harmless=True,
+    ),
+    Setting("color", switch, TRUE_OR_FALSE, harmless=True),
+    Setting(
+        "pace",
+        pace,
+        "a number of tokens per second, 0 to 10,000; 0 is at once; or a machine, or two with a comma",
+        "how fast a cassette is played: original, 2x, 0 (at once) or key; the reader: tokens a second; both: a machine "
+        "such as a100-32b, or two, the second for side calls: a100-32b,a100-4b",
+        "HOW",
+        harmless=True,
+    ),
+    Setting("max_turns", number(int, 1, 250), "a whole number, 1 to 250", harmless=True, kept=True),
+    Setting(
+        "think",
+        one_of(*THINK),
+        "one of " + ", ".join(THINK),
+        "on, off, low, medium or high, for models that can think; default: on",
+        "HOW",
+        harmless=True,
+        kept=True,
+    ),
+    Setting(
+        "calls",
+        one_of(*CALLS),
+        "one of " + ", ".join(CALLS),
+        "how the model calls tools: the server's tools, a schema that it enforces, or text; default: auto, a trial",
+        "HOW",
+        harmless=True,
+        kept=True,
+    ),
+    Setting(
+        "temperature",
+        unless_auto(number(float, 0, 2)),
+        "a number, 0 to 2; auto sends none",
+        "how freely a model chooses its words, 0 to 2; default: auto, the server's own",
+        "T",
+        harmless=True,
+        kept=True,
+    ),
+    Setting(
+        "seed",
+        unless_auto(number(int, 0, MOST_SEED)),
+        f"a whole number, 0 to {MOST_SEED:,}; auto sends none",
+        "where a server's random numbers begin; default: auto, none is sent",
+        "N",
+        harmless=True,
+        kept=True,
+    ),
+    Setting("stream", switch, TRUE_OR_FALSE, "take each reply whole", flag="--no-stream", harmless=True, kept=True),
+    Setting(
+        "timeout",
+        number(float, 1, 86_400),
+        SECONDS,
+        "longest wait for the next piece of a reply; default: 300",
+        "SECONDS",
+        harmless=True,
+    ),
+    Setting(
+        "reply_timeout",
+        number(float, 1, 86_400),
+        SECONDS,
+        "longest wait for the whole of a reply; default: 1800",
+        "SECONDS",
+        harmless=True,
+    ),
+    Setting(
+        "keep_alive",
+        duration,
+        "a time such as 10m, 1h or seconds; -1 is for ever, 0 not at all",
+        harmless=True,
+        kept=True,
+    ),
+)
+SETTINGS = {row.name: row for row in ROWS}
