@@ -21,8 +21,9 @@ from session.memory_file import memory_of_system
 
 Group = Sequence[Row]
 """Messages that share a row."""
-Cells = tuple[str, str, str, str, str, bool | None, str]
-"""Name, who says it, fate, tokens before and after, whether it is cached (None: not sent, or unknown), first words."""
+Cells = tuple[str, str, str, str, str, str, str]
+"""Name, who says it, fate, tokens before and after, the mark of what is cached, first words."""
+MARKS = {"═": "cached", "╌": "computed anew", "?": "cached or not: unknown", " ": "not sent"}
 
 
 def show_list(xray: Xray, groups: Sequence[Group], console: Console) -> None:
@@ -33,9 +34,8 @@ def show_list(xray: Xray, groups: Sequence[Group], console: Console) -> None:
     if is_drawn(console):
         _draw(rows, console)
         return
-    words = {True: "cached", False: "computed anew", None: ""}
-    told = [(name or who, who if name else "", fate[2:], *sizes, words[cached], cut(said, 100))
-            for name, who, fate, *sizes, cached, said in rows]  # fmt: skip
+    told = [(name or who, who if name else "", fate[2:], *sizes, MARKS[mark], cut(said, 100))
+            for name, who, fate, *sizes, mark, said in rows]  # fmt: skip
     Table("Message by message", ("", "who", "fate", ">tokens", ">sent", "", "words"), told).show(console)
 
 
@@ -83,13 +83,14 @@ def span(group: Group) -> str:
 def _schemas(xray: Xray) -> Cells:
     size, cached = xray.tokens(xray.view.overhead), xray.cached.tokens
     words = f"{figures.share(xray.view.overhead, xray.view.limit)} of the budget"
-    return "", xray.overhead, f"{TOOLS} ", size, size, None if cached is None else cached > 0, words
+    return "", xray.overhead, f"{TOOLS} ", size, size, "?" if cached is None else "═" if cached else "╌", words
 
 
 def _cells(xray: Xray, group: Group) -> Cells:
     before, after = sum(row.tokens_before for row in group), sum(row.tokens_after for row in group)
     first, sent = group[0], [row for row in group if row.after]
-    cached = None if xray.cached.tokens is None or not sent else all(row.cached for row in sent)
+    cached = "?" if xray.cached.tokens is None else "═" if all(row.cached for row in sent) else "╌"
+    mark = cached if sent else " "
     met = [row.fate for row in group]
     fate = f"{letter(first)} {first.fate}" if len({*met}) == 1 else "  several"
     if len(group) > 1:
@@ -101,7 +102,7 @@ def _cells(xray: Xray, group: Group) -> Cells:
             memory = memory_of_system(first.message.content)
             of_it = f", {figures.share(len(memory), len(first.message.content))} of it memory" if memory else ""
             words = f"{figures.share(after, xray.view.limit)} of the budget{of_it}: {words}"
-    return span(group), who, fate, xray.tokens(before), xray.tokens(after), cached, words
+    return span(group), who, fate, xray.tokens(before), xray.tokens(after), mark, words
 
 
 def _draw(rows: Sequence[Cells], console: Console) -> None:
@@ -113,8 +114,7 @@ def _draw(rows: Sequence[Cells], console: Console) -> None:
         grid.add_column(name, justify="right" if right else "left", no_wrap=True)
     grid.add_column("", no_wrap=True)
     grid.add_column("first words")
-    for name, who, fate, before, after, cached, words in rows:
-        mark = {True: "═", False: "╌", None: " "}[cached]
+    for name, who, fate, before, after, mark, words in rows:
         style = f"fate.{fate[2:]}" if fate[:2].strip() and fate[2:] else ""
         said = Text(words, style="quiet", no_wrap=True, overflow="ellipsis")
         grid.add_row(name, Text(cut(who, 16)), Text(fate, style=style), before, "→", after, mark, said)

@@ -14,7 +14,7 @@ from agent.events import Prepared
 from agent.messages import Message
 from agent.protocols import Strategy
 from repl.cli import headless
-from repl.commands.predict import FIRST_MESSAGES, NEWEST_MESSAGES, messages, ranges, reveal
+from repl.commands.predict import messages, ranges, reveal
 from repl.commands.table import obey
 from repl.conversation import Conversation
 from session.guess import Guess, places, take
@@ -198,9 +198,9 @@ def test_a_long_history_is_folded_to_a_screen(width: int) -> None:
     ask(session)
     paper = Paper(width)
     messages(session, width).show(paper.console)
-    assert len(paper.lines) == FIRST_MESSAGES + NEWEST_MESSAGES + 4
+    assert len(paper.lines) == 2 + 12 + 4
     assert max(map(len, paper.lines)) <= width
-    assert f"  3-{len(session.agent.history) - NEWEST_MESSAGES}" in paper.text
+    assert f"  3-{len(session.agent.history) - 12}" in paper.text
     assert "older" in paper.text
 
 
