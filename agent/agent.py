@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 
 from agent.budget import Budget, Prices
 from agent.events import Cancelled, Entry, Replied
-from agent.history import History
-from agent.ledger import Ledger
+from agent.ledger import Call, Ledger
 from agent.marks import CANCELLED
 from agent.messages import Message, Schema, last_turn
 from agent.prefix_cache import PrefixCache
-from agent.prices import Timings
-from agent.protocols import Backend, Strategy, Tool
+from agent.protocols import Backend, ModelId, Strategy, Tool
 from agent.side import SideModel
 from agent.state import State
 from agent.view import View
@@ -44,7 +42,7 @@ class Agent:
     """One session: its state and its parts. Any part can be swapped between two exchanges.
 
     `side`: the model that strategies and tools ask; it may be the agent's own. `on_demand`: tools offered only when the
-    strategy names them. `prices`: the price card; with None, it comes from the timings of the model in use. `record`
+    strategy names them. `prices`: the price card, by the calls so far and the model in use. `record`
     gets every event after the state has changed. `prefixes`: the prompts that servers can still hold. `examples`:
     worked examples before each prompt, for a model that calls by schema (`agent.frame`). `nudges`: an answer that
     rests on nothing is asked for once more.
@@ -57,19 +55,18 @@ class Agent:
     side: SideModel
     max_turns: int = 12
     max_output: int = 1024
-    prices: Prices | None = None
+    prices: Callable[[Sequence[Call], ModelId], Prices] = lambda calls, model: Prices()
     on_demand: Mapping[str, Tool] = field(default_factory=dict)
     record: Callable[[Entry], None] | None = None
     prefixes: PrefixCache = field(default_factory=PrefixCache, compare=False)
     examples: Sequence[Message] = ()
     nudges: bool = False
-    _timings: Timings | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.side.prefixes = self.prefixes
 
     @property
-    def history(self) -> History:
+    def history(self) -> list[Message]:
         """Every message of the session."""
         return self.state.history
 
@@ -143,8 +140,4 @@ class Agent:
 
     def price_card(self) -> Prices:
         """The current price of a token."""
-        if self.prices is not None:
-            return self.prices
-        if self._timings is None or self._timings.calls is not self.ledger.calls:
-            self._timings = Timings(self.ledger.calls)
-        return self._timings.prices(self.backend.id)
+        return self.prices(self.ledger.calls, self.backend.id)

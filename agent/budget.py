@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agent.errors import UsageError
-from agent.history import History
 from agent.messages import Message, Schema
 
 LEAST_BUDGET, MOST_BUDGET = 500, 2_000_000
@@ -77,27 +76,6 @@ class Counter(Protocol):
         return ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tokens:
-    """The size of a message in tokens. Two are equal while the counter has not learnt anything new."""
-
-    counter: Counter
-    learnt: Any
-
-    def __call__(self, message: Message) -> int:
-        """Tokens of the message."""
-        return self.counter.count(message)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tokens) and self.counter is other.counter and self.learnt == other.learnt
-
-    def __hash__(self) -> int:
-        return id(self.counter)
-
-    def __deepcopy__(self, memo: object) -> Tokens:
-        return self
-
-
 @dataclass(frozen=True, slots=True)
 class Budget:
     """The prompt tokens that one call may use, as the model in use counts them, and their prices.
@@ -115,15 +93,8 @@ class Budget:
         """Tokens of one message, its share of the template included."""
         return self.counter.count(message)
 
-    @property
-    def tokens(self) -> Tokens:
-        """The current size function of messages."""
-        return Tokens(self.counter, getattr(self.counter, "learnt", None))
-
     def size(self, messages: Iterable[Message]) -> int:
         """Tokens of the whole prompt that these messages make, overhead included."""
-        if isinstance(messages, History):
-            return self.overhead + messages.total(self.tokens)
         return self.overhead + sum(map(self.counter.count, messages))
 
     def over(self, messages: Iterable[Message]) -> bool:

@@ -51,9 +51,7 @@ class Frame:
         messages = [*view.messages[:system], *self.before, *view.messages[system:], *self.after]
         framed = views.measure(view.history, messages, budget, before, warm, view.notes, held)
         without = framed.without + (0 if before else sum(map(budget.count, self.before)))
-        return replace(
-            framed, without=without, left_out=view.left_out, steps=view.steps, fit=view.fit, sizes=view.sizes
-        )
+        return replace(framed, without=without, left_out=view.left_out, steps=view.steps, sizes=view.sizes)
 
 
 def closing_message(backend: Backend) -> Message:

@@ -12,9 +12,7 @@ CANCELLED, NO_RESULT = "[cancelled before it returned]", "[no result was recorde
 """All that a result says which never came."""
 MASK = r"\[masked: [^\n]*\]\s*\Z"
 GONE = re.compile(rf"\A\s*(?:{MASK}|\[offloaded: |\[shortened to a brief: |\Z)")
-WORDLESS = re.compile(
-    r"\A\[[\d,]+ of [\d,]+ words; recall\(|\[compressed from [\d,]+ characters: words that say little are left out\]\Z"
-)
+WORDLESS = re.compile(r"\A\[[\d,]+ of [\d,]+ words; recall\(")
 """A text whose sentences lack words."""
 NOTE = re.compile(
     r"^\[(?:left out: [^\n]*?|the line above, [\d,]+ times in all|[\d,]+ lines of JSON as tables: [^\n]*)\]\n?",

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent.budget import Budget, Counter
-from agent.history import History
 from agent.messages import Message, Schema, common_prefix
 from agent.protocols import ModelId
 
@@ -22,12 +21,6 @@ FACTOR = 2.0
 """Seconds agree with a number of tokens up to this factor."""
 SLACK = 0.1
 """The share of a prompt that is too small to be judged by seconds."""
-
-
-def shared(one: Sequence[Message], other: Sequence[Message]) -> int:
-    """The messages at the start of two prompts that are the same bytes to a server."""
-    same = one.shared(other) if isinstance(one, History) else 0
-    return same + common_prefix(one[same:], other[same:])
 
 
 class PrefixCache:
@@ -49,8 +42,8 @@ class PrefixCache:
 
     def read(self, model: ModelId, tools: Sequence[Schema], messages: Sequence[Message], counter: Counter) -> int:
         """A server reads this prompt, which is held from now on; the tokens of it that it had cached."""
-        nearest = max(self.held(model, tools), key=lambda one: shared(messages, one), default=())
-        kept = shared(messages, nearest)
+        nearest = max(self.held(model, tools), key=lambda one: common_prefix(messages, one), default=())
+        kept = common_prefix(messages, nearest)
         whole = Budget(0, counter, counter.overhead(tools)).size(messages) if kept else 0
         cached = whole - sum(map(counter.count, messages[kept:])) if kept else 0
         lost = sum(map(counter.count, nearest[kept:]))

@@ -33,6 +33,13 @@ class ModelId:
         """Whether it is the reader of thimble, which knows nothing but its prompt."""
         return self.backend == "reader"
 
+    @property
+    def called(self) -> str:
+        """Its name for choosing it; the built-in reader has its backend's name, a file its own."""
+        if self.backend == "gguf" and self.name.startswith("/"):
+            return self.name.rpartition("/")[2]
+        return self.backend if self.built_in else self.name
+
     @classmethod
     def read(cls, text: str) -> ModelId:
         """The model written as `backend/name`."""

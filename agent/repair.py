@@ -6,55 +6,54 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from agent.history import History
 from agent.marks import NO_RESULT
-from agent.messages import Message, ToolCall, last_turn
+from agent.messages import Message, ToolCall
 
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
     """A valid message list, and one note for each repair (none for valid input)."""
 
-    messages: History
+    messages: list[Message]
     notes: list[str]
 
 
-def repair(messages: Sequence[Message], known: Sequence[Message] = (), *, waits: bool = True) -> Repaired:
+def repair(messages: Sequence[Message], *, waits: bool = True) -> Repaired:
     """Ensure unique ids, one system message, at the front, and exactly one result for every call.
 
     Results directly follow the call's message, matched by call id, or by position if there is none. Results that are
     late, second or without a call are left out; a missing one is filled in, except for pending calls at the end, which
-    `waits` says that there may be. `known` is a valid list: messages shared with its start are not checked again.
+    `waits` says that there may be.
     """
-    messages = History.of(messages)
-    if is_sound(messages, known, waits=waits):
-        return Repaired(messages, [])
+    if is_sound(messages, waits=waits):
+        return Repaired([*messages], [])
     notes: list[str] = []
     plain = [_plain(message, notes) for message in messages]
     own = _unique(_system_first(plain, notes), notes)
-    return Repaired(History(_unique(_paired(own, notes, waits), notes)), notes)
+    return Repaired(_unique(_paired(own, notes, waits), notes), notes)
 
 
-def is_sound(messages: Sequence[Message], known: Sequence[Message] = (), *, waits: bool = True) -> bool:
-    """Whether a server would accept the list as it is; `known` is valid, and pending calls at the end if it `waits`."""
-    history = History.of(messages)
-    pending: set[str] = set()
-    start = last_turn(history.upto(history.shared(known)))
-    for index, message in enumerate(history[start:] if start else history, start):
+def is_sound(messages: Sequence[Message], *, waits: bool = True) -> bool:
+    """Whether a server would accept the list as it is; calls at the end may still wait for results if it `waits`."""
+    ids = {message.id for message in messages}
+    if len(ids) < len(messages) or "" in ids:
+        return False
+    waiting: set[str] = set()
+    for index, message in enumerate(messages):
         role, calls = message.role, message.calls
         if message.content is None or (calls and role != "assistant"):
             return False
         if role == "tool":
-            if message.call_id not in pending:
+            if message.call_id not in waiting:
                 return False
-            pending.remove(message.call_id)
-        elif pending or (role == "system" and index):
+            waiting.remove(message.call_id)
+        elif waiting or (role == "system" and index):
             return False
         elif calls:
-            pending = {call.id for call in calls}
-            if not all(pending) or len(pending) < len(calls):
+            waiting = {call.id for call in calls}
+            if not all(waiting) or len(waiting) < len(calls):
                 return False
-    return history.unique and (waits or not pending)
+    return waits or not waiting
 
 
 def _plain(message: Message, notes: list[str]) -> Message:

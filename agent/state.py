@@ -21,7 +21,6 @@ from agent.events import (
     ToolReturned,
     Withdrawn,
 )
-from agent.history import History
 from agent.ledger import Ledger
 from agent.messages import Message
 from agent.prompts import SYSTEM
@@ -29,7 +28,7 @@ from agent.prompts import SYSTEM
 
 @dataclass
 class State:
-    """The state after all events so far. Only events change the history.
+    """The state after all events so far. Only events change the history: a longer one is another list.
 
     `strategy`: the SPEC in use. `limit`: the tokens of prompt that a call may use. `system`: the first message of a
     history. `planted`: the facts planted in it, oldest first. `tidy`: whether each result is tidied for the strategy.
@@ -38,7 +37,7 @@ class State:
     strategy: str = ""
     limit: int = 8000
     system: str = SYSTEM
-    history: History = field(default_factory=History)
+    history: list[Message] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
     planted: tuple[Planted, ...] = ()
     tidy: bool = True
@@ -61,7 +60,7 @@ class State:
                 self.planted = (*self.planted, event)
             case Withdrawn(message) | SetAside(message):
                 if self.history and self.history[-1].id == message.id:
-                    self.history = self.history.upto(len(self.history) - 1)
+                    self.history = self.history[:-1]
             case StrategyChanged(strategy):
                 self.strategy = strategy
             case TidyChanged(on):
@@ -71,18 +70,19 @@ class State:
             case SystemChanged(system):
                 self.system = system
                 if self.history and self.history[0].role == "system":
-                    self.history = self.history.rewritten([replace(self.history[0], content=system)])
+                    self.history = [replace(self.history[0], content=system), *self.history[1:]]
 
     def new_ids(self) -> Iterator[str]:
         """New ids for the next messages: none is in the history or reserved for a system message."""
+        taken = {message.id for message in self.history}
         numbers = count(max(1, len(self.history)) + 1)
-        return (fresh for number in numbers if self.history.place(fresh := f"m{number}") is None)
+        return (fresh for number in numbers if (fresh := f"m{number}") not in taken)
 
     def copy(self) -> State:
         """An independent copy of the state."""
         ledger = replace(self.ledger, calls=[*self.ledger.calls], tools=[*self.ledger.tools])
-        return State(self.strategy, self.limit, self.system, self.history.apart(), ledger, self.planted, self.tidy)
+        return State(self.strategy, self.limit, self.system, self.history, ledger, self.planted, self.tidy)
 
     def _append(self, *messages: Message) -> None:
         system = () if self.history else (Message("m1", "system", self.system),)
-        self.history = self.history.plus(*system, *messages)
+        self.history = [*self.history, *system, *messages]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent.history import question, task
 from agent.messages import Message, ToolCall, common_prefix
+from agent.turns import question, task
 from tests.support.histories import Story, TinyCounter, is_sound, pending, react, words
 
 BUDGET = 8_000

@@ -44,7 +44,7 @@ def main(messages: int = MESSAGES) -> int:
 def long_session(spec: str, messages: int) -> Session:
     """A session of this many messages with the built-in reader, under this strategy."""
     session = open_session(Settings(backend="reader", strategy=spec, budget=1_000_000 if spec == "none" else 8_000))
-    session.agent.state.history = session.agent.history.plus(*react(messages // 2))
+    session.agent.state.history = [*session.agent.history, *react(messages // 2)]
     list(session.ask("Which article is about tokenisers?"))
     return session
 

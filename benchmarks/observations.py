@@ -27,9 +27,8 @@ from agent.messages import Message, ToolCall
 from corpus.library import ARTICLES, load
 from models.counting.message_counter import ChatCounter
 from strategies.dedup import Dedup
-from strategies.json_table import HEAD
 from strategies.kinds.excerpt import excerpt, judged
-from strategies.kinds.registry import recognised
+from strategies.kinds.recognised import recognised
 from strategies.tidy import smallest
 
 SIZES = (4_000, 40_000, 390_000)
@@ -57,49 +56,22 @@ def record(n: int) -> str:
     return f'{{"id": {n}, "name": "item-{n}", "state": "{("open", "done")[n % 3 == 0]}", "seconds": {n * 37 % 911}}},\n'
 
 
-def trace(n: int) -> str:
-    return f'  File "/srv/app/part_{n % 9}.py", line {n}, in step_{n % 13}\n    run(job={n}, retry={n % 3})\n'
-
-
 def function(n: int) -> str:
     body = f"    if job.size > {n}:\n        return retry\n    return 0"
     return f"def step_{n}(job: Job, retry: int = {n % 5}) -> int:\n{body}\n\n\n"
 
 
-def change(n: int) -> str:
-    lines = f"     job = find({n})\n-    wait({n % 7})\n+    wait({n % 5})\n     done()\n"
-    return f"@@ -{n},3 +{n},3 @@ def step_{n}():\n{lines}"
-
-
-def report(n: int) -> str:
-    return f"tests/test_{n % 40}.py::test_step_{n} PASSED   [ {n % 99:2}%]\n"
-
-
-def hit(n: int) -> str:
-    return f"src/part_{n // 9}/step.py:{n % 9 * 31 + 7}:    job = find({n}, retry={n % 3})\n"
-
-
 Form = tuple[str, Callable[[int], str], str]
 FORMS: dict[str, Form] = {
-    "HTML page": ("<html><body>\n", lambda n: f"<h2>Part {n}</h2>\n<p>{words(n, 30)}</p>\n", "</body></html>\n"),
-    "tidied JSON": (
-        f"{HEAD.format('999,999,999', '')}\n999999999 rows: id|name|seconds\n",
-        lambda n: f"{n}|item-{n}|{n * 37 % 911}\n",
-        "",
-    ),
+    "HTML": ("<html><body>\n", lambda n: f"<h2>Part {n}</h2>\n<p>{words(n, 30)}</p>\n", "</body></html>\n"),
     "JSON": ("[", record, "{}]\n"),
-    "diff": ("diff --git a/app.py b/app.py\n--- a/app.py\n+++ b/app.py\n", change, ""),
-    "test report": ("=== test session starts ===\n", report, "=== 9 passed in 1.00s ===\n"),
     "log": ("", log, ""),
-    "stack trace": ("Traceback (most recent call last):\n", trace, "ValueError: no job\n"),
     "table": ("NAME           READY   SECONDS\n", lambda n: f"{f'job-{n}':14} {n % 3}/3     {n * 37 % 911}\n", ""),
-    "fields": ("id,name,seconds\n", lambda n: f"{n},job-{n},{n * 37 % 911}\n", ""),
-    "search hits": ("", hit, ""),
-    "paths": ("", lambda n: f"./src/part_{n // 9}/step_{n}.{('py', 'md', 'json')[n % 3]}\n", ""),
+    "table of commas": ("id,name,seconds\n", lambda n: f"{n},job-{n},{n * 37 % 911}\n", ""),
     "source code": ("import jobs\n\n\n", function, ""),
-    "Markdown": ("# A page\n\n", lambda n: f"## Part {n}\n\n{words(n, 60)}.\n\n- {words(n + 7, 9)}\n\n", ""),
+    "prose in Markdown": ("# A page\n\n", lambda n: f"## Part {n}\n\n{words(n, 60)}.\n\n- {words(n + 7, 9)}\n\n", ""),
     "prose": ("", lambda n: f"{words(n, 60)}.\n\n", ""),
-    "lines": ("", lambda n: f"item_{n} {n * 37 % 911} kB, {n % 7} left\n", ""),
+    "lines": ("", lambda n: f"./src/part_{n // 9}/step_{n}.{('py', 'md', 'json')[n % 3]}\n", ""),
 }
 """What a text of each kind begins with, what it repeats with other numbers, and what it ends with."""
 HOSTILE: dict[str, Callable[[int, int], str]] = {
@@ -191,8 +163,8 @@ def main() -> int:
     for kind, form in FORMS.items():
         most = {task: limit / SIZES[0] for task, limit in LIMITS_MS.items()}
         for size in SIZES:
-            taken_for = recognised(text_of(form, size, 0))[0].name
-            name = kind if taken_for == kind else f"{kind}, taken for {taken_for}"
+            taken_for = recognised(text_of(form, size, 0))[0]
+            name = kind if taken_for in kind else f"{kind}, taken for {taken_for}"
             times = measured(lambda: text_of(form, size, 1_000 * next(number)))  # noqa: B023
             missed |= row(name, size, times, most)
             most = {task: MOST_RATIO * times[task] / size for task in TASKS}

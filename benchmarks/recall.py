@@ -21,7 +21,7 @@ from agent.errors import BudgetError
 from agent.messages import Message
 from agent.side import SideModel
 from agent.view import prepare
-from lab.replay.runs import can_be_sent
+from lab.replay.recorded_replay import can_be_sent
 from lab.replay.trajectories import Trajectory, read
 from models.counting.estimate import EstimateCounter
 from models.embeddings.static import static_embedder

@@ -3,88 +3,36 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
+from importlib import import_module
 
 from agent.errors import UsageError
-from lab.ended import ended
+from lab.exit_code import exit_code
 
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """A row of the table. `run` gets the arguments after the experiment's name, and the command as `prog`."""
-
-    question: str
-    run: Callable[[Sequence[str], str], object]
-
-
-def _replay(arguments: Sequence[str], prog: str) -> None:
-    from lab.replay.command import main
-
-    main(arguments, prog)
-
-
-def _sweep(arguments: Sequence[str], prog: str) -> None:
-    from lab.sweep.command import main
-
-    main(arguments, prog)
-
-
-def _table(arguments: Sequence[str], prog: str) -> None:
-    from lab.table.command import main
-
-    main(arguments, prog)
-
-
-def _simulate(arguments: Sequence[str], prog: str) -> None:
-    from lab.simulate.command import main
-
-    main(arguments, prog)
-
-
-def _questions(arguments: Sequence[str], prog: str) -> None:
-    from lab.questions import main
-
-    main(arguments, prog)
-
-
-def _run_study(arguments: Sequence[str], prog: str) -> None:
-    from lab.run.command import main
-
-    main(arguments, prog)
-
-
-def _comem(arguments: Sequence[str], prog: str) -> None:
-    from lab.comem.command import main
-
-    main(arguments, prog)
-
-
-EXPERIMENTS: Mapping[str, Experiment] = {
-    "replay": Experiment("What would recorded trajectories (FILE…) have cost under each strategy?", _replay),
-    "sweep": Experiment("Which setting of a strategy is best, and how sure is that?", _sweep),
-    "table": Experiment("What do the rows of a paper, or your own (FILE), say of each strategy?", _table),
-    "simulate": Experiment(
-        "How do the prompts of a long run grow under each strategy, and what do they cost?", _simulate
-    ),
-    "questions": Experiment("Which strategy keeps the answers to the questions?", _questions),
-    "run": Experiment("How do strategies do on questions × budgets × seeds × models, in a store?", _run_study),
-    "comem": Experiment("How fast is CoMem on simulated servers, and how fast in its paper?", _comem),
+EXPERIMENTS: Mapping[str, str] = {
+    "replay": "What would recorded trajectories (FILE…) have cost under each strategy?",
+    "sweep": "Which setting of a strategy is best, and how sure is that?",
+    "table": "What do rows of outcomes (FILE) say of each strategy?",
+    "simulate": "How do the prompts of a long run grow under each strategy, and what do they cost?",
+    "questions": "Which strategy keeps the answers to the questions?",
+    "run": "How do strategies do on questions × budgets × seeds × models, in a store?",
+    "comem": "How fast is CoMem on simulated servers, and how fast in its paper?",
 }
+"""The question of each experiment. `main` of lab/NAME/command.py gets the arguments and the command as `prog`."""
 
 
 def main(arguments: Sequence[str], prog: str = "thimble lab") -> int:
     """Run an experiment and return its exit code: 0 done, 1 stopped, 2 wrong usage."""
-    return ended(prog, partial(_run, arguments, prog))
+    return exit_code(prog, partial(_run, arguments, prog))
 
 
 def _run(arguments: Sequence[str], prog: str) -> None:
     if not arguments or arguments[0] in ("-h", "--help"):
         print("experiments:")
-        for name, experiment in EXPERIMENTS.items():
-            print(f"  {prog} {name:15}{experiment.question}")
+        for name, question in EXPERIMENTS.items():
+            print(f"  {prog} {name:15}{question}")
         print(f"\n{prog} NAME --help lists the flags of one.")
         return
     name, *rest = arguments
@@ -92,7 +40,7 @@ def _run(arguments: Sequence[str], prog: str) -> None:
         near = get_close_matches(name, EXPERIMENTS, 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise UsageError(f"there is no experiment {name!r}", f"{hint}{prog} lists them")
-    EXPERIMENTS[name].run(rest, f"{prog} {name}")
+    import_module(f"lab.{name}.command").main(rest, f"{prog} {name}")
 
 
 if __name__ == "__main__":

@@ -16,12 +16,12 @@ from typing import TypeVar
 from agent.errors import UsageError
 
 Job = TypeVar("Job")
-Found = TypeVar("Found")
+Done = TypeVar("Done")
 WAITING = 2
 """Jobs a process that are handed over at once: one is done, one waits."""
 
 
-def pooled(do: Callable[[Job], Found], jobs: Iterator[Job], processes: int) -> Generator[tuple[Job, Found], None, None]:
+def pooled(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> Generator[tuple[Job, Done], None, None]:
     """Do the jobs and yield each when it is done. A job is taken from the iterator when a process is about to need it.
 
     Closing it, an error or Ctrl-C ends the processes at once.
@@ -30,7 +30,7 @@ def pooled(do: Callable[[Job], Found], jobs: Iterator[Job], processes: int) -> G
         UsageError: a process was ended from outside.
     """
     pool = ProcessPoolExecutor(processes, initializer=_follow_parent)
-    under_way: dict[Future[Found], Job] = {}
+    under_way: dict[Future[Done], Job] = {}
     try:
         while True:
             for job in islice(jobs, WAITING * processes - len(under_way)):

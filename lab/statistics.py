@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 RESAMPLES = 10_000
 TAILS = (0.025, 0.975)
 """The quantiles that bound a 95 % interval."""
-AT_ONCE = 100_000
+DRAWS_AT_ONCE = 100_000
 """Draws that are held at once."""
-ROUNDING = 1e-12
+SUM_ROUNDING = 1e-12
 """A mean this small beside the largest value is zero: 0.1 + 0.2 − 0.3 is not quite zero in a computer."""
 
 Floats = NDArray[np.float64]
@@ -64,10 +64,10 @@ def resampled(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -
     if math.fsum(ordered) < 0:
         return -resampled(-ordered, seed=seed, resamples=resamples)[::-1]
     draw = np.random.default_rng(seed)
-    rows = max(1, AT_ONCE // ordered.size)
+    rows = max(1, DRAWS_AT_ONCE // ordered.size)
     sizes = [min(rows, resamples - done) for done in range(0, resamples, rows)]
     means = np.concatenate([ordered[draw.integers(ordered.size, size=(n, ordered.size))].mean(axis=1) for n in sizes])
-    means[np.abs(means) <= ROUNDING * np.abs(ordered).max()] = 0
+    means[np.abs(means) <= SUM_ROUNDING * np.abs(ordered).max()] = 0
     return np.sort(means)
 
 
@@ -81,12 +81,12 @@ def least(rows: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> list
     if not values.size:
         raise ValueError("there is nothing to resample")
     n = values.shape[1]
-    draw, step = np.random.default_rng(seed), max(1, AT_ONCE // n)
+    draw, step = np.random.default_rng(seed), max(1, DRAWS_AT_ONCE // n)
     first = np.zeros(len(values))
     for done in range(0, resamples, step):
         counts = draw.multinomial(n, np.full(n, 1 / n), min(step, resamples - done))
         sums = counts @ values.T
-        first += (sums <= sums.min(axis=1, keepdims=True) + n * ROUNDING * np.abs(values).max()).sum(axis=0)
+        first += (sums <= sums.min(axis=1, keepdims=True) + n * SUM_ROUNDING * np.abs(values).max()).sum(axis=0)
     return [float(share) for share in first / resamples]
 
 

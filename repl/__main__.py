@@ -161,7 +161,7 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
         path = shelf.find(settings.session_dir, given.resume)
         session = open_session(*shelf.reopened(settings, path))
         if not given.resume and (passed := shelf.written_after(path, settings.session_dir)):
-            from agent.figures import several
+            from session.figures import several
 
             newer = several(passed, "newer session")
             session.notices.append(

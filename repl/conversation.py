@@ -14,7 +14,6 @@ from shlex import quote
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from agent import figures
 from agent.errors import Stopped, ThimbleError
 from agent.events import Answered
 from repl.prompt.interrupts import Interrupts
@@ -22,6 +21,7 @@ from repl.prompt.prompt import PlainPrompt, TerminalPrompt, open_prompt
 from repl.screen.keys import key, silent_keyboard, typed_ahead, waiting
 from repl.screen.sanitise import line
 from repl.screen.theme import console_for, is_plain, say
+from session import figures
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,7 +105,7 @@ class Conversation:
             agent, library = self.session.agent, self.session.library
             self._introduced = True
             builtin = agent.backend.name == "reader"
-            words = [f"{line(figures.model(agent.backend))} ({'built in' if builtin else line(agent.backend.name)})"]
+            words = [f"{line(agent.backend.id.called)} ({'built in' if builtin else line(agent.backend.name)})"]
             words.append(figures.several(len(library.articles), "article"))
             words.append(figures.several(len(agent.tools), "tool"))
             say(self.console, " · ".join(words), "quiet")
@@ -173,12 +173,12 @@ class Conversation:
     def _command(self, text: str) -> str | None:
         """Run a command; the question that it hands on, None to leave."""
         from repl.commands.table import run_command
-        from repl.screen.captured import printing
+        from repl.screen.redirect_output import print_above_live
 
         question: str | None = ""
         began = perf_counter()
         try:
-            with printing(self.console), self._interrupts.allowed():
+            with print_above_live(self.console), self._interrupts.allowed():
                 question = run_command(self.session, text, self.console)
         except KeyboardInterrupt as stop:
             say(self.console, str(stop) or "stopped", "warn")
@@ -200,13 +200,13 @@ class Conversation:
 
     def _ask(self, question: str) -> None:
         from repl.commands.table import show_error
-        from repl.screen.captured import printing
+        from repl.screen.redirect_output import print_above_live
 
         renderer, began = self._renderer(), perf_counter()
         renderer.history = lambda: self.session.agent.history
         answered = False
         try:
-            with printing(self.console), closing(self.session.ask(question)) as events, renderer:
+            with print_above_live(self.console), closing(self.session.ask(question)) as events, renderer:
                 for event in self._interrupts.stopping(events):
                     renderer.show(event)
                     answered = answered or isinstance(event, Answered)

@@ -27,7 +27,7 @@ from agent.view import prepare
 from corpus.library import ARTICLES, Library, load
 from corpus.questions import Fact
 from corpus.questions import load as load_questions
-from lab.ended import ended
+from lab.exit_code import exit_code
 from models.counting.choose import counter_for
 from models.scripted import Scripted
 from strategies import parse
@@ -131,4 +131,4 @@ def show(specs: Sequence[str], limit: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(ended("scripts.facts", lambda: show(sys.argv[1:] or list(STRATEGIES), BUDGET)))
+    sys.exit(exit_code("scripts.facts", lambda: show(sys.argv[1:] or list(STRATEGIES), BUDGET)))

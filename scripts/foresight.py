@@ -23,7 +23,7 @@ from agent.messages import Message, ToolCall, turns
 from agent.repair import repair
 from agent.side import SideModel
 from agent.view import View, prepare
-from lab.ended import ended
+from lab.exit_code import exit_code
 from lab.replay.trajectories import read
 from models.counting.estimate import EstimateCounter
 from models.scripted import Scripted
@@ -131,4 +131,4 @@ def show(runs: Sequence[Sequence[Message]]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(ended("scripts.foresight", lambda: main(sys.argv[1:])))
+    sys.exit(exit_code("scripts.foresight", lambda: main(sys.argv[1:])))

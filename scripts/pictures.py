@@ -25,7 +25,7 @@ from pyte.screens import Char
 from rich.segment import Segment
 from rich.style import Style
 
-from repl.commands.export.drawing import COLOURS, svg_of
+from scripts.drawing import COLOURS, svg_of
 from tests.support.pty_terminal import Terminal
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
@@ -92,7 +92,7 @@ PICTURES = [
         "stats",
         [
             *READ,
-            ("/stats\r", ["The last prompt, by role", "by what became", "Prompt tokens of each call", "· 2 exchanges"]),
+            ("/stats\r", ["Prompt tokens of each call", "by what it holds", "by what became", "· 2 exchanges"]),
         ],
         since="› /stats",
     ),
@@ -116,8 +116,8 @@ PICTURES = [
         "why",
         [
             *READ_IN_4000,
-            ("/why 6\r", ["message 6 (read_article), masked"]),
-            ("/context 6\r", ["before, ", "after, ", "· 3 exchanges"]),
+            ("/why 4\r", ["message 4 (list_articles), masked"]),
+            ("/context 4\r", ["after, ", "before, ", "· 3 exchanges"]),
         ],
         since="› /why",
         columns=100,
@@ -125,7 +125,7 @@ PICTURES = [
     ),
     Picture(
         "compare",
-        [*READ_IN_4000, ("/compare\r", ["calls of this session", "What the next prompt holds", "‹ in use", "ctx ▓"])],
+        [*READ_IN_4000, ("/compare\r", ["calls of this session", "Each message of the history", "‹ in use", "ctx ▓"])],
         since="› /compare",
         columns=100,
         arguments=reader(4000),
@@ -136,7 +136,7 @@ PICTURES = [
             *READ_IN_4000,
             (
                 "/compare none sliding-window observation-masking run How well did humans do on the WebArena tasks?\r",
-                ["came to", "right", "What it cost", "none:", "ctx ▓"],
+                ["Asked under each", "none: answered", "known answer: right", "ctx ▓"],
             ),
         ],
         since="› /compare",
@@ -156,7 +156,7 @@ PICTURES = [
                 [
                     "MISS",
                     "How long it survives",
-                    "› observation-masking",
+                    "observation-masking ‹",
                     "· gone",
                     "the last is the next one",
                     "ctx ▓",
@@ -208,7 +208,7 @@ PICTURES = [
             ("What are KV caches?\r", ["· 2 exchanges"]),
             ("/retry truncate\r", ["Branch 3 asks again", "Branch 2 keeps", "turns ", "· truncate ·", "· 2 exchanges"]),
             ("/tree 1\r", ["On branch 1", "· observation-masking ·"]),
-            ("/tree\r", ["The branches", "What each has cost", "Prompt tokens of each call", "3   ", "ctx ▓"]),
+            ("/tree\r", ["The branches, and what each has cost", "Prompt tokens of each call of branch 3", "ctx ▓"]),
         ],
         since="› /tree",
         columns=100,

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from agent import figures
+from session import figures
 
 if TYPE_CHECKING:
     from corpus.library import Library

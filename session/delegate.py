@@ -14,6 +14,7 @@ from agent.prompts import DELEGATE
 from agent.protocols import Strategy
 from agent.side import SideModel
 from agent.state import State
+from session.prices import fixed
 
 WORDS = 250
 """The length asked of the brief."""
@@ -42,7 +43,7 @@ def brief(agent: Agent, task: str, strategy: Strategy) -> str:
         side=SideModel(backend),
         max_turns=agent.max_turns,
         max_output=agent.max_output,
-        prices=agent.price_card(),
+        prices=fixed(agent.price_card()),
         examples=agent.examples,
     )
     try:

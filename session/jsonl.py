@@ -8,9 +8,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent import events
-from agent.ledger import Ledger, totals
+from agent.ledger import Ledger
 from agent.protocols import Sent, Waiting
 from session.journal.checked import as_fields, as_json
+from session.totals import totals
 
 if TYPE_CHECKING:
     from session.session import Session

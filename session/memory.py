@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.agent import Agent
 from agent.errors import UsageError
-from agent.own_code import guarded
+from strategies.own_code import guarded
 from tools.notes import Notes
 
 

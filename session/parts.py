@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from agent.agent import Agent
 from agent.errors import ModelError
 from agent.events import BudgetChanged, ModelChanged, Preparing, Said, StrategyChanged, TidyChanged
-from agent.prices import read_prices
 from agent.prompts import BY_SCHEMA, SYSTEM
 from agent.protocols import Backend, Strategy, Waiting
 from agent.side import SideModel
@@ -27,6 +26,7 @@ from session.journal.journal import Journal
 from session.journal.records import Branched, Change, Named, Record, Switched
 from session.memory import memory_of, remember
 from session.once import Once
+from session.prices import by_timings, fixed, read_prices
 from session.settings import AUTO, MEMORY_FILE, Settings
 from tools import everyday, on_demand, toolbox
 from tools.examples import examples
@@ -156,7 +156,7 @@ class Parts:
             tools={},
             side=side,
             max_turns=settings.max_turns,
-            prices=None if settings.price == AUTO else read_prices(settings.price),
+            prices=by_timings if settings.price == AUTO else fixed(read_prices(settings.price)),
         )
         self.equip(agent, self.notes)
         if not self.saved:

@@ -13,7 +13,6 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Any, TypeVar
 
-from agent import figures
 from agent.agent import Agent
 from agent.budget import Counter
 from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
@@ -31,11 +30,11 @@ from agent.events import (
     TidyChanged,
     Withdrawn,
 )
-from agent.history import History
 from agent.messages import Message, Schema
 from agent.protocols import BackendDefaults, Delta, ModelId
 from agent.repair import is_sound, repair
 from models import READER
+from session import figures
 from session.journal.lines import Damage, Line, read
 from session.journal.records import (
     Aside,
@@ -150,7 +149,7 @@ class Playback:
 
     def models(self) -> list[str]:
         """The names that /model takes."""
-        return [figures.called(one) for one in self._models]
+        return [one.called for one in self._models]
 
     def first_model(self) -> RecordedModel:
         """The model that the session began with."""
@@ -196,7 +195,7 @@ class Playback:
             yield from self._play(agent, first, remember)
         finally:
             if not is_sound(agent.history):  # a line of it is damaged
-                agent.state.history = History(repair(agent.history).messages)
+                agent.state.history = repair(agent.history).messages
             agent.close_calls()
 
     def aside(self, agent: Agent, asked: tuple[str, ...], kind: type[T]) -> T:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from agent.budget import Budget
 from agent.errors import BudgetError
-from agent.history import History
 from agent.messages import Message
 from agent.protocols import Strategy
 from agent.view import View, prepare
@@ -23,11 +22,9 @@ def replay(history: Sequence[Message], strategy: Strategy, budget: Budget) -> It
     The strategy runs at every call in order, since each edit may depend on earlier ones.
     """
     before: View | None = None
-    so_far = History()
     for until in calls(history):
-        so_far = so_far.plus(*history[len(so_far) : until])
         try:
-            before = prepare(so_far, strategy, budget, before)
+            before = prepare(history[:until], strategy, budget, before)
         except BudgetError as error:
             yield error
         else:

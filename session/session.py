@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agent import figures
 from agent.agent import Agent
 from agent.background import Lagged
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
@@ -34,6 +33,7 @@ from session.journal.state import SavedState
 from session.memory import remember
 from session.parts import Parts
 from session.plant import plant
+from session.prices import fixed
 from session.settings import Settings
 from session.trust import check_strategy
 from tools.notes import Notes
@@ -201,7 +201,7 @@ class Session:
         backend = agent.backend
         agent.nudges = isinstance(backend, ServedBackend)
         if isinstance(backend, ToolCaller) and backend.is_open:
-            yield Waiting(f"trying how {figures.called(backend.id)} calls tools")
+            yield Waiting(f"trying how {backend.id.called} calls tools")
             yield from backend.loading()
             titles = [article.title for article in self.library.articles[: len(QUESTIONS)]]
             backend.settle("tools" if calls_tools(agent, titles) else "schema")
@@ -383,7 +383,7 @@ class Session:
         strategy = self.parts.strategy_of(spec, side, agent.state.tidy) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         state = replace(agent.state, strategy=spec or agent.strategy_name, ledger=ledger)
-        fork = replace(agent, strategy=strategy, state=state, side=side, prices=agent.price_card(), record=None)
+        fork = replace(agent, strategy=strategy, state=state, side=side, prices=fixed(agent.price_card()), record=None)
         notes = Notes()
         notes.state = self.notes.state
         self.parts.equip(fork, notes)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
 from agent.errors import UsageError
-from agent.prices import read_prices
 from corpus.reading import read_text
 from models.hardware import HARDWARE, Hardware
 from models.wire.address import hidden, masked
 from models.wire.bounds import REPLY_SECONDS
 from session.hardware import MOST_RATE, Pace, own_rows, paces
+from session.prices import read_prices
 
 if TYPE_CHECKING:
     from models.server import Calls, Think
@@ -66,7 +66,7 @@ class Settings:
     `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, "" for the agent's
     own; `memory` is the one that they ask in the background, "" for the summariser; `embeddings` is one of
     EMBEDDINGS, or a model of a server (`served_embeddings`); `price` is "auto" or a price card
-    (`agent.prices.read_prices`); `tidy` says that each result is written as small as can be
+    (`session.prices.read_prices`); `tidy` says that each result is written as small as can be
     (`strategies.tidy.Tidied`); `notes` is the path of a file that keeps what the model notes, "" for none;
     `session_dir` need not be there yet; `pace` is the one of the built-in reader, as `session.hardware.paces` reads
     it (`paces`: as it is read); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where

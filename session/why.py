@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agent.history import question, task
 from agent.messages import Message, pending
+from agent.turns import question, task
 from agent.view import View
 
 UNSAID = "the strategy gave no reason"

@@ -9,9 +9,9 @@ from typing import Literal
 from agent.background import Errand
 from agent.budget import Budget
 from agent.errors import BudgetError
-from agent.history import pinned
 from agent.messages import Message, turns
 from agent.side import SideModel
+from agent.turns import pinned
 from strategies.parameter import parameter
 from strategies.state import Stateful
 from strategies.summary import SECTIONS, Folded, Folding, Piece, before_newest, wished

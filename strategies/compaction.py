@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent.budget import Budget
-from agent.history import question
 from agent.messages import Message, turns
 from agent.side import SideModel
+from agent.turns import question
 from strategies.parameter import parameter
 from strategies.state import Stateful
 from strategies.summary import Folded, Folding, before_newest

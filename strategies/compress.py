@@ -9,17 +9,15 @@ from itertools import product
 from typing import Literal
 
 from agent.budget import Budget
-from agent.history import History
 from agent.messages import LONGEST, Message, pending
-from strategies import llmlingua
+from agent.turns import newest
 from strategies.kinds.excerpt import excerpt
-from strategies.kinds.registry import recognised
+from strategies.kinds.recognised import recognised
+from strategies.making_room import offers
 from strategies.parameter import parameter
-from strategies.rewriting import Rewriting
 from strategies.sliding_window import Slid, SlidingWindow
 from strategies.state import Stateful
 
-MARK = "[compressed from {letters:,} characters: words that say little are left out]"
 OLD, NEW = (1, 2, 3, 4, 5, 6), (0.25, 0.5, 0.75, 1, 2, 3, 4, 5, 6)
 """How often an old observation can be compressed: to `ratio`, to `ratio` of `ratio`, and so on. New ones go slower."""
 TWICE = 2
@@ -43,10 +41,10 @@ class Compressed:
 class Compress(Stateful):
     """Keep the most informative parts of old observations. `recall` shows the whole.
 
-    The kind of an observation says what its parts, the units, are: the records of a log, the rows of a table, failed
-    tests, signatures, sentences. What one tells is counted in bits of self-information (`kinds/excerpt.py`). The first
-    and the last unit stay, and a marker in each gap says how many are left out. Prose first loses its least informative
-    words (Selective Context: Li et al., 2023).
+    The kind of an observation says what its parts, the units, are: the records of a log or of JSON, the rows of a
+    table, the pieces of a page, signatures, lines. What one tells is counted in bits of self-information
+    (`kinds/excerpt.py`). The first and the last unit stay, and a marker in each gap says how many are left out. Prose
+    loses its least informative words instead (Selective Context: Li et al., 2023).
 
     Over the budget, observations older than the `window` newest turns are compressed to `ratio` of their size, oldest
     first, until the view is down to `target` of the budget; if that is not enough, to `ratio` of that. They become
@@ -58,8 +56,6 @@ class Compress(Stateful):
     `when=arrival` compresses each result of 2,000 characters or more to `ratio` as it comes, and nothing later: so the
     prefix never changes. Over the budget the next strategy makes room, as in `compress:when=arrival+thrifty`, or else
     `fit` (/help budget).
-
-    With `by=llmlingua` the LLMLingua package chooses words (Jiang et al., 2023; Pan et al., 2024).
     """
 
     tools = ("recall",)
@@ -67,43 +63,38 @@ class Compress(Stateful):
     window: int = parameter(2, "newest turns whose observations stay if they can")
     ratio: float = parameter(0.5, "share of an observation's size that stays", 0.1, 0.9)
     target: float = parameter(0.5, "share of the budget to come down to when over it", 0.1, 1)
-    by: Literal["information", "llmlingua"] = parameter(
-        "information", "who chooses: the kind and self-information, or LLMLingua (an extra)"
-    )
     when: Literal["over", "arrival"] = parameter("over", "compress when over the budget, or long results as they come")
     memory: Compressed = field(default_factory=Compressed)
-    _view: Rewriting = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        self._view = Rewriting(self._copy)
-        if self.by == "llmlingua":
-            llmlingua.load()
-
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with old observations compressed; see the class."""
-        history = History.of(messages)
         if self.when == "arrival":
-            self._view.goes_on(history, budget, self.memory.times, self._arrived)
-            come = self._view.offers(0, len(history) - len(pending(history)))
-            self._view.choose(dict.fromkeys((one.id for _, one, _ in come), 1))
-            return self._view.view
-        self._view.goes_on(history, budget, self.memory.times)
-        size = budget.size(self._view.view)
+            whole = messages[: len(messages) - len(pending(messages))]
+            come = [message for message in whole if message.id not in self.memory.times]
+            self.memory.times.update((message.id, 1) for message, _ in offers(come, self._arrived, budget))
+            return self._view(messages)
+        view = self._view(messages)
+        size = budget.size(view)
         if size > budget.limit:
-            self._view.choose(self._more(history, size, budget))
+            self.memory.times.update(self._more(messages, size, budget))
+            view = self._view(messages)
         sliding = SlidingWindow(self.target, memory=self.memory.window)
-        view = sliding.prepare(self._view.view, budget)
+        view = sliding.prepare(view, budget)
         self.memory.window = sliding.memory
         return view
 
-    def _reachable(self, history: History, budget: Budget) -> tuple[list[Message], list[Message]]:
+    def _view(self, messages: Sequence[Message]) -> list[Message]:
+        times = self.memory.times
+        return [self._copy(message, times[message.id]) if message.id in times else message for message in messages]
+
+    def _reachable(self, history: Sequence[Message], budget: Budget) -> tuple[list[Message], list[Message]]:
         """The results before the newest turns and those of these, without a turn that waits for more.
 
         Those so old that they slide out even when they are compressed are left out.
         """
         results: list[Message] = []
         waiting = pending(history)
-        done = history.upto(len(history) - len(waiting))
+        done = history[: len(history) - len(waiting)]
         left = budget.limit - sum(map(budget.count, waiting))
         for message in reversed(done):
             result = message.role == "tool"
@@ -112,11 +103,11 @@ class Compress(Stateful):
                 break
             if result:
                 results.append(message)
-        newest = {message.id for message in history[history.newest(max(1, self.window)) :]}
-        old = [message for message in reversed(results) if message.id not in newest]
-        return old, [message for message in reversed(results) if message.id in newest]
+        new = {message.id for message in history[newest(history, max(1, self.window)) :]}
+        old = [message for message in reversed(results) if message.id not in new]
+        return old, [message for message in reversed(results) if message.id in new]
 
-    def _more(self, history: History, size: int, budget: Budget) -> dict[str, float]:
+    def _more(self, history: Sequence[Message], size: int, budget: Budget) -> dict[str, float]:
         """How often to compress results, by id: old ones twice down to the target, further and new ones to fit.
 
         If that cannot bring the view into the budget (then the oldest turns go), it waits until it saves a quarter of
@@ -143,21 +134,17 @@ class Compress(Stateful):
         return self._copy(message, 1) if len(message.content) >= LONG and message.name != "recall" else message
 
     def _copy(self, message: Message, times: float) -> Message:
-        return compressed(message, self.ratio**times, self.by) if times else message
+        return compressed(message, self.ratio**times) if times else message
 
 
 @lru_cache(maxsize=8192)
-def compressed(message: Message, ratio: float, by: str) -> Message:
+def compressed(message: Message, ratio: float) -> Message:
     """A copy with about `ratio` of the message's size. It depends on nothing else, so the prefix stays the same."""
     if len(message.content) > LONGEST:
         return message
-    if by == "llmlingua":
-        mark = MARK.format(letters=len(message.content))
-        text = f"{llmlingua.compressed(message.content, ratio)}\n{mark}"
-        return message.rewritten(text, f"compressed to {ratio:.0%} of its words, chosen by llmlingua")
     most = max(SHORTEST * (ratio > LEAST), round(ratio * len(message.content)))
     text = excerpt(message.content, most, f'; recall(id="{message.id}") shows all')
     if "\n" not in text.rstrip("\n"):
         return message.rewritten(text, "compressed until only the line that opens it is left", ref=message.id)
-    kind, size = recognised(message.content)[0].name, len(message.content)
+    kind, size = recognised(message.content)[0], len(message.content)
     return message.rewritten(text, f"compressed to {len(text):,} of {size:,} characters, as {kind}")

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from agent.budget import Budget
-from agent.figures import several
-from agent.history import History
 from agent.marks import ABOVE, OURS
 from agent.messages import HERE, Message, pending
 from agent.references import arguments, parted
@@ -20,7 +18,8 @@ NOWHERE = "", 0, ""
 
 def reference(lines: str, moved: bool, id_: str = "") -> str:
     """The line that stands for these; with an id, it also says how to get the whole result."""
-    first, many = lines.partition("\n")[0], several(lines.count("\n") + 1, "line")
+    first, count = lines.partition("\n")[0], lines.count("\n") + 1
+    many = f"{count:,} line{'s' * (count != 1)}"
     lead, head = parted(first)
     recall = f'; recall(id="{id_}") shows all' if id_ else ""
     return f"[{many}{ABOVE}{'now ' * moved}from `{lead}{head}`{recall}]"
@@ -64,18 +63,17 @@ class Dedup(Stateful):
     tools = ("recall",)
 
     memory: Whole = field(default_factory=Whole)
-    _read: History = field(default_factory=History, init=False, repr=False, compare=False)
-    _view: History = field(default_factory=History, init=False, repr=False, compare=False)
+    _read: list[Message] = field(default_factory=list, init=False, repr=False, compare=False)
+    _view: list[Message] = field(default_factory=list, init=False, repr=False, compare=False)
     _places: Places = field(default_factory=dict, init=False, repr=False, compare=False)
     _counted: object = field(default=None, init=False, repr=False, compare=False)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with references in the place of repeated lines; see the class."""
-        history = History.of(messages)
-        waiting = pending(history)
-        done = history.upto(len(history) - len(waiting))
-        counted = budget.tokens, budget.limit - budget.overhead
-        if counted != self._counted or done.shared(self._read) < len(self._read):
+        waiting = pending(messages)
+        done = messages[: len(messages) - len(waiting)]
+        counted = id(budget.counter), getattr(budget.counter, "learnt", None), budget.limit - budget.overhead
+        if counted != self._counted or [*done[: len(self._read)]] != self._read:
             self._begin()
         self._counted = counted
         self._go_on(done, budget)
@@ -84,18 +82,19 @@ class Dedup(Stateful):
             self.memory.upto = done[-1].id
             self._begin()
             self._go_on(done, budget)
-        return history.begun(self._view) if waiting else self._view  # the next view goes on from what is counted of it
+        return [*self._view, *waiting]
 
     def _begin(self) -> None:
-        self._read, self._view, self._places = History(), History(), {}
+        self._read, self._view, self._places = [], [], {}
 
-    def _go_on(self, history: History, budget: Budget) -> None:
+    def _go_on(self, history: Sequence[Message], budget: Budget) -> None:
         """Read the messages that are new."""
-        known, whole = len(self._read), history.place(self.memory.upto)
+        known = len(self._read)
+        whole = next((at for at, message in enumerate(history) if message.id == self.memory.upto), None)
         first = len(history) if budget.over(self._view) else 0 if whole is None else whole + 1
         new = enumerate(history[known:], known)
         shown = [self._shown(message, budget, place >= first) for place, message in new]
-        self._read, self._view = history, history.begun(self._view).rewritten(shown)
+        self._read, self._view = [*history], [*self._view, *shown]
 
     def _shown(self, message: Message, budget: Budget, may_refer: bool) -> Message:
         """The message, or the copy that is shown of it; its lines have their places then."""

@@ -10,9 +10,9 @@ from math import inf
 from agent.budget import Budget
 from agent.errors import BudgetError, ModelError
 from agent.fit import fit
-from agent.history import question
 from agent.messages import Message, turns
 from agent.side import SideModel
+from agent.turns import question
 from strategies.observation_masking import Masks, mask
 from strategies.parameter import parameter
 from strategies.state import Stateful

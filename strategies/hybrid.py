@@ -48,14 +48,8 @@ class Hybrid(Stateful):
     early: bool = parameter(True, "over the budget, mask more, then summarise", paper=False)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
     memory: MasksAndSummary = field(default_factory=MasksAndSummary)
-    _masking: ObservationMasking = field(init=False, repr=False, compare=False)
-    _narrower: ObservationMasking = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        self._masking = ObservationMasking(when=self.when)
-        self._narrower = ObservationMasking(1, "over", target=1)
-
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history masked, with its oldest part summarised; see the class."""
         folding = self.folding
         folding.fold_by_turns(messages, scaled(self.every, N_HYBRID, budget), scaled(self.tail, M, budget), budget)
@@ -72,16 +66,10 @@ class Hybrid(Stateful):
         """How its summary is renewed."""
         return Folding(self.model, self.words, self.memory)
 
-    def _masked(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def _masked(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The masks of the window; over the budget, `early`, those of a smaller one too, which stay."""
-        window = scaled(self.window, M, budget)
-        if window != self._masking.window:
-            self._masking = ObservationMasking(window, self.when)
-        if self.when == "over":
-            self._masking.memory = self.memory
-            return self._masking.prepare(messages, budget)
-        view = self._masking.prepare(messages, budget)
-        if not self.early:
+        masking = ObservationMasking(scaled(self.window, M, budget), self.when, memory=self.memory)
+        view = masking.prepare(messages, budget)
+        if self.when == "over" or not self.early:
             return view
-        self._narrower.memory = self.memory
-        return self._narrower.prepare(view, budget)
+        return ObservationMasking(1, target=1, memory=self.memory).prepare(view, budget)

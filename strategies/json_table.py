@@ -322,31 +322,31 @@ def _prefix(texts: Sequence[str]) -> int:
 def _all_same(values: Sequence[Any]) -> bool:
     first = values[0]
     if isinstance(first, list):
-        return all(isinstance(value, list) and value == first for value in values) and len({*map(_json, values)}) == 1
+        return all(isinstance(value, list) and value == first for value in values) and len({*map(compact, values)}) == 1
     return all(type(value) is type(first) and value == first for value in values)
 
 
 def _name(name: str) -> str:
-    return name if NAME.fullmatch(name) else _json(name)
+    return name if NAME.fullmatch(name) else compact(name)
 
 
 def _cell(value: Any, unclear: re.Pattern[str] | None = None) -> str:
     """The value as JSON; a text without quotes if it can be nothing else."""
-    return _text(value, unclear) if type(value) is str and not LITERAL.fullmatch(value) else _json(value)
+    return _text(value, unclear) if type(value) is str and not LITERAL.fullmatch(value) else compact(value)
 
 
 def _text(text: str, unclear: re.Pattern[str] | None = None) -> str:
     """The text without quotes where that is clear."""
-    return _json(text) if not text or UNCLEAR.search(text) or (unclear and unclear.search(text)) else text
+    return compact(text) if not text or UNCLEAR.search(text) or (unclear and unclear.search(text)) else text
 
 
-def _json(value: Any) -> str:
+def compact(value: Any) -> str:
     """The value as JSON without blanks, each number as it was."""
     if isinstance(value, Number):
         return str(value)
     if isinstance(value, dict):
-        return f"{{{','.join(f'{_json(name)}:{_json(inner)}' for name, inner in value.items())}}}"
+        return f"{{{','.join(f'{compact(name)}:{compact(inner)}' for name, inner in value.items())}}}"
     if isinstance(value, list):
-        return f"[{','.join(map(_json, value))}]"
+        return f"[{','.join(map(compact, value))}]"
     text = json.dumps(value, ensure_ascii=False)
     return ESCAPED.sub(lambda one: f"\\u{ord(one[0]):04x}", text) if isinstance(value, str) else text

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from agent.budget import Budget
-from strategies.rewriting import Offer
+from agent.messages import Message
 
+Offer = tuple[Message, int]
+"""An observation that a copy may replace, and the tokens that this saves."""
 Step = tuple[float, str, Iterable[Offer]]
 """A goal in tokens, the rule in words, and the observations that may go."""
+
+
+def offers(view: Sequence[Message], copy: Callable[[Message], Message], budget: Budget) -> list[Offer]:
+    """The observations that have a smaller copy, oldest first."""
+    copies = ((message, copy(message)) for message in view if message.role == "tool")
+    found = ((one, budget.count(one) - budget.count(other)) for one, other in copies if other is not one)
+    return [(message, saved) for message, saved in found if saved > 0]
 
 
 def aged(window: int) -> str:
@@ -27,7 +36,7 @@ def by_age(
     them are not enough, recent ones go until the view fits.
     """
     over = f"the view was {size:,} of {budget.limit:,} tokens"
-    left, why = size - sum(saved for *_, saved in old), f"{aged(window)}, {done}"
+    left, why = size - sum(saved for _, saved in old), f"{aged(window)}, {done}"
     if left <= target * budget.limit:
         why += f" down to {target:.0%} of the budget; {over}"
     elif left <= budget.limit:
@@ -46,8 +55,8 @@ def enough(size: int, budget: Budget, *steps: Step) -> dict[str, str]:
     of the budget: few edits, each of them large.
     """
     chosen, left = {}, size
-    for goal, why, offers in steps:
-        for _, message, saved in offers:
+    for goal, why, may_go in steps:
+        for message, saved in may_go:
             if left <= goal:
                 break
             chosen[message.id] = why

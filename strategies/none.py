@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.budget import Budget
-from agent.history import History
 from agent.messages import Message
 from agent.protocols import Strategy
 
@@ -20,6 +19,6 @@ class NoManagement(Strategy):
 
     fitted = False
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history itself, whatever it costs."""
-        return History.of(messages)
+        return [*messages]

@@ -10,15 +10,14 @@ from functools import lru_cache
 from agent.budget import Budget
 from agent.errors import BudgetError
 from agent.fit import fit
-from agent.history import History
 from agent.marks import CANCELLED, NO_RESULT
 from agent.messages import Message, pending, turns
+from agent.turns import newest
 from corpus.markdown import shorten
-from strategies.making_room import enough
-from strategies.observation_masking import mask
+from strategies.making_room import enough, offers
+from strategies.observation_masking import mask, with_masks
 from strategies.parameter import parameter
 from strategies.recital import recital
-from strategies.rewriting import Rewriting
 from strategies.state import Stateful
 
 FAILED = ("Error:", CANCELLED, NO_RESULT)
@@ -55,28 +54,26 @@ class Notes(Stateful):
     warn: float = parameter(0.9, "share of the budget past which the model is asked for notes", 0.1, 1)
     words: int = parameter(150, "length of the recited notes (the newest), at six letters a word", 10, 10_000)
     memory: Noted = field(default_factory=Noted)
-    _view: Rewriting = field(default_factory=lambda: Rewriting(mask), init=False, repr=False, compare=False)
-    _notes: _Written = field(default_factory=lambda: _Written(), init=False, repr=False, compare=False)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with noted observations masked, and notes or a request for notes at its end; see the class."""
-        history, masked = History.of(messages), self.memory.masked
         self.memory.asked = ""
-        self._notes.goes_on(history)
-        self._view.goes_on(history, budget, masked, mask)
-        upto, whole = self._notes.upto, len(history) - len(pending(history))
-        old, size = self._view.offers(0, min(history.newest(self.window), upto)), budget.size(self._view.view)
-        least = size - sum(saved for _, _, saved in old)
+        written, upto = _written(messages)
+        view = with_masks(messages, self.memory.masked)
+        size = budget.size(view)
+        old = offers(view[: min(newest(view, self.window), upto)], mask, budget)
+        least = size - sum(saved for _, saved in old)
         if size > budget.limit:
             why = f"the view was {size:,} of {budget.limit:,} tokens, and a note was written since"
-            self._view.choose(enough(size, budget, (self.target * budget.limit, why, old)))
-        view = self._view.view
-        size = budget.size(view)
-        ask = ASK if least > self.warn * budget.limit and self._view.offers(upto, whole) else ""
+            self.memory.masked.update(enough(size, budget, (self.target * budget.limit, why, old)))
+            view = with_masks(messages, self.memory.masked)
+            size = budget.size(view)
         if pending(view):
             return view
-        notes = _recital(list(self._notes.notes), self.words) if masked else ""
-        spare = min(budget.limit, budget.size(history) if masked else size) - size
+        ask = ASK if least > self.warn * budget.limit and offers(view[upto:], mask, budget) else ""
+        masked = bool(self.memory.masked)
+        notes = _recital(written, self.words) if masked else ""
+        spare = min(budget.limit, budget.size(messages) if masked else size) - size
         for words in filter(None, ("\n\n".join(filter(None, (notes, ask))), ask, notes)):
             said = _said(view, words)
             if budget.count(said) <= spare:
@@ -84,7 +81,7 @@ class Notes(Stateful):
         nothing_to_say = spare >= 0 and not (notes and ask)
         return view if nothing_to_say or not ask else self._asking(view, budget)
 
-    def _asking(self, view: History, budget: Budget) -> Sequence[Message]:
+    def _asking(self, view: list[Message], budget: Budget) -> list[Message]:
         """A view over the budget with the request for notes at its end, both made to fit.
 
         Each such call is an edit; the memory records it.
@@ -98,27 +95,20 @@ class Notes(Stateful):
         return [*fitted, _said(fitted, ASK)]
 
 
-def _said(view: History, words: str) -> Message:
+def _said(view: Sequence[Message], words: str) -> Message:
     return recital(f"notes-after-{view[-1].id}", words, "notes, where a model reads best: at the end")
 
 
-class _Written:
-    """The notes in the history, each once, the newest last; and where the call that wrote each begins."""
-
-    def __init__(self) -> None:
-        self.history, self.notes, self.upto = History(), dict[str, None](), 0
-
-    def goes_on(self, history: History) -> None:
-        """Read the new messages of the history, and its newest turn again: a result may have come."""
-        if history.shared(self.history) < len(self.history):
-            self.notes, self.upto, self.history = {}, 0, History()
-        begun, self.history = self.history.newest(1), history
-        for turn in turns(history[begun:]):
-            for call in history[begun + turn.start].calls:
-                note = _note(call.arguments) if call.name == "save_note" else ""
-                if note and _kept(call.id, history[begun + turn.start + 1 : begun + turn.stop]):
-                    self.notes.pop(note, None)
-                    self.notes[note], self.upto = None, begun + turn.start
+def _written(history: Sequence[Message]) -> tuple[list[str], int]:
+    """The notes in the history, each once, the newest last; and where the turn that wrote the newest begins."""
+    notes, upto = dict[str, None](), 0
+    for turn in turns(history):
+        for call in history[turn.start].calls:
+            note = _note(call.arguments) if call.name == "save_note" else ""
+            if note and _kept(call.id, history[turn.start + 1 : turn.stop]):
+                notes.pop(note, None)
+                notes[note], upto = None, turn.start
+    return [*notes], upto
 
 
 def _kept(call_id: str, results: Sequence[Message]) -> bool:

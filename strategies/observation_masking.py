@@ -8,20 +8,19 @@ from functools import lru_cache
 from typing import Literal
 
 from agent.budget import Budget
-from agent.history import History
 from agent.marks import is_mask
 from agent.messages import Message, pending
-from strategies.making_room import aged, by_age
+from agent.turns import acts, newest
+from strategies.making_room import aged, by_age, offers
 from strategies.paper import M
 from strategies.parameter import parameter
-from strategies.rewriting import Rewriting
 from strategies.state import Stateful
 
 MASKED = "[masked: "
 """How a mask begins."""
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=65_536)
 def mask(message: Message, why: str = "") -> Message:
     """A copy that says only what it replaces: the tool, and the length of its result. A mask stays as it is."""
     if is_mask(message):
@@ -65,30 +64,25 @@ class ObservationMasking(Stateful):
         1, "with when=always: turns masked at a time, so that one call in so many is an edit", 1, paper=1
     )
     memory: Masks = field(default_factory=Masks)
-    _view: Rewriting = field(default_factory=lambda: Rewriting(mask), init=False, repr=False, compare=False)
-    _aged: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with old observations masked; see the class."""
-        history = History.of(messages)
         if self.when == "always":
-            return self._by_age(history, budget)
-        self._view.goes_on(history, budget, self.memory.masked, mask)
-        size = budget.size(self._view.view)
-        if size > budget.limit:
-            old = self._view.offers(0, history.newest(max(1, self.window)))
-            recent = self._view.offers(history.newest(self.window), history.newest(1))
-            self._view.choose(by_age(size, budget, self.target, self.window, "masked", old, recent))
-        return self._view.view
+            return self._by_age(messages, budget)
+        view = with_masks(messages, self.memory.masked)
+        size = budget.size(view)
+        if size <= budget.limit:
+            return view
+        old = offers(view[: newest(view, max(1, self.window))], mask, budget)
+        recent = offers(view[newest(view, self.window) : newest(view, 1)], mask, budget)
+        self.memory.masked.update(by_age(size, budget, self.target, self.window, "masked", old, recent))
+        return with_masks(messages, self.memory.masked)
 
-    def _by_age(self, history: History, budget: Budget) -> History:
+    def _by_age(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with all old observations masked. Nothing is remembered: their age decides."""
-        if not self._view.goes_on(history, budget, self._aged, mask):
-            self._aged = {}
-            self._view.goes_on(history, budget, self._aged, mask)
-        acts = history.acts
-        old = max(0, len(acts) - self.window)
+        starts = acts(messages)
+        old = max(0, len(starts) - self.window)
         old -= old % self.every
-        end = acts[old] if old < len(acts) else len(history) - len(pending(history))
-        self._view.choose(dict.fromkeys((one.id for _, one, _ in self._view.offers(0, end)), aged(self.window)))
-        return self._view.view
+        end = starts[old] if old < len(starts) else len(messages) - len(pending(messages))
+        masked = {message.id: aged(self.window) for message, _ in offers(messages[:end], mask, budget)}
+        return with_masks(messages, masked)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from agent.budget import Budget
-from agent.history import History
 from agent.messages import HERE, Message, pending
-from strategies.making_room import by_age
+from agent.turns import newest
+from strategies.making_room import by_age, offers
 from strategies.parameter import parameter
-from strategies.rewriting import Rewriting
 from strategies.state import Stateful
 
 LEAST, MOST = 100, 400
 """Characters of a result that its reference shows: a tenth, fewer in a small budget, none if that is too short."""
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=65_536)
 def reference(message: Message, tokens: int, shown: int, why: str) -> Message:
     """A copy that says how large the result is, how it begins (at most `shown` characters), and how to get it back."""
     letters = min(len(message.content) // 10, shown)
@@ -55,25 +54,31 @@ class Offload(Stateful):
     window: int = parameter(2, "newest turns whose observations stay, but for bulky ones")
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
     memory: References = field(default_factory=References)
-    _view: Rewriting = field(default_factory=lambda: Rewriting(_copy), init=False, repr=False, compare=False)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with references in place of bulky results; see the class. A reference stays a reference."""
-        history, shown = History.of(messages), min(MOST, budget.limit // 8)
+        view, shown = self._view(messages), min(MOST, budget.limit // 8)
 
-        def trial(message: Message) -> Message:
+        def copy(message: Message) -> Message:
             return _copy(message, [budget.count(message), shown, ""])
 
-        self._view.goes_on(history, budget, self.memory.offloaded, trial, given=shown)
+        def offload(whys: Mapping[str, str]) -> list[Message]:
+            sizes = {one.id: budget.count(one) for one in view if one.id in whys}
+            self.memory.offloaded.update({id_: [sizes[id_], shown, why] for id_, why in whys.items()})
+            return self._view(messages)
+
         came, most = f"larger than {self.share:.0%} of the budget when it came", self.share * budget.limit
-        offers = self._view.offers(0, len(history) - len(pending(history)))
-        bulky = (one for _, one, _ in offers if one.name != "recall" and budget.count(one) > most)
-        self._view.choose({one.id: [budget.count(one), shown, came] for one in bulky})
-        size = budget.size(self._view.view)
-        if size > budget.limit:
-            old = self._view.offers(0, history.newest(max(1, self.window)))
-            recent = self._view.offers(history.newest(self.window), history.newest(1))
-            whys = by_age(size, budget, self.target, self.window, "offloaded", old, recent)
-            chosen = ((one, whys[one.id]) for _, one, _ in (*old, *recent) if one.id in whys)
-            self._view.choose({one.id: [budget.count(one), shown, why] for one, why in chosen})
-        return self._view.view
+        whole = view[: len(view) - len(pending(view))]
+        bulky = [message for message in whole if message.name != "recall" and budget.count(message) > most]
+        if new := offers(bulky, copy, budget):
+            view = offload({message.id: came for message, _ in new})
+        size = budget.size(view)
+        if size <= budget.limit:
+            return view
+        old = offers(view[: newest(view, max(1, self.window))], copy, budget)
+        recent = offers(view[newest(view, self.window) : newest(view, 1)], copy, budget)
+        return offload(by_age(size, budget, self.target, self.window, "offloaded", old, recent))
+
+    def _view(self, messages: Sequence[Message]) -> list[Message]:
+        offloaded = self.memory.offloaded
+        return [_copy(message, offloaded[message.id]) if message.id in offloaded else message for message in messages]

@@ -8,25 +8,22 @@ import sys
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import FrozenInstanceError, dataclass
-from itertools import islice
 from pathlib import Path
 from traceback import extract_tb
 from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
-from agent import settle
+from agent import laws
 from agent.budget import Budget
 from agent.errors import Stopped, ThimbleError, UsageError
+from agent.laws import messages_of
 from agent.messages import Message
-from agent.own_code import HOW_TO_RETRY, guarded, in_line, in_words
 from agent.protocols import Strategy
-from agent.settle import messages_of
+from strategies.own_code import HOW_TO_RETRY, guarded, in_line, in_words
 
 HOW_TO_WRITE = "write: def prepare({}messages, budget)"
 HOW_TO_COPY = "a message never changes: message.rewritten(content, why) makes a copy"
 HOW_TO_RETURN = "return messages: those that you were given, or copies by message.rewritten(content, why)"
-MOST_TOOLS = 100
-"""The most tools that a strategy names; a longer list may have no end."""
 T = TypeVar("T")
 
 
@@ -97,9 +94,12 @@ class Own(Strategy):
         self._guarded(give, "state")
 
     def why(self, message: Message) -> str:
-        """The reason of `inner` for leaving this message out. Raises whatever `inner.why` does."""
+        """The reason of `inner` for leaving this message out; one that cannot tell must not cost the answer."""
         rule: Callable[[Message], object] | None = getattr(self.inner, "why", None)
-        return str(rule(message) or "") if rule else ""
+        try:
+            return self._guarded(lambda: in_line(str(rule(message) or "")), "why()") if rule else ""
+        except UsageError as error:
+            return error.what
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Own:
         other = copy(self)
@@ -111,7 +111,7 @@ class Own(Strategy):
 
     def _located(self, error: BaseException) -> UsageError | Stopped:
         """The same error in words, with the line in the file of `prepare`."""
-        code, ours = self._code, (__file__, settle.__file__)
+        code, ours = self._code, (__file__, laws.__file__)
         frames = [at for at in extract_tb(error.__traceback__) if at.filename not in ours]
         file = code.co_filename if code else frames[0].filename if frames else ""
         at = next((at for at in reversed(frames) if at.filename == file), None)
@@ -193,7 +193,7 @@ def _code(prepare: Callable[..., Any]) -> CodeType | None:
 
 def _names(tools: Any) -> tuple[str, ...]:
     """The names of tools. Raises TypeError if they are none."""
-    names = (*islice(() if isinstance(tools, str) else tools, MOST_TOOLS),)
+    names = tuple(tools)
     if isinstance(tools, str) or not all(type(name) is str for name in names):
         raise TypeError("tools is a list of the names of tools")
     return names

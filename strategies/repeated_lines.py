@@ -58,31 +58,14 @@ def runs(text: str, lines: Lines, own: Places, before: Places) -> Iterator[Run]:
             continue
         source, there, above = place
         limit = start - 1 if earlier else len(source)
-        if lead != above:
-            end = _moved(text, start, source, there, limit, Leads.of(lead, above))
-        elif text.startswith(source[there : there + LEAST], start):
-            end = _same(text, start, source, there, limit)
-        else:
-            continue
+        end = _end(text, start, source, there, limit, Leads.of(lead, above))
         end = start + len(text[start:end].rstrip("\n"))
         if end - start >= LEAST:
             yield Run(start, end, lead != above)
             free = end
 
 
-def _same(text: str, start: int, source: str, there: int, limit: int) -> int:
-    """Where the longest run of equal lines ends."""
-    at, by, step, grows = start, there - start, LEAST, True
-    while step:
-        if at + by + step <= limit and text.startswith(source[at + by : at + by + step], at):
-            at, step = at + step, step << grows
-        else:
-            step, grows = step // 2, False
-    whole = (at == len(text) or text[at] == "\n") and (at + by == limit or source[at + by] == "\n")
-    return at if whole else max(start, text.rfind("\n", start, at))
-
-
-def _moved(text: str, start: int, source: str, there: int, limit: int, leads: Leads) -> int:
+def _end(text: str, start: int, source: str, there: int, limit: int, leads: Leads) -> int:
     """Where the longest run of lines ends that are equal but for what stands before them."""
     end = at = start
     number = 0

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, Literal
 
 from agent.budget import Budget
 from agent.errors import ModelError, UsageError
-from agent.history import History, question
 from agent.messages import LONGEST, Message, pending
 from agent.protocols import Embedder, Mapper
+from agent.turns import question
 from corpus.markdown import shorten
 from corpus.words import STOPWORDS, content_words, stem, words
 from strategies.observation_masking import Masks, ObservationMasking
@@ -98,30 +97,27 @@ class Retrieval(Stateful):
     embedder: Embedder | None = field(default=None, repr=False, compare=False)
     mapper: Mapper | None = field(default=None, repr=False, compare=False)
     memory: Hidden = field(default_factory=Hidden)
-    _masking: ObservationMasking = field(init=False, repr=False, compare=False)
-    _index: Index = field(default_factory=lambda: Index(), init=False, repr=False, compare=False)
     _vectors: Vectors = field(default_factory=lambda: Vectors(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.by == "meaning" and self.embedder is None:
             raise UsageError("retrieval:by=meaning needs embeddings", EMBEDDINGS)
-        self._masking = ObservationMasking(self.window, target=self.target)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The shortened history, with the passages after it; see the class."""
-        history = History.of(messages)
-        view = self._shorter_with_map(history, budget) if self.map else self._shorter(history, budget, self.target)
-        self._index.goes_on(history, view)
+        view = self._shorter_with_map(messages, budget) if self.map else self._shorter(messages, budget, self.target)
+        shown = {message.id: message for message in view}
+        hidden = [one for one in messages if one.role == "tool" and shown.get(one.id) is not one]
         size = budget.size(view)
-        room = min(self.share * budget.limit, budget.limit - size, budget.size(history) - size)
-        if not self._index.results or room <= 0 or pending(history):
+        room = min(self.share * budget.limit, budget.limit - size, budget.size(messages) - size)
+        if not hidden or room <= 0 or pending(messages):
             return view
-        whole: Sequence[Message] = view
-        near = self._near(history)
+        whole = view
+        ranking = self._ranked([passage for result in hidden for passage in cut(result)], messages)
         alone = f" (by words alone: {self._vectors.error})" if self._vectors.error else ""
-        for passages in self._choices(ranked(self._index, need(history), near), view):
-            why = f"what fits this turn best of {self._index.results} hidden results, in passages: {len(passages)}"
-            quoted = recital("retrieved", _quoted(passages, history), why + alone)
+        for passages in self._choices(ranking, view):
+            why = f"what fits this turn best of {len(hidden)} hidden results, in passages: {len(passages)}"
+            quoted = recital("retrieved", _quoted(passages, messages), why + alone)
             if budget.count(quoted) > room:
                 break
             whole = [*view, quoted]
@@ -131,61 +127,61 @@ class Retrieval(Stateful):
         """The rule by which the newest view leaves a message out."""
         return self.memory.window.why
 
-    def _shorter_with_map(self, history: History, budget: Budget) -> History:
+    def _shorter_with_map(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The shorter history with the map in its place; the map goes if it has no room any more.
 
         The map counts against the budget and the target: an edit hides as much more as the map may take, so that the
         next edit comes hardly earlier.
         """
-        edits, said = self.memory.edits, self._said(history)
+        edits, said = self.memory.edits, self._said(messages)
         taken = min(budget.count(said), int(self.map * budget.limit)) if said else 0
         goal = max(0, self.target - self.map) * budget.limit
         left = replace(budget, limit=budget.limit - taken)
-        view = self._shorter(history, left, goal / max(1, left.limit))
-        if said and budget.count(said) > self._room(view, history, budget, budget.limit):
+        view = self._shorter(messages, left, goal / max(1, left.limit))
+        if said and budget.count(said) > self._room(view, messages, budget, budget.limit):
             self.memory.map, said = Drawn(), None
-            view = self._shorter(history, budget, goal / max(1, budget.limit))
+            view = self._shorter(messages, budget, goal / max(1, budget.limit))
         if self.memory.edits != edits:
-            self.memory.map = self._draw(view, history, budget)
-            said = self._said(history)
-        if not said or (place := view.place(self.memory.map.after)) is None:
-            return view
-        return History([*view[: place + 1], said, *view[place + 1 :]])
+            self.memory.map = self._draw(view, messages, budget)
+            said = self._said(messages)
+        place = next((at for at, one in enumerate(view, 1) if said and one.id == self.memory.map.after), None)
+        return [*view[:place], said, *view[place:]] if said and place else view
 
-    def _said(self, history: History) -> Message | None:
+    def _said(self, messages: Sequence[Message]) -> Message | None:
         """The message with the map; None if there is none, or not in this history."""
+        known = {message.id for message in messages}
         drawn = self.memory.map
-        if not drawn.text or history.place(drawn.after) is None or history.place(MAP) is not None:
-            return None
-        return _map_of(drawn.text)
+        return _map_of(drawn.text) if drawn.text and drawn.after in known and MAP not in known else None
 
-    def _room(self, view: History, history: History, budget: Budget, most: float) -> float:
+    def _room(self, view: Sequence[Message], messages: Sequence[Message], budget: Budget, most: float) -> float:
         """The most tokens for a map: the view with it must not be larger than `most` or than the history."""
         size = budget.size(view)
-        return min(self.map * budget.limit, most - size, budget.size(history) - size)
+        return min(self.map * budget.limit, most - size, budget.size(messages) - size)
 
-    def _draw(self, view: History, history: History, budget: Budget) -> Drawn:
-        room = self._room(view, history, budget, max(self.target, FILLED) * budget.limit)
-        asked = question(history)
-        if not self.mapper or room <= 0 or pending(history):
+    def _draw(self, view: Sequence[Message], messages: Sequence[Message], budget: Budget) -> Drawn:
+        room = self._room(view, messages, budget, max(self.target, FILLED) * budget.limit)
+        asked = question(messages)
+        if not self.mapper or room <= 0 or pending(messages):
             return Drawn()
         text = self.mapper(asked.content if asked else "", room, lambda text: budget.count(_map_of(text)))
         return Drawn(text, view[-1].id) if text else Drawn()
 
-    def _shorter(self, history: History, budget: Budget, target: float) -> History:
-        self._masking.memory, self._masking.target = self.memory.masks, target
+    def _shorter(self, messages: Sequence[Message], budget: Budget, target: float) -> list[Message]:
+        masking = ObservationMasking(self.window, target=target, memory=self.memory.masks)
         sliding = SlidingWindow(target, memory=self.memory.window)
-        view = sliding.prepare(self._masking.prepare(history, budget), budget)
-        self.memory.window = sliding.memory
-        return History.of(view)
+        view = sliding.prepare(masking.prepare(messages, budget), budget)
+        self.memory.masks, self.memory.window = masking.memory, sliding.memory
+        return view
 
-    def _near(self, history: History) -> dict[Place, float]:
-        """The cosine of each passage with the query; nothing by words, or where no vectors can be had."""
-        if self.by == "words" or self.embedder is None:
-            return {}
-        return self._vectors.near(query(history), self._index.passages, question(history), self.embedder)
+    def _ranked(self, passages: Sequence[Passage], messages: Sequence[Message]) -> list[Passage]:
+        """The passages that fit this turn, best first; by words alone where no vectors can be had."""
+        near: Sequence[float] = ()
+        if self.by == "meaning" and self.embedder:
+            texts = [passage.text for passage in passages]
+            near = self._vectors.near(query(messages), texts, question(messages), self.embedder)
+        return ranked(passages, need(messages), near)
 
-    def _choices(self, ranking: Iterable[Passage], view: Sequence[Message]) -> Iterator[list[Passage]]:
+    def _choices(self, ranking: Sequence[Passage], view: Sequence[Message]) -> Iterator[list[Passage]]:
         """The best passage, the two best and so on, without passages already in the view."""
         said = [message.content for message in view if message.role == "tool"]
         chosen: list[Passage] = []
@@ -196,9 +192,6 @@ class Retrieval(Stateful):
                 said.append(passage.text)
                 chosen.append(passage)
                 yield chosen
-
-
-Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,49 +214,6 @@ def cut(result: Message) -> tuple[Passage, ...]:
     return tuple(Passage(text, count, count.total(), result) for text, count in zip(texts, counts, strict=True))
 
 
-class Index:
-    """The passages of all hidden results, by the place of the result and their number in the result.
-
-    `words` has for each word the number of times it occurs in each passage. Each call continues from the last one: only
-    newly hidden results are read.
-    """
-
-    def __init__(self) -> None:
-        self._history, self._shown = History(), list[int]()
-        self.results, self.length = 0, 0
-        self.passages: dict[Place, Passage] = {}
-        self.words: dict[str, dict[Place, int]] = defaultdict(dict)
-
-    def __deepcopy__(self, memo: object) -> Index:
-        return Index()  # a copy rebuilds its index from the history
-
-    def goes_on(self, history: History, view: History) -> None:
-        """Add the results of the history that the view hides or changes."""
-        if history.shared(self._history) < len(self._history):
-            self.__init__()  # type: ignore[misc]
-        new = enumerate(history[len(self._history) :], len(self._history))
-        seen = [*self._shown, *(at for at, message in new if message.role == "tool")]
-        self._history = history
-        self._shown = [at for at in seen if view.named(history[at].id) is history[at]]
-        for at in sorted(set(seen).difference(self._shown)):
-            self._add(at, history[at])
-
-    def _add(self, at: int, result: Message) -> None:
-        self.results += 1
-        for number, passage in enumerate(cut(result)):
-            place = at, number
-            self.passages[place] = passage
-            self.length += passage.length
-            for word, times in passage.counts.items():
-                self.words[word][place] = times
-
-    def weights(self, word: str) -> Iterator[tuple[Place, float]]:
-        """The weight of a word in each passage: tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average length))."""
-        average = self.length / max(1, len(self.passages))
-        for place, tf in self.words[word].items():
-            yield place, tf * (K1 + 1) / (tf + K1 * (1 - B + B * self.passages[place].length / average))
-
-
 class Vectors:
     """The vectors of passages and queries, each made once. Copies share them: a text has one vector.
 
@@ -278,21 +228,18 @@ class Vectors:
     def __deepcopy__(self, memo: object) -> Vectors:
         return self
 
-    def near(
-        self, query: str, passages: Mapping[Place, Passage], asked: Message | None, embedder: Embedder
-    ) -> dict[Place, float]:
-        """The cosine of each passage with the query; nothing for the rest of a question for which it failed once."""
-        texts = {place: passage.text for place, passage in passages.items()}
-        new = [text for text in dict.fromkeys([query, *texts.values()]) if text not in self._made]
+    def near(self, query: str, texts: Sequence[str], asked: Message | None, embedder: Embedder) -> list[float]:
+        """The cosine of each text with the query; nothing for the rest of a question for which it failed once."""
+        new = [text for text in dict.fromkeys([query, *texts]) if text not in self._made]
         if new and self.error and asked is self._failed:
-            return {}
+            return []
         try:
             self._made |= zip(new, embedder.embed(new) if new else (), strict=True)
         except ModelError as error:
             self.error, self._failed = error.what, asked
-            return {}
+            return []
         self.error = ""
-        return {place: float(self._made[text] @ self._made[query]) for place, text in texts.items()}
+        return [float(self._made[text] @ self._made[query]) for text in texts]
 
 
 _stem = lru_cache(maxsize=65_536)(stem)
@@ -311,39 +258,43 @@ def need(messages: Sequence[Message]) -> list[str]:
     return list(dict.fromkeys(map(_stem, content_words(query(messages)))))
 
 
-def ranked(found: Index, wanted: Sequence[str], near: Mapping[Place, float] | None = None) -> list[Passage]:
+def ranked(passages: Sequence[Passage], wanted: Sequence[str], near: Sequence[float] = ()) -> list[Passage]:
     """The passages that fit the query, best first, down to half the score of the best.
 
     By words, those that share two telling words with it, scored by BM25. With the cosines of `near`, also those that
     are close; the score is then the share of the best BM25 plus the cosine, 0 to 2.
     """
-    scores = by_words(found, wanted)
+    scores = by_words(passages, wanted)
     if near:
-        most = max(scores.values(), default=1)
-        close = {place: max(cosine, 0) for place, cosine in near.items() if place in scores or cosine >= CLOSE}
-        scores = {place: scores.get(place, 0) / most + cosine for place, cosine in close.items()}
-    best = max(scores.values(), default=0)
-    good = [place for place in scores if 2 * scores[place] >= best]
-    return [found.passages[place] for place in sorted(good, key=lambda place: (-scores[place], place))]
+        most = max(scores) or 1
+        scores = [
+            score / most + max(cosine, 0) if score or cosine >= CLOSE else 0.0
+            for score, cosine in zip(scores, near, strict=True)
+        ]
+    best = max(scores, default=0.0)
+    good = [place for place, score in enumerate(scores) if score and 2 * score >= best]
+    return [passages[place] for place in sorted(good, key=lambda place: -scores[place])]
 
 
-def by_words(found: Index, wanted: Sequence[str]) -> dict[Place, float]:
-    """The BM25 of each passage that shares two telling words with the query.
+def by_words(passages: Sequence[Passage], wanted: Sequence[str]) -> list[float]:
+    """The BM25 of each passage that shares two telling words with the query; 0 for the others.
 
     A telling word occurs in fewer than half of all passages; if there is only one, it is enough. The score is the sum
-    over the words of idf · weight, with idf = ln((N - n + 0.5) / (n + 0.5)) for a word in n of N passages.
+    over the words of idf · tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average length)), with
+    idf = ln((N - n + 0.5) / (n + 0.5)) for a word in n of N passages.
     """
-    total = len(found.passages)
-    known = sorted((word for word in wanted if word in found.words), key=lambda word: len(found.words[word]))
-    telling = [word for word in known[:TERMS] if 2 * len(found.words[word]) < total]
-    scores: dict[Place, float] = defaultdict(float)
-    for word in telling:
-        held = len(found.words[word])
-        idf = log((total - held + 0.5) / (held + 0.5))
-        for place, weight in found.weights(word):
-            scores[place] += idf * weight
-    shared = Counter(chain.from_iterable(found.words[word] for word in telling))
-    return {place: score for place, score in scores.items() if shared[place] >= min(2, len(telling))}
+    total = len(passages)
+    average = sum(passage.length for passage in passages) / max(1, total)
+    held = {word: sum(word in passage.counts for passage in passages) for word in wanted}
+    rarest = sorted(filter(held.__getitem__, wanted), key=held.__getitem__)[:TERMS]
+    idf = {word: log((total - held[word] + 0.5) / (held[word] + 0.5)) for word in rarest if 2 * held[word] < total}
+    scores = []
+    for passage in passages:
+        shared = [word for word in idf if word in passage.counts]
+        longer = K1 * (1 - B + B * passage.length / max(1, average))
+        score = sum(idf[word] * passage.counts[word] * (K1 + 1) / (passage.counts[word] + longer) for word in shared)
+        scores.append(score if len(shared) >= min(2, len(idf)) else 0.0)
+    return scores
 
 
 @lru_cache(maxsize=64)
@@ -351,15 +302,13 @@ def _map_of(text: str) -> Message:
     return recital(MAP, f"{MAP_HEADER}\n\n{text}", "what the library holds for the question, since results were hidden")
 
 
-def _quoted(passages: Sequence[Passage], history: History) -> str:
-    return "\n\n".join([HEADER, *(f"From {_source(one.result, history)}:\n{one.text}" for one in passages)])
+def _quoted(passages: Sequence[Passage], messages: Sequence[Message]) -> str:
+    return "\n\n".join([HEADER, *(f"From {_source(one.result, messages)}:\n{one.text}" for one in passages)])
 
 
-def _source(result: Message, history: History) -> str:
+def _source(result: Message, messages: Sequence[Message]) -> str:
     """The call that a result answers: the tool and its arguments."""
-    place = history.place(result.id) or 0
-    while place and history[place].role == "tool":
-        place -= 1
-    caller = history[place]
+    before = messages[: next((at for at, one in enumerate(messages) if one.id == result.id), 0)]
+    caller = next((one for one in reversed(before) if one.role != "tool"), result)
     arguments = [call.arguments for call in caller.calls if call.id == result.call_id]
     return shorten(" ".join([result.name, *arguments]), 200)

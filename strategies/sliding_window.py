@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent.budget import Budget
-from agent.history import History, pinned
 from agent.messages import Message, blocks
+from agent.turns import newest, pinned, since
 from strategies.making_room import aged
 from strategies.parameter import parameter
 from strategies.state import Stateful
@@ -35,31 +35,30 @@ class SlidingWindow(Stateful):
     window: int | None = parameter(None, "turns kept at every call, an answer among them; unset: as many as fit")
     memory: Slid = field(default_factory=Slid)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The view from the first block that stays; see the class."""
-        history = History.of(messages)
-        stays = {message.id for message in pinned(history)}.union(self.memory.kept)
+        stays = {message.id for message in pinned(messages)}.union(self.memory.kept)
         if self.window is not None:
-            return history.since(history.newest(self.window, answers=True), stays)
-        start = history.place(self.memory.first) or 0
-        view = history.since(start, stays) if start else history
+            return since(messages, newest(messages, self.window, answers=True), stays)
+        start = next((at for at, message in enumerate(messages) if message.id == self.memory.first), 0)
+        view = since(messages, start, stays)
         return self._slide(view, budget) if budget.over(view) else view
 
     def why(self, message: Message) -> str:
         """The rule by which the newest view leaves a message out."""
         return self.memory.why if self.window is None else aged(self.window)
 
-    def _slide(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def _slide(self, view: Sequence[Message], budget: Budget) -> list[Message]:
         """Move the start forward. Messages pinned now stay until the next slide, however the question changes."""
-        view = History.of(messages)
         stays = [message.id for message in pinned(view)]
-        size, start = budget.size(view), 0
+        whole = size = budget.size(view)
+        start = 0
         for block in blocks(view)[:-1]:
             if size <= self.target * budget.limit:
                 break
             size -= sum(budget.count(view[index]) for index in block if view[index].id not in stays)
             start = block.stop
         if start:
-            why = f"the view was {budget.size(view):,} of {budget.limit:,} tokens: slid down to {self.target:.0%} of it"
+            why = f"the view was {whole:,} of {budget.limit:,} tokens: slid down to {self.target:.0%} of it"
             self.memory = Slid(view[start].id, stays, why)
-        return view.since(start, stays)
+        return since(view, start, stays)

@@ -8,12 +8,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 from agent.errors import UsageError
@@ -60,7 +57,7 @@ class Part:
 def parse_spec(text: str) -> list[Part]:
     """The parts of a SPEC, left to right; at least one. Any text has parts, even if no strategy has their names."""
     parts, end = [], 0
-    for piece in _pieces(text):
+    for piece in text.split("+"):
         start = end + len(piece) - len(piece.lstrip())
         parts.append(_part(piece.strip(), start))
         end += len(piece) + len("+")
@@ -69,24 +66,7 @@ def parse_spec(text: str) -> list[Part]:
 
 def is_code(text: str) -> bool:
     """Whether a SPEC names a file or a module, which `parse` would run. Opens no file: the words alone decide."""
-    return any(_part(piece.strip()).is_code for piece in text.split("+"))
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """The text, cut at each `+`, except in the path of an existing file such as `c++/mine.py`."""
-    rest = text.split("+")
-    while rest:
-        ends = range(len(rest), 1, -1)
-        end = next((end for end in ends if _is_file("+".join(rest[:end]))), 1)
-        yield "+".join(rest[:end])
-        del rest[:end]
-
-
-def _is_file(piece: str) -> bool:
-    found = FILE.fullmatch(piece.strip())
-    with suppress(OSError, RuntimeError, ValueError):  # the name is too long, has an unknown user or a zero byte
-        return found is not None and Path(found[1]).expanduser().is_file()
-    return False
+    return any(part.is_code for part in parse_spec(text))
 
 
 def _part(piece: str, start: int = 0) -> Part:

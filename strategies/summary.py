@@ -14,10 +14,10 @@ from itertools import count
 from agent.budget import Budget
 from agent.errors import BudgetError, ModelError
 from agent.fit import fit
-from agent.history import pinned, question
 from agent.messages import Message, blocks, pending, turns
 from agent.prompts import SUMMARY_TAG
 from agent.side import SideModel
+from agent.turns import pinned, question
 
 PATIENCE = 5
 """Turns to wait for the next summary after a call that failed or whose summary was refused."""

@@ -6,13 +6,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent.budget import Budget, Prices
-from agent.history import History, pinned
-from agent.messages import Message, blocks, common_prefix, last_turn, pending, turns
+from agent.messages import Message, blocks, common_prefix, last_turn, pending
 from agent.side import SideModel
-from strategies.making_room import aged
+from agent.turns import acts, pinned
+from strategies.making_room import aged, offers
 from strategies.observation_masking import Masks, ObservationMasking, mask, with_masks
 from strategies.parameter import parameter
-from strategies.rewriting import Rewriting
 from strategies.state import Stateful
 from strategies.summary import Folded, Folding, newest
 
@@ -98,7 +97,7 @@ class Thrifty(Stateful):
         """Whether it depends on the price card."""
         return self.price is None
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The current view, or an edited one if the edit is now worth its price; see the class."""
         prices = budget.prices if self.price is None else replace(budget.prices, cached=self.price)
         view = self._view(messages)
@@ -125,10 +124,8 @@ class Thrifty(Stateful):
         start = self._start(view)
         rent = replace(self.memory.rent)
 
-        masked = Rewriting(mask)
-        masked.goes_on(History.of(view), budget, {}, mask)
-        old = masked.offers(0, start)
-        masks = Edit(old[0][0] if old else 0, sum(saved for _, _, saved in old))
+        old = {message.id for message, _ in offers(view[:start], mask, budget)}
+        masks = _edit(view, with_masks(view, dict.fromkeys(old, "")), budget)
         rent.masks += prices.cached * masks.saved
         price = stand.price(masks)
         pays = bool(old) and rent.masks >= price and self.memory.pays(price)
@@ -144,7 +141,7 @@ class Thrifty(Stateful):
             paid = f"the rent of {rent.masks:,.0f} had reached the price of the edit, {price:,.0f}"
             why = f"{aged(self.window)}, and {paid}"
             self.memory.saved -= price
-            self.memory.masked.update((message.id, why) for _, message, _ in old)
+            self.memory.masked.update((message.id, why) for message in view if message.id in old)
 
     def _make_room(self, messages: Sequence[Message], stand: Stand) -> None:
         """Buy the edit that keeps most, of those that leave half of the room and that the account can pay.
@@ -230,12 +227,12 @@ class Thrifty(Stateful):
         """The index where the newest turns begin, which stay whole."""
         if not self.window:
             return len(messages) - len(pending(messages))
-        groups = [turn for turn in turns(messages) if messages[turn.start].calls]
-        return groups[-self.window].start if self.window <= len(groups) else 0
+        starts = acts(messages)
+        return starts[-self.window] if self.window <= len(starts) else 0
 
     def _cached(self, view: Sequence[Message], budget: Budget) -> int:
         """Tokens that the server has cached: the view of the last call, which ended with the message seen last."""
-        seen = next((at + 1 for at, message in enumerate(view) if message.id == self.memory.seen), 0)
+        seen = next((at + 1 for at in reversed(range(len(view))) if view[at].id == self.memory.seen), 0)
         return budget.size(view[:seen]) if seen else 0
 
     @property

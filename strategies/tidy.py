@@ -8,12 +8,9 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from agent.budget import Budget
-from agent.figures import several
-from agent.history import History
 from agent.messages import HERE, LONGEST, Message, pending
 from agent.protocols import Stage, Strategy
 from strategies import json_table, terminal_text
-from strategies.rewriting import Rewriting
 from strategies.state import Stateful
 
 Form = Literal["minified", "table", "text"]
@@ -27,7 +24,7 @@ def written(message: Message, form: Form) -> Message:
     """A copy in this form, which depends on nothing but the message; itself where it has no such form."""
     if form == "text":
         text, went = terminal_text.tidied(message.content)
-        what = ", ".join(several(count, name) for name, count in went.items())
+        what = ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in went.items())
         return message.rewritten(f"[left out: {what}]\n{text}", f"without {what}", ref=HERE) if went else message
     json = json_table.found(message.content)
     if not json or not json.stands_alone:
@@ -37,13 +34,19 @@ def written(message: Message, form: Form) -> Message:
     return message.rewritten(text, f"{why}, nothing left out", ref=HERE) if text != message.content else message
 
 
-def smallest(message: Message, budget: Budget) -> tuple[Message, Form | None]:
-    """The copy with the fewest tokens, and its form; the message itself where none saves a tenth."""
-    size = len(message.content or "")
-    if message.role != "tool" or message.why or message.name == "recall" or not LEAST <= size <= LONGEST:
-        return message, None
-    tokens, form = min((budget.count(written(message, form)), form) for form in FORMS)
-    return (written(message, form), form) if tokens <= 0.9 * budget.count(message) else (message, None)
+@lru_cache(maxsize=16_384)
+def forms_of(message: Message) -> Sequence[Form]:
+    """The forms in which a result is another text than it was."""
+    if message.why or message.name == "recall" or not LEAST <= len(message.content or "") <= LONGEST:
+        return ()
+    return [form for form in FORMS if written(message, form) is not message]
+
+
+def smallest(message: Message, budget: Budget) -> Form | None:
+    """The form of a result with the fewest tokens; None where none saves a tenth."""
+    forms = ((budget.count(written(message, form)), form) for form in forms_of(message))
+    tokens, form = min(forms, default=(0, None))
+    return form if tokens <= 0.9 * budget.count(message) else None
 
 
 @dataclass
@@ -67,16 +70,14 @@ class Tidy(Stateful):
     """
 
     memory: Forms = field(default_factory=Forms)
-    _view: Rewriting = field(default_factory=lambda: Rewriting(written), init=False, repr=False, compare=False)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with each result in its smallest form; see the class. A form stays."""
-        history = History.of(messages)
-        self._view.goes_on(history, budget, self.memory.forms, lambda message: smallest(message, budget)[0])
-        offers = self._view.offers(0, len(history) - len(pending(history)))
-        forms = ((one.id, smallest(one, budget)[1]) for _, one, _ in offers)
-        self._view.choose({id_: form for id_, form in forms if form})
-        return self._view.view
+        forms = self.memory.forms
+        for message in messages[: len(messages) - len(pending(messages))]:
+            if message.role == "tool" and message.id not in forms and (form := smallest(message, budget)):
+                forms[message.id] = form
+        return [written(message, forms[message.id]) if message.id in forms else message for message in messages]
 
 
 @dataclass

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from agent.budget import Budget
-from agent.history import History
 from agent.messages import Message, pending
 from agent.protocols import Strategy
 from strategies.notes import FAILED
@@ -36,13 +35,13 @@ class Todo(Strategy):
         """The tool `todo`."""
         return ("todo",)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history, and the list behind it; see the class."""
         steps = _newest_list(messages)
         if not steps or pending(messages) or all(DONE in line.lower() for line in steps.splitlines()):
-            return History.of(messages)
+            return [*messages]
         said = recital(f"todo-after-{messages[-1].id}", f"{HEADER}\n{steps}", "the list of steps, of which one is open")
-        return [*messages, said] if budget.count(said) <= self.share * budget.limit else History.of(messages)
+        return [*messages, said] if budget.count(said) <= self.share * budget.limit else [*messages]
 
 
 def _newest_list(messages: Sequence[Message]) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.budget import Budget
-from agent.history import History, pinned
-from agent.messages import Message
+from agent.messages import Message, blocks
 from agent.protocols import Strategy
+from agent.turns import pinned, since
 
 
 @dataclass
@@ -22,18 +22,17 @@ class Truncate(Strategy):
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The pinned messages and as many of the newest blocks as fit, at least the newest; see the class."""
-        history = History.of(messages)
-        stays = {message.id: message for message in pinned(history)}
-        left, start = budget.limit - budget.size(stays.values()), len(history)
-        for block in history.newest_blocks():
-            left -= sum(budget.count(one) for one in history[block.start : block.stop] if one.id not in stays)
-            if left < 0 and start < len(history):
+        stays = {message.id: message for message in pinned(messages)}
+        left, start = budget.limit - budget.size(stays.values()), len(messages)
+        for block in reversed(blocks(messages)):
+            left -= sum(budget.count(one) for one in messages[block.start : block.stop] if one.id not in stays)
+            if left < 0 and start < len(messages):
                 break
             start = block.start
         self._rule = (
-            f"older than the newest messages that {budget.limit:,} tokens hold, which are {len(history) - start}"
+            f"older than the newest messages that {budget.limit:,} tokens hold, which are {len(messages) - start}"
         )
-        return history.since(start, stays)
+        return since(messages, start, stays)
 
     def why(self, message: Message) -> str:
         """The rule by which the newest view leaves a message out."""

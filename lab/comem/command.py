@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 
 from agent.errors import UsageError
-from lab.comem import cells, tables
-from lab.comem.page import page
-from lab.comem.paper import BATCH
-from lab.comem.runs import Means, recorded
-from lab.forms import console, print_csv, print_json
-from lab.replay.command import MODEL
-from lab.replay.runs import counter_of
+from lab.comem.agent_runs import MeanSizes, recorded
+from lab.comem.comem_paper import PAPER_BATCH
+from lab.comem.paper_cells import Assumed, PaperCell, figure_5, of_runs, table_1
+from lab.experiment_flags import COUNTED_MODEL, add_output, whole
+from lab.findings import Findings, ResultTable
+from lab.publish import publish
+from lab.replay.recorded_replay import counter_of
 from lab.replay.trajectories import read
-from lab.report.flag import add_report
-from lab.whole import whole
 from session.parser import Parser
 
-ASSUMED = cells.Assumed()
-EPILOG = """\
+ASSUMED = Assumed()
+COMEM_EPILOG = """\
 Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy; an assistant message is a call, and
 --output and --observation have no effect. docs/results/comem.md says where each number comes from.
 """
@@ -34,28 +32,51 @@ def main(arguments: Sequence[str], prog: str) -> None:
         UsageError: a flag, a file, a prompt without room on its server, or simpy is not installed.
     """
     options = _parser(prog).parse_args(arguments)
-    means = Means(ASSUMED.means.head, options.output, options.observation)
-    assumed = cells.Assumed(options.gpus, options.memory_gpus, means, options.summary, options.tool, options.seed)
+    means = MeanSizes(ASSUMED.means.head, options.output, options.observation)
+    assumed = Assumed(options.gpus, options.memory_gpus, means, options.summary, options.tool, options.seed)
     if options.files:
-        runs = [recorded(run, counter_of(MODEL)) for run in read(options.files)]
+        runs = [recorded(run, counter_of(COUNTED_MODEL)) for run in read(options.files)]
         runs = [run for run in runs if run.turns]
         if not runs:
             raise UsageError("no run has a call", "give runs with assistant messages")
-        made = list(cells.of_runs(runs, assumed, options.batch, options.k))
+        made = list(of_runs(runs, assumed, options.batch, options.k))
     else:
-        made = [*cells.table(assumed, options.batch, options.k), *cells.figure(assumed, options.k)]
-    if options.report:
-        page(made, shlex.join([*prog.split(), *arguments])).write(options.report)
-    if options.json:
-        print_json(map(asdict, made))
-    elif options.csv:
-        print_csv([*map(asdict, made)])
-    else:
-        tables.show(console(), made)
+        made = [*table_1(assumed, options.batch, options.k), *figure_5(assumed, options.k)]
+    publish(findings(made), options, prog, arguments)
+
+
+def findings(cells: Sequence[PaperCell]) -> Findings:
+    """A table for each part, agent and way to offload; Figure 5 has a line for each batch."""
+    parts = [list(of) for _, of in groupby(cells, key=lambda cell: (cell.part, cell.agent, cell.offload))]
+    return Findings("The servers of CoMem, simulated", [], [*map(_table, parts)], [*map(asdict, cells)])
+
+
+def _title(cells: Sequence[PaperCell]) -> str:
+    first, batches = cells[0], {cell.batch for cell in cells}
+    where = f", {min(batches)} agents" if len(batches) == 1 else ""
+    return f"{first.part}, {first.agent}, {'with' if first.offload else 'without'} CPU offload{where}"
+
+
+def _table(cells: Sequence[PaperCell]) -> ResultTable:
+    many = len({cell.batch for cell in cells}) > 1
+    columns = ("paper, s", "simulated, s", "paper ×", "simulated ×", "waited, s")
+    rows = [
+        [
+            cell.memory,
+            str(cell.batch) if many else f"{cell.calls:.2f}",
+            "–" if cell.printed is None else f"{cell.printed:,.0f}",
+            f"{cell.simulated:,.0f}",
+            "–" if cell.printed_speedup is None else f"{cell.printed_speedup:.2f}",
+            f"{cell.speedup:.2f}",
+            f"{cell.waited:,.0f}",
+        ]
+        for cell in cells
+    ]
+    return ResultTable(_title(cells), ["memory", "agents" if many else "calls", *columns], rows)
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
+    parser = Parser(prog, description=__doc__, epilog=COMEM_EPILOG, allow_abbrev=False)
     add = parser.add_argument
     add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories, as `thimble lab replay` takes them")
 
@@ -63,7 +84,7 @@ def _parser(prog: str) -> Parser:
         help = f"{told}; default: {'that of the paper' if default is None else f'{default:,}'}"
         add(flag, default=default, type=whole(flag, least, most), metavar="N", help=help)
 
-    number("--batch", BATCH, 1024, "agents that work at once, in Table 1 or on FILE")
+    number("--batch", PAPER_BATCH, 1024, "agents that work at once, in Table 1 or on FILE")
     number("--k", None, 100, "steps between two summaries")
     number("--gpus", ASSUMED.gpus, 1024, "GPUs of the agent's server")
     number("--memory-gpus", ASSUMED.memory_gpus, 1024, "GPUs of the memory model's server")
@@ -72,8 +93,5 @@ def _parser(prog: str) -> Parser:
     number("--summary", ASSUMED.summary, 100_000, "tokens of a summary")
     number("--tool", ASSUMED.tool, 10_000, "seconds of the environment between two calls", least=0)
     number("--seed", ASSUMED.seed, 2**31, "of the drawn sizes", least=0)
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--json", action="store_true", help="the cells as a JSON list")
-    shown.add_argument("--csv", action="store_true", help="a line for each cell")
-    add_report(parser)
+    add_output(parser)
     return parser

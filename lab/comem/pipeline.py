@@ -11,21 +11,21 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, get_args
 
 from agent.errors import UsageError
+from lab.comem.agent_runs import AgentRun
 from lab.comem.hosts import Host
-from lab.comem.runs import Run
-from lab.comem.server import Counts, Request, Server
+from lab.comem.simulated_server import Counts, PromptRequest, SimulatedServer
 
 if TYPE_CHECKING:
     from simpy import Environment, Event
 
-SUMMARY = 2_048
+SUMMARY_TOKENS = 2_048
 """Tokens of a summary: the paper's maximum (4.2)."""
 Strategy = Literal["full context", "no summary", "synchronous", "k-step-off"]
-STRATEGIES: Sequence[Strategy] = get_args(Strategy)
+COMEM_STRATEGIES: Sequence[Strategy] = get_args(Strategy)
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Deployment:
     """Two servers and a strategy. `tool` is the seconds of the environment between two calls of an agent."""
 
     agent: Host
@@ -34,11 +34,11 @@ class Setting:
     k: int
     offload: bool
     tool: float
-    summary: int = SUMMARY
+    summary: int = SUMMARY_TOKENS
 
 
 @dataclass(slots=True)
-class Outcome:
+class PipelineOutcome:
     """Seconds until the last agent has ended, seconds that agents waited for summaries, and what the servers did."""
 
     seconds: float
@@ -47,7 +47,7 @@ class Outcome:
     memory: Counts
 
 
-def simulate(runs: Sequence[Run], setting: Setting) -> Outcome:
+def simulate(runs: Sequence[AgentRun], setting: Deployment) -> PipelineOutcome:
     """All runs at once, from empty servers.
 
     Raises:
@@ -58,20 +58,20 @@ def simulate(runs: Sequence[Run], setting: Setting) -> Outcome:
     except ImportError as error:
         raise UsageError("the simulation needs simpy", "pip install 'thimble[simulation]'") from error
     env = Environment()
-    agent, memory = (Server(env, host, setting.offload) for host in (setting.agent, setting.memory))
+    agent, memory = (SimulatedServer(env, host, setting.offload) for host in (setting.agent, setting.memory))
     agents = [_Agent(env, number, run, setting, agent, memory) for number, run in enumerate(runs)]
     env.run(AllOf(env, [env.process(one.work()) for one in agents]))
-    return Outcome(env.now, sum(one.waited for one in agents), agent.counts, memory.counts)
+    return PipelineOutcome(env.now, sum(one.waited for one in agents), agent.counts, memory.counts)
 
 
 @dataclass(slots=True)
 class _Agent:
     env: Environment
     number: int
-    run: Run
-    setting: Setting
-    agent: Server
-    memory: Server
+    run: AgentRun
+    setting: Deployment
+    agent: SimulatedServer
+    memory: SimulatedServer
     waited: float = 0.0
 
     def work(self) -> Generator[Event, object, None]:
@@ -94,7 +94,7 @@ class _Agent:
                 if setting.strategy == "k-step-off":
                     pending = self._summary(history, step)
             prompt = history[step] - history[start] + self.run.head + summary
-            yield self.agent.ask(Request(self.number, prompt, shared, turn.output))
+            yield self.agent.ask(PromptRequest(self.number, prompt, shared, turn.output))
             before = prompt + turn.output
             if step + 1 < len(self.run.turns):
                 yield self.env.timeout(setting.tool)
@@ -102,4 +102,4 @@ class _Agent:
     def _summary(self, history: Sequence[int], step: int) -> Event:
         """The reply of the memory model to the history before a step; it has read the history k steps before."""
         shared = history[step - self.setting.k] if step > self.setting.k else 0
-        return self.memory.ask(Request(self.number, history[step], shared, self.setting.summary))
+        return self.memory.ask(PromptRequest(self.number, history[step], shared, self.setting.summary))

@@ -14,7 +14,9 @@ from models import chat
 from session.bounded import MOST_RUNS_BYTES
 from session.jsonl import from_json
 
-FORMS = "give JSON or JSON Lines, gzipped or not: lists of chat-completions messages, or objects with `messages`"
+TRAJECTORY_FORMS = (
+    "give JSON or JSON Lines, gzipped or not: lists of chat-completions messages, or objects with `messages`"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,12 @@ def _runs(path: Path) -> Iterator[Trajectory]:
             place = ", ".join([str(path), *(f"{name} {at}" for name, at in places.items() if at)])
             yield _run(one, place, name=":".join([path.name, *(str(at) for at in places.values() if at)]))
     if not found:
-        raise UsageError(f"{path} holds no trajectory", FORMS)
+        raise UsageError(f"{path} holds no trajectory", TRAJECTORY_FORMS)
 
 
 def _values(path: Path) -> Iterator[tuple[int, object]]:
     """The JSON values of a file with their lines: one document (line 0), or one a line."""
-    text = file_text(path, MOST_RUNS_BYTES, FORMS)
+    text = file_text(path, MOST_RUNS_BYTES, TRAJECTORY_FORMS)
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
         return
@@ -90,7 +92,7 @@ def _values(path: Path) -> Iterator[tuple[int, object]]:
 
 
 def _no_json(path: Path, line: int, error: Exception) -> UsageError:
-    return UsageError(f"{path}, line {line}: this is no JSON ({getattr(error, 'msg', error)})", FORMS)
+    return UsageError(f"{path}, line {line}: this is no JSON ({getattr(error, 'msg', error)})", TRAJECTORY_FORMS)
 
 
 def _is_json(text: str) -> bool:
@@ -114,7 +116,7 @@ def _holds_messages(value: object) -> bool:
 
 def _run(value: object, place: str, name: str) -> Trajectory:
     if isinstance(value, Mapping) and "messages" not in value:
-        raise UsageError(f"{place}: an object without `messages`", FORMS)
+        raise UsageError(f"{place}: an object without `messages`", TRAJECTORY_FORMS)
     entries, rest = (value["messages"], value) if isinstance(value, Mapping) else (value, {})
     tools = [] if rest.get("tools") is None else rest["tools"]
     if not isinstance(tools, list) or not all(isinstance(tool, Mapping) for tool in tools):

@@ -7,22 +7,21 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import mean
 
-from lab.run.ask import NO_ROOM, Answer
+from lab.replay.costs import RAW_AGENT
+from lab.run.ask import NO_ROOM, ScoredAnswer
 from lab.run.jobs import CARD
-from lab.run.store import Row
+from lab.run.study_rows import StudyRow
 from lab.statistics import Comparison, holm, paired
 from strategies import STRATEGIES
 from strategies.spec import parse_spec
 
-RAW = "none"
-"""The strategy that elongation is measured against: the Raw Agent of The Complexity Trap."""
 TENTHS = 10
 Instance = tuple[str, int | None]
 """A question by its digest, and a seed: what strategies are paired by."""
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class StudySetting:
     """Rows that are counted together. `model` names all that is not usual: temperature, side models, price card."""
 
     model: str
@@ -44,10 +43,9 @@ class Group:
         elongation: The turns beyond those of `none` in the same exchanges, as a share; None without `none` (The
             Complexity Trap, Figure 4).
         side_share: The share of the cost that the strategy's own calls have (Table 2 there).
-        reasoning: The share of tokens in the turns with calls (Figure 1 there); so are `action` and `observation`.
     """
 
-    setting: Setting
+    setting: StudySetting
     jobs: int
     failed: int
     scored: int
@@ -59,20 +57,17 @@ class Group:
     turns: float
     elongation: float | None
     side_share: float | None
-    reasoning: float
-    action: float
-    observation: float
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PairedDifference:
     """A strategy minus the baseline, over the same questions and seeds.
 
     A question is one instance: the mean of its exchanges and seeds. `base_cost` is the baseline's mean. `cost` is None
     where a server has not reported what it needs.
     """
 
-    setting: Setting
+    setting: StudySetting
     baseline: str
     questions: int
     right: Comparison
@@ -88,38 +83,39 @@ class Tally:
     of: int = 0
 
 
-def setting_of(row: Row) -> Setting:
+def setting_of(row: StudyRow) -> StudySetting:
     """The setting of a row."""
     usual = {"temperature": None, "summariser": "", "memory": "", "price": CARD}
     more = (f"{name} {getattr(row, name)}" for name, value in usual.items() if getattr(row, name) != value)
     code = f" ({row.code[:6]})" if row.code else ""
-    return Setting(", ".join([row.model, *more]), row.budget, row.strategy + code)
+    return StudySetting(", ".join([row.model, *more]), row.budget, row.strategy + code)
 
 
-def by_setting(rows: Iterable[Row]) -> dict[Setting, dict[Instance, Row]]:
+def by_setting(rows: Iterable[StudyRow]) -> dict[StudySetting, dict[Instance, StudyRow]]:
     """The rows of each setting, by model, budget and strategy in the order of `STRATEGIES`."""
-    found: dict[Setting, dict[Instance, Row]] = {}
+    found: dict[StudySetting, dict[Instance, StudyRow]] = {}
     for row in rows:
         found.setdefault(setting_of(row), {})[row.digest, row.seed] = row
     return {setting: found[setting] for setting in sorted(found, key=_order)}
 
 
-def _order(setting: Setting) -> tuple[str, int, int, str]:
+def _order(setting: StudySetting) -> tuple[str, int, int, str]:
     names = [*STRATEGIES]
     name = parse_spec(setting.strategy)[0].name
     return setting.model, setting.budget, names.index(name) if name in names else len(names), setting.strategy
 
 
-def groups(rows: Iterable[Row]) -> list[Group]:
+def groups(rows: Iterable[StudyRow]) -> list[Group]:
     """The figures of each setting."""
     found = by_setting(rows)
-    return [_group(setting, mine, found.get(replace(setting, strategy=RAW), {})) for setting, mine in found.items()]
+    return [
+        _group(setting, mine, found.get(replace(setting, strategy=RAW_AGENT), {})) for setting, mine in found.items()
+    ]
 
 
-def _group(setting: Setting, mine: Mapping[Instance, Row], raw: Mapping[Instance, Row]) -> Group:
+def _group(setting: StudySetting, mine: Mapping[Instance, StudyRow], raw: Mapping[Instance, StudyRow]) -> Group:
     done = {instance: row for instance, row in mine.items() if not row.error}
     answers = [*chain.from_iterable(row.answers for row in done.values())]
-    shares = [sum(getattr(one, part) for one in answers) for part in ("reasoning", "action", "observation")]
     cost, side = (_total(getattr(one, name) for one in answers) for name in ("cost", "side_cost"))
     return Group(
         setting,
@@ -134,7 +130,6 @@ def _group(setting: Setting, mine: Mapping[Instance, Row], raw: Mapping[Instance
         mean(one.turns for one in answers) if answers else 0.0,
         _elongation(done, raw),
         None if side is None or not cost else side / cost,
-        *(share / max(1, sum(shares)) for share in shares),
     )
 
 
@@ -149,13 +144,13 @@ def _mean(amounts: Sequence[float | None]) -> float | None:
     return None if total is None or not amounts else total / len(amounts)
 
 
-def _elongation(done: Mapping[Instance, Row], raw: Mapping[Instance, Row]) -> float | None:
+def _elongation(done: Mapping[Instance, StudyRow], raw: Mapping[Instance, StudyRow]) -> float | None:
     both = [(row, raw[instance]) for instance, row in done.items() if instance in raw and not raw[instance].error]
     ours, theirs = (sum(answer.turns for pair in both for answer in pair[at].answers) for at in (0, 1))
     return ours / theirs - 1 if theirs else None
 
 
-def places(rows: Iterable[Row]) -> dict[tuple[str, int], list[Tally]]:
+def places(rows: Iterable[StudyRow]) -> dict[tuple[str, int], list[Tally]]:
     """Right answers by the tenth of the prompt in which the needed passage stood, for each model and budget.
 
     The eleventh: it was not in the prompt. Only answers that need exactly one fact count.
@@ -170,12 +165,24 @@ def places(rows: Iterable[Row]) -> dict[tuple[str, int], list[Tally]]:
     return found
 
 
+def by_kind(rows: Iterable[StudyRow]) -> dict[StudySetting, dict[str, Tally]]:
+    """Right answers of each setting by the kind of question."""
+    found: dict[StudySetting, dict[str, Tally]] = {}
+    for setting, mine in by_setting(rows).items():
+        kinds = found.setdefault(setting, {})
+        for row in mine.values():
+            right = [answer.right for answer in row.answers if answer.right is not None]
+            before = kinds.get(row.kind, Tally())
+            kinds[row.kind] = Tally(before.right + sum(right), before.of + len(right))
+    return found
+
+
 def tenth(place: float | None) -> int:
     """The tenth of a prompt, from 0; TENTHS for none."""
     return TENTHS if place is None else min(TENTHS - 1, int(place * TENTHS))
 
 
-def differences(rows: Iterable[Row], baseline: str) -> list[Difference]:
+def differences(rows: Iterable[StudyRow], baseline: str) -> list[PairedDifference]:
     """Every other strategy against the baseline, for each model and budget that have both; p values corrected by Holm.
 
     Right answers are one family of tests, costs another one.
@@ -193,8 +200,8 @@ def differences(rows: Iterable[Row], baseline: str) -> list[Difference]:
 
 
 def _difference(
-    setting: Setting, baseline: str, mine: Mapping[Instance, Row], base: Mapping[Instance, Row]
-) -> list[Difference]:
+    setting: StudySetting, baseline: str, mine: Mapping[Instance, StudyRow], base: Mapping[Instance, StudyRow]
+) -> list[PairedDifference]:
     """One, or none where the two share no question."""
     shared = [one for one in mine if one in base and not mine[one].error and not base[one].error]
     scored = [one for one in shared if any(answer.right is not None for answer in mine[one].answers)]
@@ -204,7 +211,7 @@ def _difference(
     known = all(answer.cost is not None for of in (mine, base) for one in shared for answer in of[one].answers)
     costs = [_by_question(of, shared, _cost) for of in (mine, base)] if known else []
     return [
-        Difference(
+        PairedDifference(
             setting,
             baseline,
             len(ours),
@@ -216,7 +223,7 @@ def _difference(
 
 
 def _by_question(
-    rows: Mapping[Instance, Row], instances: Iterable[Instance], figure: Callable[[Sequence[Answer]], float]
+    rows: Mapping[Instance, StudyRow], instances: Iterable[Instance], figure: Callable[[Sequence[ScoredAnswer]], float]
 ) -> list[float]:
     """The mean over the seeds, for each question in turn."""
     found: dict[str, list[float]] = {}
@@ -225,9 +232,9 @@ def _by_question(
     return [mean(values) for values in found.values()]
 
 
-def _share_right(answers: Sequence[Answer]) -> float:
+def _share_right(answers: Sequence[ScoredAnswer]) -> float:
     return mean(answer.right for answer in answers if answer.right is not None)
 
 
-def _cost(answers: Sequence[Answer]) -> float:
+def _cost(answers: Sequence[ScoredAnswer]) -> float:
     return sum(answer.cost or 0.0 for answer in answers)

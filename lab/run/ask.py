@@ -10,24 +10,24 @@ from time import perf_counter
 from agent.background import Lagged
 from agent.budget import Counter, Prices
 from agent.errors import BudgetError, ThimbleError
-from agent.events import Answered, Event, Replied, ToolReturned
-from agent.ledger import Call, cost, totals
-from agent.messages import Message
-from agent.prices import read_prices
+from agent.events import Answered
+from agent.ledger import Call
 from agent.view import View
 from corpus.markdown import MARKUP, plain
 from corpus.questions import Exchange, Fact
 from corpus.score import score
 from lab.run.jobs import Job
 from models import READER
+from session.prices import read_prices
 from session.session import Session
+from session.totals import cost, totals
 
 NO_ROOM = "no room"
 """The ending of an exchange whose question the budget cannot hold."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScoredAnswer:
     """One exchange. Tokens and costs are None where the server has not reported them.
 
     Attributes:
@@ -42,9 +42,6 @@ class Answer:
         cost: In computed prompt tokens, by the price card.
         side_calls: Calls of the strategy.
         side_cost: What they cost.
-        reasoning: Tokens of thinking and text in the turns with calls, as they entered the history.
-        action: Tokens of their calls.
-        observation: Tokens of the results.
         places: For each fact, where its passage stood in the prompt of the answer: 0 at the start, 1 at the end; None
             if it was not there.
         over: Calls of the agent over the budget; None in a store of an older thimble.
@@ -61,15 +58,12 @@ class Answer:
     cost: float | None = 0.0
     side_calls: int = 0
     side_cost: float | None = 0.0
-    reasoning: int = 0
-    action: int = 0
-    observation: int = 0
     places: tuple[float | None, ...] = ()
     over: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class JobResult:
     """What came of a job.
 
     Attributes:
@@ -79,13 +73,13 @@ class Result:
         spent: What its calls cost, those of a failed exchange too. A prompt of unknown cached tokens counts in full.
     """
 
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[ScoredAnswer, ...] = ()
     error: str = ""
     seconds: float = 0.0
     spent: float = 0.0
 
 
-def ask(job: Job) -> Result:
+def ask(job: Job) -> JobResult:
     """The result of a job. A budget that cannot hold a question is a wrong answer; any other error ends the job."""
     session = Session(job.settings)
     if job.model == READER:
@@ -93,10 +87,10 @@ def ask(job: Job) -> Result:
     return hold(session, job)
 
 
-def hold(session: Session, job: Job) -> Result:
+def hold(session: Session, job: Job) -> JobResult:
     """The same in a session that is there already."""
     started, prices = perf_counter(), read_prices(job.price)
-    asked: list[Answer] = []
+    asked: list[ScoredAnswer] = []
     error = ""
     try:
         for exchange in job.question.exchanges:
@@ -109,42 +103,28 @@ def hold(session: Session, job: Job) -> Result:
         _paid(answer, [call for call in calls if call.exchange == number], prices)
         for number, answer in enumerate(asked, 1)
     )
-    return Result(tuple(answers), error, perf_counter() - started, sum(_at_most(call, prices) for call in calls))
+    return JobResult(tuple(answers), error, perf_counter() - started, sum(_at_most(call, prices) for call in calls))
 
 
-def _exchange(session: Session, exchange: Exchange, job: Job) -> Answer:
+def _exchange(session: Session, exchange: Exchange, job: Job) -> ScoredAnswer:
     """One exchange without what it cost: a call in the background may end after it."""
-    events: list[Event] = []
+    ended: Answered | None = None
     with suppress(BudgetError):
         for event in session.ask(exchange.question):
-            events.append(event)
-    ended = next((event for event in events if isinstance(event, Answered)), None)
+            ended = event if isinstance(event, Answered) else ended
     text = ended.text if ended else ""
     scored = score(exchange, text, job.question.kind) if exchange.scored else None
     ledger, counter = session.agent.ledger, session.agent.backend.counter
-    reasoning, action = _said(events, counter)
-    return Answer(
+    return ScoredAnswer(
         right=scored.right if scored else None,
         why=scored.why if scored else "",
         text=text,
         ending=ended.ending if ended else NO_ROOM,
-        reasoning=reasoning,
-        action=action,
-        observation=sum(event.tokens for event in events if isinstance(event, ToolReturned)),
         places=tuple(place(fact, ledger.view, counter) if ended and ledger.view else None for fact in exchange.facts),
     )
 
 
-def _said(events: Sequence[Event], counter: Counter) -> tuple[int, int]:
-    """Tokens of reasoning and of calls in the turns with calls: T = (r, a, o) in The Complexity Trap, Figure 1."""
-    replies = [event.message for event in events if isinstance(event, Replied) and event.message.calls]
-    frame = counter.count(Message("", "assistant"))
-    reasoning = sum(counter.count(Message("", "assistant", f"{said.thinking}{said.content}")) for said in replies)
-    action = sum(counter.count(Message("", "assistant", calls=said.calls)) for said in replies)
-    return reasoning - frame * len(replies), action - frame * len(replies)
-
-
-def _paid(answer: Answer, calls: Sequence[Call], prices: Prices) -> Answer:
+def _paid(answer: ScoredAnswer, calls: Sequence[Call], prices: Prices) -> ScoredAnswer:
     """The answer with what its calls took."""
     every, side = totals(calls), totals(call for call in calls if call.purpose != "answer")
     return replace(

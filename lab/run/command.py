@@ -5,38 +5,33 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from agent.errors import Stopped, UsageError
-from agent.prices import read_prices
-from corpus.questions import QUESTIONS, Question, load
+from corpus.questions import QUESTIONS, Kind, Question, load
+from lab.experiment_flags import add_output, whole
 from lab.pool import pooled
-from lab.questions import KINDS
-from lab.replay.command import processes
-from lab.report.flag import add_report
-from lab.run import tables
-from lab.run.analysis import RAW
-from lab.run.cluster import HERE, SCHEME, on_ray
-from lab.run.jobs import CARD, Job, plan
-from lab.run.page import page
-from lab.run.store import Store
-from lab.run.study import Pool, go_on, missing
+from lab.publish import publish
+from lab.replay.costs import RAW_AGENT
+from lab.run.jobs import CARD, Job, model_name, plan
+from lab.run.study import go_on, missing
+from lab.run.study_rows import study_rows
+from lab.run.study_tables import findings
+from lab.store import Store
 from models import READER
 from session.parser import Parser
+from session.prices import read_prices
 from session.session import Session
-from session.settings import SETTINGS, Given, Settings, served_embeddings
+from session.settings import SETTINGS, Given, Settings
 from strategies import STRATEGIES
 
-SHIPPED, ALL = "shipped", "all"
-TEMPERATURE = 0.8
+PAPER_TEMPERATURE = 0.8
 """The agent's, as in The Complexity Trap."""
-EPILOG = """\
+RUN_EPILOG = """\
 Without --strategy nothing is asked: the tables of the store are printed. The same command again goes on where it
 stopped, and tries failed jobs again. docs/how-to/run-a-study.md explains the tables.
 """
@@ -56,22 +51,18 @@ def main(arguments: Sequence[str], prog: str) -> None:
         if jobs:
             _ask(jobs, store, options)
         keys = {job.key for job in jobs}
-        rows = [row for row in store.rows() if not jobs or row.key in keys]
+        rows = [row for row in study_rows(store) if not jobs or row.key in keys]
     finally:
         store.close()
-    if options.report:
-        page(rows, options.baseline, shlex.join([*prog.split(), *arguments])).write(options.report)
-    tables.show(rows, options.baseline, markdown=options.markdown)
+    publish(findings(rows, options.baseline), options, prog, arguments)
 
 
 def _ask(jobs: Sequence[Job], store: Store, options: argparse.Namespace) -> None:
     """Do the missing jobs, as far as the ceiling lets."""
     left = missing(jobs, store)
-    _check([replace(job, model=READER) for job in left] if options.on else left)  # a server may answer there alone
+    _check(left)
     alone = any(job.model != READER for job in left)
-    pool: Pool = partial(pooled, processes=options.jobs or (1 if alone else os.cpu_count() or 1))
-    if options.on:
-        pool = partial(on_ray, where=options.on, processes=options.jobs)
+    pool = partial(pooled, processes=options.jobs or (1 if alone else os.cpu_count() or 1))
     try:
         go_on(jobs, store, pool, options.ceiling)
     except KeyboardInterrupt:
@@ -93,33 +84,27 @@ def _check(jobs: Sequence[Job]) -> None:
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
+    parser = Parser(prog, description=__doc__, epilog=RUN_EPILOG, allow_abbrev=False)
     add, many = parser.add_argument, partial(parser.add_argument, nargs="+", action="extend")
     usual = Settings().budget
-    add("--store", type=Path, required=True, metavar="FILE.db", help="the file that keeps every finished job")
-    many("--strategy", metavar="SPEC", help=f"ask under these; {ALL}: the built-in ones")
+    add("--store", type=Path, required=True, metavar="FILE.jsonl", help="the file that keeps every finished job")
+    many("--strategy", metavar="SPEC", help="ask under these; all: the built-in ones")
     many("--budget", type=_setting("budget"), metavar="N", help=f"prompt tokens a call may use; default: {usual}")
-    many("--model", type=_model, metavar="MODEL", help=f"KIND:NAME or KIND:NAME@URL of a server; default: {READER}")
+    many("--model", type=model_name, metavar="MODEL", help=f"KIND:NAME or KIND:NAME@URL of a server; default: {READER}")
     many("--seed", type=_setting("seed"), metavar="N", help="ask each question once for each; not for the reader")
-    add("--questions", default=SHIPPED, metavar="FILE", help=f"a file of questions; default: {SHIPPED}")
-    many("--kind", choices=[*KINDS], metavar="KIND", help=f"only these: {', '.join(KINDS)}")
-    add("--temperature", type=_setting("temperature"), default=TEMPERATURE, metavar="T",
-        help=f"of the agent on a server; default: {TEMPERATURE}, as in The Complexity Trap")  # fmt: skip
+    add("--questions", default="shipped", metavar="FILE", help="a file of questions; default: shipped")
+    many("--kind", choices=get_args(Kind), metavar="KIND", help=f"only these: {', '.join(get_args(Kind))}")
+    add("--temperature", type=_setting("temperature"), default=PAPER_TEMPERATURE, metavar="T",
+        help=f"of the agent on a server; default: {PAPER_TEMPERATURE}, as in The Complexity Trap")  # fmt: skip
     add("--summariser", default="", metavar="NAME", help="the model that strategies ask; default: the agent's")
     add("--memory", default="", metavar="NAME", help="the one that they ask in the background")
     add("--price", type=_setting("price"), default=CARD, metavar="CARD", help=f"default: {CARD}")
     add("--ceiling", type=_ceiling, default=math.inf, metavar="COST",
         help="begin no job after so many computed prompt tokens, or dollars if the card has them")  # fmt: skip
-    add(
-        "--jobs",
-        type=processes,
-        metavar="N",
-        help="jobs at once; default: one a core, with a server 1; one a CPU of a cluster",
-    )
-    add("--on", type=_cluster, metavar="ray://HOST:PORT", help="a Ray cluster; ray: one on this machine")
-    add("--baseline", default=RAW, metavar="SPEC", help=f"the strategy to compare with; default: {RAW}")
-    add("--markdown", action="store_true", help="print the tables in Markdown")
-    add_report(parser)
+    told = "jobs at once; default: one a core, with a server 1"
+    add("--jobs", type=whole("--jobs", 1, 256), metavar="N", help=told)
+    add("--baseline", default=RAW_AGENT, metavar="SPEC", help=f"the strategy to compare with; default: {RAW_AGENT}")
+    add_output(parser)
     return parser
 
 
@@ -133,18 +118,6 @@ def _setting(name: str) -> Callable[[str], Any]:
             raise UsageError(f"--{name} cannot be {text[:80]!r}", f"it takes {SETTINGS[name].legal}") from error
 
     return read
-
-
-def _model(text: str) -> str:
-    if text != READER and not served_embeddings(text):
-        raise UsageError(f"--model cannot be {text[:80]!r}", f"write {READER}, ollama:NAME or openai:NAME@URL")
-    return text
-
-
-def _cluster(text: str) -> str:
-    if text != HERE and not text.startswith(SCHEME):
-        raise UsageError(f"--on cannot be {text[:80]!r}", f"write {HERE} or {SCHEME}HOST:PORT")
-    return text
 
 
 def _ceiling(text: str) -> float:
@@ -163,10 +136,10 @@ def _jobs(options: argparse.Namespace) -> list[Job]:
     card = read_prices(options.price)
     if card.dollars:
         options.ceiling *= 1_000_000 / card.dollars
-    specs = [name for spec in options.strategy for name in (STRATEGIES if spec == ALL else [spec])]
+    specs = [name for spec in options.strategy for name in (STRATEGIES if spec == "all" else [spec])]
     like = Job(
         questions[0],
-        RAW,
+        RAW_AGENT,
         temperature=options.temperature,
         summariser=options.summariser,
         memory=options.memory,
@@ -177,7 +150,7 @@ def _jobs(options: argparse.Namespace) -> list[Job]:
 
 
 def _questions(options: argparse.Namespace) -> list[Question]:
-    path = QUESTIONS if options.questions == SHIPPED else Path(options.questions)
+    path = QUESTIONS if options.questions == "shipped" else Path(options.questions)
     questions = [one for one in load(path).questions if not options.kind or one.kind in options.kind]
     if not questions:
         raise UsageError(f"{path} has no question of this kind", "leave out --kind, or name another one")

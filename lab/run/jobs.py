@@ -56,7 +56,7 @@ class Job:
     @property
     def key(self) -> str:
         """Another one for everything that can change the answer; the address of a server does not count."""
-        return _hash([self.digest, named(self.model), *(getattr(self, name) for name in FIGURES)])
+        return _hash([self.digest, named(self.model), *(getattr(self, name) for name in JOB_FIGURES)])
 
     @property
     def settings(self) -> Settings:
@@ -78,8 +78,16 @@ class Job:
         )
 
 
-FIGURES = ("strategy", "budget", "seed", "temperature", "summariser", "memory", "price", "code")
+JOB_FIGURES = ("strategy", "budget", "seed", "temperature", "summariser", "memory", "price", "code")
 """The fields of a job that are written as they are."""
+
+
+def fingerprint(*patterns: str) -> str:
+    """The first twelve digits of a hash over the names and contents of the project's matching files."""
+    root, found = Path(__file__).parents[2], sha256()
+    for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
+        found.update(f"{path.relative_to(root).as_posix()}\n".encode() + path.read_bytes())
+    return found.hexdigest()[:12]
 
 
 def _hash(value: object) -> str:
@@ -95,6 +103,13 @@ def named(model: str) -> str:
     """A model without the address of its server."""
     served = served_embeddings(model)
     return f"{served.kind}:{served.model}" if served else model
+
+
+def model_name(text: str) -> str:
+    """A model as a flag names it: the reader, or one of a server. Raises UsageError."""
+    if text != READER and not served_embeddings(text):
+        raise UsageError(f"--model cannot be {text[:80]!r}", f"write {READER}, ollama:NAME or openai:NAME@URL")
+    return text
 
 
 def plan(

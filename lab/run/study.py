@@ -6,19 +6,20 @@ import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 
-from lab.progress import progress
-from lab.run.ask import Result, ask
+from lab.job_progress import progress
+from lab.run.ask import JobResult, ask
 from lab.run.jobs import Job
-from lab.run.store import Store
+from lab.run.study_rows import keep, study_row, study_rows
+from lab.store import Store
 
-Do = Callable[[Job], Result]
-Pool = Callable[[Do, Iterator[Job]], Generator[tuple[Job, Result], None, None]]
+Do = Callable[[Job], JobResult]
+Pool = Callable[[Do, Iterator[Job]], Generator[tuple[Job, JobResult], None, None]]
 """Does jobs, many at once, and yields each when it is done; it takes a job when it has room for one."""
 
 
 def missing(jobs: Sequence[Job], store: Store) -> list[Job]:
     """The jobs that are not in the store, and those that failed."""
-    finished = {row.key for row in store.rows() if not row.error}
+    finished = {row.key for row in study_rows(store) if not row.error}
     return [job for job in jobs if job.key not in finished]
 
 
@@ -29,7 +30,8 @@ def go_on(jobs: Sequence[Job], store: Store, pool: Pool, ceiling: float = math.i
     no job is begun; those under way are finished and kept.
     """
     left, keys = missing(jobs, store), {job.key for job in jobs}
-    spent = sum(row.spent for row in store.rows() if row.key in keys)
+    before = {row.key: row for row in study_rows(store) if row.key in keys}
+    spent = sum(row.spent for row in before.values())
 
     def affordable() -> Iterator[Job]:
         for job in left:
@@ -39,6 +41,6 @@ def go_on(jobs: Sequence[Job], store: Store, pool: Pool, ceiling: float = math.i
 
     with progress("asked", len(left), len(left)) as advance, closing(pool(do, affordable())) as results:
         for job, result in results:
-            store.add(job, result)
+            keep(store, study_row(job, result, before.get(job.key)))
             spent += result.spent
             advance(1)

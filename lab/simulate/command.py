@@ -7,28 +7,24 @@ sizes given, or the means of recorded runs (FILE).
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from agent.budget import UNLIMITED
-from lab.forms import print_csv, print_json
-from lab.replay.command import add_prompts, card
-from lab.replay.runs import Setting, counter_of
+from lab.experiment_flags import add_output, add_prompts, price_cards, whole
+from lab.publish import publish
+from lab.replay.recorded_replay import ReplaySetting, counter_of
 from lab.replay.trajectories import read
-from lab.report.flag import add_report
-from lab.simulate import show
-from lab.simulate.rows import document, simulated, table
-from lab.simulate.synthetic import Means, means, run
-from lab.whole import whole
+from lab.simulate.equal_turns import MeanTurn, means, run
+from lab.simulate.growth import findings
+from lab.simulate.simulated import simulated
 from session.parser import Parser
 
-STRATEGIES = ("none", "observation-masking:paper", "llm-summary:paper", "hybrid:paper")
-CACHED = "1.0,0.4,0.1"
-DEFAULT = Means(100, 60, 840)
+SIMULATED_STRATEGIES = ("none", "observation-masking:paper", "llm-summary:paper", "hybrid:paper")
+SIMULATED_PRICES = "1.0,0.4,0.1"
+DEFAULT_TURN = MeanTurn(100, 60, 840)
 """84 % of a turn are observations (The Complexity Trap, Figure 1), and an agent's own words about 160 tokens."""
-TURNS, MOST_TURNS, MOST_TOKENS = 250, 2_000, 100_000
+TURN_LIMIT, MOST_TURNS, MOST_TOKENS = 250, 2_000, 100_000
 """The turn limit of the paper; the most turns; the most tokens of a part of a turn."""
 
 
@@ -39,58 +35,47 @@ def main(arguments: Sequence[str], prog: str) -> None:
         UsageError: a flag, a price, a strategy, a file, or a strategy that fails.
     """
     options = _parser(prog).parse_args(arguments)
-    prices = card(options.price or [f"cached={CACHED}"])
-    counter = counter_of(options.model)
-    of = _means(options)
-    trajectory = run(of, options.turns, counter)
-    found = []
-    for spec in dict.fromkeys(options.strategy or STRATEGIES):
-        setting = Setting(spec, options.budget, prices[0], options.model, options.summary_tokens,
-                          not options.uncached_summaries)  # fmt: skip
-        found.append(simulated(trajectory, setting, prices))
-    headline = _headline(of, options)
-    if options.report:
-        command = shlex.join([*prog.split(), *arguments])
-        show.page(found, prices, headline, command).write(options.report)
-    if options.json:
-        print_json(document(found, prices))
-    elif options.csv:
-        print_csv(list(table(found, prices)))
-    else:
-        from rich.console import Console
-
-        show.show(Console(width=None if sys.stdout.isatty() else 100), found, prices, headline)
+    prices = price_cards(options.price, SIMULATED_PRICES)
+    turn = _turn(options)
+    trajectory = run(turn, options.turns, counter_of(options.model))
+    cache = not options.uncached_summaries
+    found = [
+        simulated(
+            trajectory,
+            ReplaySetting(spec, options.budget, prices[0], options.model, options.summary_tokens, cache),
+            prices,
+        )
+        for spec in dict.fromkeys(options.strategy or SIMULATED_STRATEGIES)
+    ]
+    publish(findings(found, prices, _headline(turn, options)), options, prog, arguments)
 
 
 def _parser(prog: str) -> Parser:
     parser = Parser(prog, description=__doc__, allow_abbrev=False)
     add = parser.add_argument
     add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories, whose mean turn is taken")
-    add("--turns", default=TURNS, type=whole("--turns", 1, MOST_TURNS), metavar="N", help=f"default: {TURNS}")
+    add("--turns", default=TURN_LIMIT, type=whole("--turns", 1, MOST_TURNS), metavar="N", help=f"default: {TURN_LIMIT}")
     for name, tokens in (
-        ("reasoning", DEFAULT.reasoning),
-        ("action", DEFAULT.action),
-        ("observation", DEFAULT.observation),
+        ("reasoning", DEFAULT_TURN.reasoning),
+        ("action", DEFAULT_TURN.action),
+        ("observation", DEFAULT_TURN.observation),
     ):
         told = f"tokens of the {name} of a turn; default: {tokens}, or the mean of FILE"
         add(f"--{name}", type=whole(f"--{name}", 1, MOST_TOKENS), metavar="N", help=told)
-    add_prompts(parser, " ".join(STRATEGIES), CACHED)
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--json", action="store_true", help="a JSON list, an object for each strategy, with its turns")
-    shown.add_argument("--csv", action="store_true", help="a line for each strategy and turn")
-    add_report(parser)
+    add_prompts(parser, " ".join(SIMULATED_STRATEGIES), SIMULATED_PRICES)
+    add_output(parser)
     return parser
 
 
-def _means(options: argparse.Namespace) -> Means:
+def _turn(options: argparse.Namespace) -> MeanTurn:
     """The sizes given; where none is, the mean of the files, or the default."""
-    measured = means(read(options.files), counter_of(options.model)) if options.files else DEFAULT
+    measured = means(read(options.files), counter_of(options.model)) if options.files else DEFAULT_TURN
     given = (options.reasoning, options.action, options.observation)
     found = (measured.reasoning, measured.action, measured.observation)
-    return Means(*(one if one is not None else other for one, other in zip(given, found, strict=True)))
+    return MeanTurn(*(one if one is not None else other for one, other in zip(given, found, strict=True)))
 
 
-def _headline(of: Means, options: argparse.Namespace) -> str:
+def _headline(of: MeanTurn, options: argparse.Namespace) -> str:
     budget = "no budget" if options.budget == UNLIMITED else f"budget {options.budget:,}"
     whole = of.reasoning + of.action + of.observation
     return (

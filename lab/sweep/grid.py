@@ -11,11 +11,11 @@ from math import prod
 from agent.errors import UsageError
 from strategies.spec import parse_spec
 
-TOKEN = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
-KEY = re.compile(r"([^\s:,+={}]+)\s*=\s*$")
-RANGE = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
-LITERAL = {"{{": "{", "}}": "}"}
-FORM = "written name:key={1,2,5} or name:key={1..5}, in quotes; {{ and }} are braces themselves"
+BRACE_TOKEN = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
+PARAMETER_KEY = re.compile(r"([^\s:,+={}]+)\s*=\s*$")
+NUMBER_RANGE = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
+BRACES = {"{{": "{", "}}": "}"}
+GRID_FORM = "written name:key={1,2,5} or name:key={1..5}, in quotes; {{ and }} are braces themselves"
 MOST_VALUES = 1_000
 
 
@@ -51,13 +51,13 @@ def parse_grid(text: str) -> Grid:
         UsageError: a brace that stands for no values of a parameter, or too many values.
     """
     pieces, axes = [""], dict[str, Sequence[str]]()
-    for token in TOKEN.split(text):
-        if token[:1] not in ("{", "}") or token in LITERAL:
-            pieces[-1] += LITERAL.get(token, token)
+    for token in BRACE_TOKEN.split(text):
+        if token[:1] not in ("{", "}") or token in BRACES:
+            pieces[-1] += BRACES.get(token, token)
             continue
-        key = KEY.search(pieces[-1])
+        key = PARAMETER_KEY.search(pieces[-1])
         if len(token) == 1 or not key:
-            raise UsageError(f"{text[:200]!r}: braces hold the values of a parameter", FORM)
+            raise UsageError(f"{text[:200]!r}: braces hold the values of a parameter", GRID_FORM)
         axes[_named(key[1], axes)] = _values(f"{key[1]}={token}", token[1:-1])
         pieces.append("")
     return Grid(text, pieces, axes)
@@ -73,10 +73,10 @@ def _values(what: str, body: str) -> list[str]:
     """The values in braces, in order, each once."""
     values: list[str] = []
     for word in map(str.strip, body.split(",")):
-        ends = RANGE.fullmatch(word)
+        ends = NUMBER_RANGE.fullmatch(word)
         first, last = map(int, ends.groups()) if ends else (0, 0)
         if not word or abs(last - first) + len(values) >= MOST_VALUES:
-            fix = FORM if not word else f"give at most {MOST_VALUES:,}"
+            fix = GRID_FORM if not word else f"give at most {MOST_VALUES:,}"
             raise UsageError(f"{what[:200]}: {'a value is missing' if not word else 'these are too many values'}", fix)
         step = 1 if first <= last else -1
         values += map(str, range(first, last + step, step)) if ends else [word]

@@ -10,37 +10,16 @@ from lab.statistics import Comparison, holm, interval, least, paired, resampled
 from lab.sweep.grid import Grid
 
 SIGNIFICANT = 0.05
-SECOND, DEFAULT = "second", "default"
+SECOND_BEST, DEFAULT_SETTING = "second", "default"
 Value = int | float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
-    """What the scores are.
+class GridCell:
+    """A setting. `scores`: one of each run, in the order of all cells of the sheet; `more`: sums over these runs.
 
-    `form`: how they are written. `fine`: how a difference is written. `sign`: −1 where more is better. `base`: where a
-    bar begins.
+    A score is the change of the cost of a run against sending everything, in percent.
     """
-
-    name: str
-    unit: str
-    form: str
-    fine: str
-    sign: int = 1
-    base: float = 0
-
-    def shown(self, value: float) -> str:
-        """A score for people."""
-        return format(value, self.form).replace("-", "−")
-
-    def apart(self, value: float) -> str:
-        """A difference of scores for people."""
-        return format(value, self.fine).replace("-", "−")
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A setting. `scores`: one of each run, in the order of all cells of the sheet; `more`: sums over these runs."""
 
     spec: str
     scores: Sequence[float]
@@ -67,17 +46,16 @@ class Sheet:
 
     grid: Grid
     condition: Mapping[str, Value]
-    measure: Measure
     runs: Sequence[str]
-    cells: Mapping[tuple[str, ...], Cell]
-    default: Cell
+    cells: Mapping[tuple[str, ...], GridCell]
+    default: GridCell
 
 
 @dataclass(frozen=True, slots=True)
 class Rival:
     """A comparison of the best cell with another one. `corrected` is its p by Holm, for all comparisons."""
 
-    cell: Cell
+    cell: GridCell
     found: Comparison
     corrected: float = 1.0
 
@@ -97,12 +75,12 @@ class Best:
     """The best cell of a sheet: the first one with the best mean.
 
     `same`: the SPECs of the other cells with the same score in each run. `share`: how often it is the best, alone or
-    not, in resamples of the runs. `rivals`: the SECOND, the best of those that are not the same, if there is one; and
-    the DEFAULT, unless the cell is it.
+    not, in resamples of the runs. `rivals`: the best of those that are not the same, if there
+    is one, and the default, unless the cell is it.
     """
 
     sheet: Sheet
-    cell: Cell
+    cell: GridCell
     same: Sequence[str]
     share: float
     rivals: Mapping[str, Rival]
@@ -120,16 +98,16 @@ def judged(sheets: Sequence[Sheet]) -> list[Best]:
 
 
 def _best(sheet: Sheet) -> Best:
-    sign, cells = sheet.measure.sign, list(sheet.cells.values())
-    first, *others = sorted(cells, key=lambda cell: sign * cell.mean)  # stable: of equal ones the first in the grid
+    cells = list(sheet.cells.values())
+    first, *others = sorted(cells, key=lambda cell: cell.mean)  # stable: of equal ones the first in the grid
 
-    def against(other: Cell) -> Rival:
+    def against(other: GridCell) -> Rival:
         return Rival(other, paired(first.scores, other.scores))
 
-    shares = least([[sign * score for score in cell.scores] for cell in cells])
+    shares = least([cell.scores for cell in cells])
     same = [cell.spec for cell in others if cell.scores == first.scores]
     second = next((cell for cell in others if cell.scores != first.scores), None)
-    rivals = {SECOND: against(second)} if second else {}
+    rivals = {SECOND_BEST: against(second)} if second else {}
     if sheet.default.spec != first.spec:
-        rivals[DEFAULT] = against(sheet.default)
+        rivals[DEFAULT_SETTING] = against(sheet.default)
     return Best(sheet, first, same, shares[cells.index(first)], rivals)

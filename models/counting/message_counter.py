@@ -10,7 +10,7 @@ from agent import foreign
 from agent.budget import Counter
 from agent.messages import Message, Schema, ToolCall
 
-REMEMBERED = 8_192
+REMEMBERED = 65_536
 """The least number of counts that are remembered; at most twice as many."""
 
 REMEMBERED_TOOLS = 16

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
-from agent.figures import several
 from corpus.article import OPENING
 from corpus.markdown import sentences
 from models.reader.evidence import (
@@ -157,7 +156,7 @@ def _lines(wanted: Request, view: View) -> str:
     quoted, many, room = list[str](), 0, LINES_CHARACTERS
     for _, equal in groupby(meant, lambda one: one.text):
         first, *more = equal
-        quoted.append(cite([first]) + f" (and {several(len(more), 'more line')} like it)" * bool(more))
+        quoted.append(cite([first]) + f" (and {len(more):,} more line{'s' * (len(more) != 1)} like it)" * bool(more))
         room -= len(quoted[-1])
         if len(quoted) > 1 and (room < 0 or len(quoted) > MOST_LINES):
             quoted.pop()

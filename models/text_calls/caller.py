@@ -7,7 +7,6 @@ from contextlib import closing
 from functools import cached_property, partial
 from typing import Literal
 
-from agent import figures
 from agent.budget import Counter
 from agent.errors import Circled
 from agent.messages import Message, Schema, ToolCall, last_turn
@@ -169,7 +168,7 @@ class ToolCaller(BackendDefaults):
             return served
         self._warned = True
         how = "each turn is an object of a schema" if self.calls == "schema" else "it is told of them in text"
-        without = f"{figures.called(self.id)} cannot call tools: {how} ({self.protocol})"
+        without = f"{self.id.called} cannot call tools: {how} ({self.protocol})"
         return f"{without}; {served}" if served else without
 
     @cached_property

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent import figures
 from repl.screen.sanitise import line
 from repl.screen.streams import write
-from session import jsonl
+from session import figures, jsonl
 from session.settings import FOLDERS, shown
 
 if TYPE_CHECKING:

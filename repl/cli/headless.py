@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
 from agent.events import Answered, Asked, Event, Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
 from agent.protocols import Waiting
-from repl.screen.apart import Apart
+from repl.screen.redirect_output import RedirectedOutput
 from repl.screen.sanitise import clean
 from repl.screen.streams import Unwritable, aside, tell, write
 from repl.screen.wrapping import columns, wrapped
@@ -55,7 +55,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     that changes nothing of the session.
     """
     session.reading.watch(tell)
-    with Apart():
+    with RedirectedOutput():
         _ = session.agent  # what cannot work at all is said before anything is asked
     if session.saved:
         _tell_resumed(session, as_json)
@@ -211,8 +211,7 @@ class _Printer:
             case Asked():
                 tell(f"{'you:' if self._plain else '›'} {event.message.content}")
             case Prepared():
-                for act in trace.acted_lines(event):
-                    self._tell("act", act)
+                self._tell("act", trace.acted_line(event))
                 for note in trace.note_lines(event):
                     self._tell("note", note)
                 self._tell("over", trace.over_line(event))
@@ -274,7 +273,7 @@ def _ask(session: Session, question: str, printer: _Printer | None) -> int:
 
 def _apart(events: Iterator[Event]) -> Iterator[Event]:
     """The events; what a strategy of the user's own prints meanwhile goes to standard error, clean."""
-    apart = Apart()
+    apart = RedirectedOutput()
     while True:
         with apart:
             event = next(events, None)
@@ -292,7 +291,7 @@ def _command(session: Session, text: str, printer: _Printer | None) -> str | Non
     from repl.screen.tables import Paper
     from repl.screen.theme import console_for
 
-    apart = Apart()
+    apart = RedirectedOutput()
     failed: list[Exception] = []
 
     def pass_on(part: str) -> None:  # as it comes: a download takes its time

@@ -8,24 +8,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agent import figures
 from agent.background import Lagged
 from agent.budget import UNLIMITED, Budget, Prices, read_limit
 from agent.errors import BudgetError, ModelError, UsageError
 from agent.events import SideCalled
 from agent.messages import Message, Schema, pending
-from agent.prices import read_prices
 from agent.protocols import Strategy
 from agent.repair import Repaired, repair
 from agent.side import SideModel
 from agent.view import View
 from models import chat
-from repl.screen.apart import Apart
+from repl.screen.redirect_output import RedirectedOutput
 from repl.screen.streams import tell, write
 from repl.screen.trace import side_began_line, side_line
+from session import figures
 from session.bounded import MOST_INPUT_BYTES, bounded
 from session.embeddings import embedder_of
 from session.jsonl import from_json, to_line
+from session.prices import read_prices
 from session.replay import replay
 from session.settings import AUTO
 from strategies import parse
@@ -63,7 +63,7 @@ def run(settings: Settings, budget: str | None) -> int:
     side = SideModel(scripted, embedder_of(settings), worker=Lagged())
     for notice in settings.notices:
         tell(notice)
-    with Apart():  # what a strategy of the user's own prints
+    with RedirectedOutput():  # what a strategy of the user's own prints
         parsed = parse(settings.strategy, side)
         strategy = tidied(parsed) if settings.tidy else parsed
         document = read(_standard_input())
@@ -176,7 +176,7 @@ def _asked(settings: Settings) -> Backend:
         notices.append(f"{error.what}: the built-in reader writes the summaries")
     for notice in notices:
         tell(notice)
-    tell(f"The strategy asks {figures.model(backend)} ({'built in' if backend.name == 'reader' else backend.name}).")
+    tell(f"The strategy asks {backend.id.called} ({'built in' if backend.name == 'reader' else backend.name}).")
     return backend
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from agent import figures
 from agent.errors import UsageError
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
+from session import figures
 from session.session import Session
 
 

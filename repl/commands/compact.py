@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from agent import figures
 from repl.commands.next_prompt import say_next_prompt
 from repl.screen.sanitise import line
 from repl.screen.theme import moving, say
+from session import figures
 from session.by_hand import compact as fold
 from session.session import Session
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from models import READER
 from models.ollama.errors import DEFAULT_MODEL
 from repl.commands.next_prompt import say_next_prompt
@@ -24,7 +23,7 @@ def model(session: Session, name: str, console: Console) -> None:
     if name:
         session.use_model(name)
         backend = session.agent.backend
-        say(console, f"The model is now {line(figures.model(backend))} ({line(backend.name)}). The history stays.")
+        say(console, f"The model is now {line(backend.id.called)} ({line(backend.name)}). The history stays.")
         say_next_prompt(session, console)
         return
     backend, names = session.agent.backend, session.backends.names()

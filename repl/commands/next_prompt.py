@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from agent import figures
 from repl.screen.theme import say
+from session import figures
 from session.forecast import forecast
 from session.session import Session
 

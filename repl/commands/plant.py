@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from agent import figures
 from agent.events import Planted
 from repl.screen.sanitise import line
 from repl.screen.theme import say
+from session import figures
 from session.forecast import forecast
 from session.session import Session
 from session.why import why

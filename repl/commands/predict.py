@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -9,26 +10,18 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from agent import figures
 from agent.view import View
 from repl.commands.context.listing import first_words
 from repl.screen import trace
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
+from session import figures
 from session.guess import Guess, take
 from session.session import Session
 from session.why import why
 
 HOW_TO_GUESS = "Guess which of them stay: /predict 1-4 9 12, /predict all or /predict none."
-FIRST_MESSAGES, NEWEST_MESSAGES = 2, 12
-"""Messages that are listed of a long history: system message and task, and the newest."""
-OTHER_COLUMNS = 58
-"""Columns that a row needs beside the words of the message."""
-PLAIN_WIDTH = OTHER_COLUMNS + 100
-"""Columns of a row where nothing is drawn."""
-MOST_SURPRISES = 8
-"""Lines of surprises that are shown at most."""
 
 
 def predict(session: Session, text: str, console: Console) -> None:
@@ -51,7 +44,7 @@ def predict(session: Session, text: str, console: Console) -> None:
     elif not session.agent.history:
         say(console, "There is no message yet to guess at: ask a question first, or /plant a fact.")
     else:
-        messages(session, console.width if is_drawn(console) else PLAIN_WIDTH).show(console)
+        messages(session, console.width if is_drawn(console) else 160).show(console)
         if session.guess:
             say(console, f"The guess so far: {ranges(sorted(session.guess.stays)) or 'none'} stay.", "name")
         say(console, HOW_TO_GUESS, "quiet")
@@ -69,26 +62,27 @@ def show_reveal(session: Session, console: Console) -> None:
 
 
 def messages(session: Session, width: int) -> Table:
-    """The messages with their numbers, sizes in tokens, and what became of each in the last prompt; old ones folded."""
+    """The messages with their numbers, sizes in tokens, and what became of each in the last prompt.
+
+    Of a long history the first two and the newest twelve.
+    """
     history, view, budget = session.agent.history, session.agent.ledger.view, session.agent.budget(())
     fates = view.fates if view else ()
     met = [*fates, *["new"] * (len(history) - len(fates))]
-    hidden = range(FIRST_MESSAGES, max(FIRST_MESSAGES, len(history) - NEWEST_MESSAGES))
+    hidden = range(2, max(2, len(history) - 12))
     rows = []
     for at, message in enumerate(history):
         if at not in hidden:
             tokens = figures.tokens(budget.count(message), session.agent.backend.counter.exact)
-            words = first_words(message, max(16, width - OTHER_COLUMNS))
+            words = first_words(message, max(16, width - 58))
             rows.append((str(at + 1), trace.cut(trace.who(message), 16), tokens, met[at], words))
         elif at == hidden[0]:
-            rows.append((f"{at + 1}-{hidden[-1] + 1}", "older", "", "", ", ".join(_counted(met, hidden))))
+            counted = Tally(met[place] for place in hidden)
+            rows.append(
+                (f"{at + 1}-{hidden[-1] + 1}", "older", "", "", ", ".join(f"{n} {f}" for f, n in counted.items()))
+            )
     title = f"{figures.several(len(history), 'message')}: which of them will the next prompt hold as they are?"
     return Table(title, ("number", "who", ">tokens", "last prompt", "first words"), rows)
-
-
-def _counted(met: Sequence[str], places: Sequence[int]) -> Iterator[str]:
-    found = [met[place] for place in places]
-    yield from (f"{found.count(fate):,} {fate}" for fate in dict.fromkeys(found))
 
 
 def ranges(numbers: Sequence[int]) -> str:
@@ -133,6 +127,4 @@ def _surprises(guess: Guess, view: View, among: Sequence[int]) -> Iterator[str]:
     lines = [f"  said to stay, but {ranges(numbers)} {rule}" for rule, numbers in went.items()]
     if kept := [number for number in among if number in stayed and number not in guess.stays]:
         lines.append(f"  said to go, and stayed: {ranges(kept)}")
-    yield from lines[:MOST_SURPRISES]
-    if len(lines) > MOST_SURPRISES:
-        yield f"  and {len(lines) - MOST_SURPRISES} more surprises"
+    yield from lines

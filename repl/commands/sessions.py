@@ -10,7 +10,6 @@ from shlex import quote
 from rich.cells import cell_len
 from rich.console import Console
 
-from agent import figures
 from agent.errors import UsageError
 from repl.screen.pager import paged
 from repl.screen.resumed import show_resumed
@@ -18,6 +17,7 @@ from repl.screen.sanitise import clean, line
 from repl.screen.tables import Table
 from repl.screen.theme import say
 from repl.screen.trace import cut
+from session import figures
 from session.journal import folder as kept
 from session.journal.folder import Listed
 from session.journal.records import Named
@@ -130,7 +130,7 @@ def _row(one: Listed, here: bool) -> tuple[str, str, str, str]:
         one.id if one.name else "",
         figures.several(len(one.questions), "question") if one.questions else "",
         one.strategy,
-        figures.called(one.model),
+        one.model.called,
         "this one" if here else "",
         "one-shot" if one.one_shot else "",
         f"! {one.trouble}" if one.trouble else "",

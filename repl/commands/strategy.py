@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from repl.commands.next_prompt import say_next_prompt
-from repl.screen.pager import MORE, show
+from repl.screen.pager import paged
 from repl.screen.sanitise import line
-from repl.screen.tables import LEAST_WORDS, Table
+from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from session.session import Session
-
-if TYPE_CHECKING:
-    from rich.table import Table as Drawn
 
 HINTS = (
     "Swap: /strategy NAME, NAME:key=value,key=value, A+B, ./file.py, module:Name",
@@ -31,12 +26,11 @@ def strategy(session: Session, spec: str, console: Console) -> None:
 
     A SPEC is a name, a name with parameters (observation-masking:window=4,target=0.6), several joined by + (left to
     right), a file of yours (./mine.py) or package.module:Name. The history stays; the new strategy sees all of it
-    and remembers nothing of the old one. /help strategy NAME explains one strategy. /strategy more lists each with
-    what it does.
+    and remembers nothing of the old one. /help strategy NAME explains one strategy.
     """
-    if spec in ("", MORE):
-        used = session.spec
-        show(console, spec, lambda: show_all(used, console), lambda: show_names(used, console), "/strategy")
+    if not spec:
+        with paged(console):
+            show_all(session.spec, console)
         return
     session.use_strategy(spec)
     say(console, f"The strategy is now {line(session.spec)}. It starts again from the full history.")
@@ -48,30 +42,16 @@ def show_all(spec: str, console: Console) -> None:
     from strategies.spec import parse_spec
     from strategies.table import FAMILIES, STRATEGIES
 
-    used = [part.name for part in parse_spec(spec)]
-    names = max(map(len, STRATEGIES)) + 3
-    drawn = is_drawn(console) and console.width >= names + LEAST_WORDS
+    used, longest = [part.name for part in parse_spec(spec)], max(map(len, STRATEGIES)) + 2
     for family, strategies in FAMILIES.items():
-        say(console, family if drawn else f"{family}:", "bold" if drawn else "")
-        if drawn:
-            console.print(_drawn(strategies, used, names))
-            continue
+        rows = []
         for name, kind in strategies.items():
-            mark = " (in use)" if name in used else ""
-            say(console, f"  {name}{mark}: {first_sentence(kind)} {_defaults(kind)}".rstrip())
+            mark = (" ‹" if is_drawn(console) else " (in use)") if name in used else ""
+            told = f"{first_sentence(kind)} {_defaults(kind)}".rstrip()
+            shown = f"{name}{mark}".ljust(longest if is_drawn(console) else 0)
+            rows.append((Text(shown, style="name"), told))
+        Table(family, ("", ""), rows).show(console)
     console.print()
-    console.print(Text.assemble("In use: ", (line(spec), "name")))
-    for text in HINTS:
-        say(console, text, "quiet")
-
-
-def show_names(spec: str, console: Console) -> None:
-    """The names by family, and what is in use."""
-    from strategies.table import FAMILIES
-
-    for family, strategies in FAMILIES.items():
-        say(console, family, "bold")
-        console.print(Text("  " + " · ".join(strategies), style="name"))
     console.print(Text.assemble("In use: ", (line(spec), "name")))
     for text in HINTS:
         say(console, text, "quiet")
@@ -120,16 +100,3 @@ def _defaults(kind: type, between: str = " ") -> str:
     from strategies.parameter import parameters
 
     return between.join(f"{parameter.name}={parameter.shown}" for parameter in parameters(kind))
-
-
-def _drawn(strategies: Mapping[str, type], used: Sequence[str], names: int) -> Drawn:
-    from rich.table import Table as Drawn
-
-    grid = Drawn.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True, width=names)
-    grid.add_column()
-    for name, kind in strategies.items():
-        mark = "› " if name in used else "  "
-        told = Text.assemble(f"{first_sentence(kind)} ", (_defaults(kind), "quiet"))
-        grid.add_row(Text(mark + name, style="name"), told)
-    return grid

@@ -73,11 +73,11 @@ def show_error(console: Console, error: ThimbleError) -> None:
 
 
 def export(session: Session, text: str, console: Console) -> None:
-    """/export [FILE]: write the session to a file: a page, a picture, text.
+    """/export [FILE]: write the session to a file: a page, Markdown, JSON.
 
-    /export [FORMAT] [FILE]: html, the default, is a page to click through, call by call; the other formats are svg,
-    md and json. The ending of FILE can name the format. An existing file is replaced only with a ! after
-    its name: /export lesson.html!
+    /export [FORMAT] [FILE]: html, the default, is a page to click through, call by call; the others are md and json.
+    The ending of FILE can name the format. An existing file is replaced only with a ! after its name: /export
+    lesson.html!
     """
     from repl.commands.export.export import export  # late: its formats need much
 

@@ -6,10 +6,10 @@ from difflib import get_close_matches
 
 from rich.console import Console
 
-from agent import figures
 from agent.errors import UsageError
 from repl.commands.next_prompt import say_next_prompt
 from repl.screen.theme import say
+from session import figures
 from session.session import Session
 
 

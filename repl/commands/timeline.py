@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from agent import figures
 from agent.errors import UsageError
 from agent.ledger import Call
 from agent.messages import Message
@@ -14,10 +13,11 @@ from agent.protocols import ModelId
 from models import READER
 from models.hardware import Hardware, fitted, largest_summary
 from repl.screen.gantt import KINDS, chart, name_of
-from repl.screen.pager import MORE, show
+from repl.screen.pager import paged
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
+from session import figures
 from session.hardware import machines
 from session.session import Session
 from session.timeline import Span, Step, Timeline, timeline
@@ -27,35 +27,29 @@ SUMMARISERS = ("memory", "summary", "brief")
 
 
 def show_timeline(session: Session, rest: str, console: Console) -> None:
-    """/timeline [N | all] [more]: when each model computed, and when the agent waited.
+    """/timeline [N | all]: when each model computed, and when the agent waited.
 
     The last exchange, exchange N, or the session without your pauses: a row for the agent, for each side model, for the
     tools, and for the seconds in which the agent waited for a side model. Below it the sums, and whether the summary in
-    use pays (CoMem, Eq. 8). /timeline all more has all of it where the screen is low.
+    use pays (CoMem, Eq. 8).
     """
-    words = rest.split()
-    more = MORE if words[-1:] == [MORE] else ""
-    which = _which(session, " ".join(words[:-1] if more else words))
+    which = _which(session, rest)
     of = timeline(session.agent.ledger, which)
-    name = f"exchange {which}" if which else "the session"
+    name = f"Exchange {which}" if which else "The session"
     if not of.steps:
         why = "nobody knows when its calls began" if of.unplaced else "no model has answered in it"
-        say(console, f"{name[0].upper()}{name[1:]} has no timeline: {why}.")
+        say(console, f"{name} has no timeline: {why}.")
         return
-
-    def short() -> None:
-        say(console, f"{name[0].upper()}{name[1:]}: {figures.duration(of.seconds)}", "bold")
+    with paged(console):
+        say(console, f"{name}: {figures.duration(of.seconds)}", "bold")
         _show_steps(of, which, console)
         for text in sums(of):
             say(console, text)
-
-    def whole() -> None:
-        short()
-        of_newest = which in (None, session.agent.ledger.exchanges)
-        for text in (*_unplaced(of), *(bound(session) if of_newest else ())):
+        if of.unplaced:
+            left = figures.several(len(of.unplaced), "step")
+            say(console, f"Left out: {left} of which nobody knows when they began.")
+        for text in bound(session) if which in (None, session.agent.ledger.exchanges) else ():
             say(console, text)
-
-    show(console, more, whole, short, f"/timeline {which or 'all'}")
 
 
 def _which(session: Session, words: str) -> int | None:
@@ -75,16 +69,13 @@ def _which(session: Session, words: str) -> int | None:
 def _show_steps(of: Timeline, which: int | None, console: Console) -> None:
     """The chart; where nothing is drawn a line for each span, or for each exchange of a session."""
     if is_drawn(console):
-        made = chart(of, console.width, exchanges=which is None)
+        made = chart(of, console.width)
         for row in made.rows:
             console.print(row, overflow="crop")
         if made.hidden:
             longest = figures.duration(max(span.seconds for span in made.hidden))
-            say(
-                console,
-                f"Too short to draw: {figures.several(len(made.hidden), 'block')} of at most {longest}.",
-                "quiet",
-            )
+            said = f"Too short to draw: {figures.several(len(made.hidden), 'block')} of at most {longest}."
+            say(console, said, "quiet")
     elif which is None:
         parts: dict[int, list[Step]] = {}
         for step in of.steps:
@@ -115,11 +106,6 @@ def sums(of: Timeline) -> Iterator[str]:
         yield f"side models beside the agent {took(of.overlapped)} · the agent waited {took(of.waited)}{saved}"
 
 
-def _unplaced(of: Timeline) -> Iterator[str]:
-    if of.unplaced:
-        yield f"Left out: {figures.several(len(of.unplaced), 'step')} of which nobody knows when they began."
-
-
 def bound(session: Session) -> Iterator[str]:
     """Whether the summaries of the newest prompt pay (CoMem, Eq. 6 to 8).
 
@@ -140,7 +126,7 @@ def bound(session: Session) -> Iterator[str]:
     described, written = _machine(session, model), _written_for_each(agent.ledger.calls)
     hardware = described or fitted(answers)
     if hardware is None:
-        yield f"{stands}. Whether that pays is not known: {_unknown(answers)}."
+        yield f"{stands}. Whether that pays is not known: it takes three calls with seconds, of unequal context."
     elif written is None:
         yield f"{stands}. Whether that pays is not known: the server does not say how much it wrote."
     else:
@@ -163,14 +149,6 @@ def _judged(hardware: Hardware, source: str, short: int, full: int, written: int
     if not most:
         return f"does not pay: no summary would (CoMem, Eq. 8), {by}."
     return f"{'pays' if short <= most else 'does not pay'}: one of up to {most:,} tokens would (CoMem, Eq. 8), {by}."
-
-
-def _unknown(answers: list[Call]) -> str:
-    timed = sum(bool(call.usage.prefill_seconds and call.usage.decode_seconds) for call in answers)
-    if not timed:
-        return "the server reports no seconds of prefill and decode"
-    needs = "it takes three calls with seconds and 8 tokens of output, the longest context 1.5 times the shortest"
-    return f"{needs}; there are {figures.several(timed, 'call')} with seconds"
 
 
 def _written_for_each(calls: list[Call]) -> int | None:

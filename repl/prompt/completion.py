@@ -29,14 +29,20 @@ MODELS_SECONDS = 0.5
 """Longest that Tab waits for a server to list its models."""
 PATHS = (".", "/", "~")
 """What a path begins with."""
-BUDGETS = ("2000", "4000", "8000", "16000", "32000")
-CONTEXTS = (
-    ("next", "what the next call would be sent"),
-    ("raw", "the exact request of the last call"),
-    ("prompt", "the last call as the model reads it"),
-)
-TIDY = (("on", "each result in the smallest form that says the same"), ("off", "each result as it came"))
-GUESSES = (("all", "every message stays"), ("none", "none stays"), ("off", "take the guess back"))
+OF_SPECS = ("/strategy ", "/compare ", "/fork ", "/retry ")
+"""Commands that take SPECs: of one, only what is new is displayed."""
+FIXED = {
+    "budget": [(size, "tokens") for size in ("2000", "4000", "8000", "16000", "32000")],
+    "context": [
+        ("next", "what the next call would be sent"),
+        ("raw", "the exact request of the last call"),
+        ("prompt", "the last call as the model reads it"),
+    ],
+    "tidy": [("on", "each result in the smallest form that says the same"), ("off", "each result as it came")],
+    "predict": [("all", "every message stays"), ("none", "none stays"), ("off", "take the guess back")],
+    "timeline": [("all", "the whole session")],
+}
+"""What goes after a command that has few arguments."""
 
 Offer = tuple[str, str]
 """The text to insert, and its explanation."""
@@ -54,16 +60,11 @@ class Completions(Completer):
             "compare": self._compared,
             "model": self._models,
             "articles": self._topics,
-            "tidy": lambda _: TIDY,
-            "budget": lambda _: [(size, "tokens") for size in BUDGETS],
             "help": _topics_of_help,
-            "context": lambda _: CONTEXTS,
             "why": self._changed_messages,
-            "predict": lambda _: GUESSES,
-            "fork": self._forked,
+            "fork": self._last_spec,
             "retry": self._specs,
             "tree": lambda _: self._branches(),
-            "timeline": lambda _: [("all", "the whole session")],
             "export": self._formats,
             "load": self._kept_sessions,
         }
@@ -73,14 +74,10 @@ class Completions(Completer):
         text = document.text_before_cursor
         try:
             start, offers = self._offers(text)
+            done = _done(start) if text.startswith(OF_SPECS) else 0
             for offer, meaning in offers:
                 if offer.startswith(start) and offer.isprintable() and clean(offer) == offer:
-                    shown = (
-                        offer[_done(start) :]
-                        if text.startswith(("/strategy ", "/compare ", "/fork ", "/retry "))
-                        else offer
-                    )
-                    yield Completion(offer, -len(start), display=shown, display_meta=line(meaning))
+                    yield Completion(offer, -len(start), display=offer[done:], display_meta=line(meaning))
         except (ThimbleError, OSError):
             return
 
@@ -92,18 +89,22 @@ class Completions(Completer):
         if not space:
             return command, [(f"/{name}", known.summary) for name, known in _commands().items()]
         name = command[1:]
-        return rest.lstrip(), self._arguments[name](rest.lstrip()) if name in self._arguments else ()
+        rest = rest.lstrip()
+        return rest, self._arguments[name](rest) if name in self._arguments else FIXED.get(name, ())
 
     def _specs(self, text: str) -> Iterator[Offer]:
         """Continuations of a SPEC; each is offered with all that stands before it."""
+        from strategies.parameter import as_in_the_paper, parameters
         from strategies.spec import parse_spec
+        from strategies.table import STRATEGIES
 
         last = parse_spec(text)[-1]
         done, part = text[: last.start], text[last.start :]
         if part.startswith(PATHS):
             yield from ((done + path, "your strategy") for path in _paths(part, ".py"))
             return
-        taken = _parameters(last.name)
+        kind = STRATEGIES.get(last.name)
+        taken = {p.name: p for p in parameters(kind)} if kind else {}
         if ":" not in part:
             yield from ((done + known, meaning) for known, meaning in _strategies())
             if taken:
@@ -113,28 +114,26 @@ class Completions(Completer):
         done += f"{last.name}:{given}{comma}"
         key, equals, _ = setting.partition("=")
         if not equals:
-            set_ = {earlier.partition("=")[0].strip() for earlier in given.split(",")}
-            yield from ((f"{done}{p.name}=", _legal(p)) for p in taken.values() if p.name not in set_)
-            if (papers := _papers(last.name)) and "paper" not in set_:
+            known = {earlier.partition("=")[0].strip() for earlier in given.split(",")}
+            yield from ((f"{done}{p.name}=", _legal(p)) for p in taken.values() if p.name not in known)
+            if kind and "paper" not in known and (papers := as_in_the_paper(kind)):
                 yield f"{done}paper", f"as in the paper: {papers}"
         elif key in taken:
             values = dict.fromkeys((taken[key].shown, *taken[key].choices))
             yield from ((f"{done}{key}={value}", _legal(taken[key])) for value in values)
 
-    def _compared(self, text: str) -> Iterator[Offer]:
-        """Continuations of the last of several SPECs, and `run`, after which a question follows."""
+    def _last_spec(self, text: str) -> Iterator[Offer]:
+        """Continuations of the last of several words, which is a SPEC."""
         before, blank, last = text.rpartition(" ")
         if "run" not in before.split():
             yield from ((before + blank + offer, meaning) for offer, meaning in self._specs(last))
-            yield f"{before}{blank}run", "ask a question under each"
 
-    def _forked(self, text: str) -> Iterator[Offer]:
-        """Continuations of a SPEC, which may follow a number."""
-        number, blank, spec = text.partition(" ")
-        if blank and number.isdecimal():
-            yield from ((f"{number} {offer}", meaning) for offer, meaning in self._specs(spec))
-        else:
-            yield from self._specs(text)
+    def _compared(self, text: str) -> Iterator[Offer]:
+        """Continuations of the last of several SPECs, and `run`, after which a question follows."""
+        before, blank, _ = text.rpartition(" ")
+        yield from self._last_spec(text)
+        if "run" not in before.split():
+            yield f"{before}{blank}run", "ask a question under each"
 
     def _changed_messages(self, _: str) -> Iterable[Offer]:
         from repl.commands.context.context import offers
@@ -198,20 +197,6 @@ def _strategies() -> list[Offer]:
     from strategies.table import STRATEGIES
 
     return [(name, first_sentence(kind)) for name, kind in STRATEGIES.items()]
-
-
-def _parameters(strategy: str) -> dict[str, Parameter]:
-    from strategies.parameter import parameters
-    from strategies.table import STRATEGIES
-
-    return {p.name: p for p in parameters(STRATEGIES[strategy])} if strategy in STRATEGIES else {}
-
-
-def _papers(strategy: str) -> str:
-    from strategies.parameter import as_in_the_paper
-    from strategies.table import STRATEGIES
-
-    return as_in_the_paper(STRATEGIES[strategy]) if strategy in STRATEGIES else ""
 
 
 def _legal(parameter: Parameter) -> str:

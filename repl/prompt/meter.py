@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from agent import figures
 from agent.errors import ThimbleError
-from agent.view import Fate, View
+from agent.fates import Fate
+from agent.view import View
 from repl.screen.footer import Level, fitting, level
 from repl.screen.sanitise import line
+from session import figures
 from session.forecast import Forecast, forecast
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Meter:
         context = _context(next_, exact)
         outlook = _outlook(next_, exact, bool(question))
         exchanges = [figures.several(agent.ledger.exchanges, "exchange")] * bool(agent.ledger.exchanges)
-        fields = ["", *outlook, spec, line(figures.model(agent.backend)), *exchanges]
+        fields = ["", *outlook, spec, line(agent.backend.id.called), *exchanges]
         room = width - cell_len("".join(shown for _, shown in context))
         return [*context, ("class:rest", " · ".join(fitting(fields, room)))]
 

@@ -192,11 +192,9 @@ def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> 
     try:
         return TerminalPrompt(session, announce, suggested)
     except Exception as error:
-        from repl.screen.pinned import is_no_console
-
-        if is_no_console(error):
-            return PlainPrompt(suggested)
-        raise
+        if type(error).__name__ != "NoConsoleScreenBufferError":  # only Windows can import it
+            raise
+        return PlainPrompt(suggested)
 
 
 def open_history() -> History:

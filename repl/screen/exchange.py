@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from agent import events, figures
+from agent import events
 from agent.events import Event, Prepared, Replied, Said, ToolReturned
 from agent.grounding import Prose, marked
 from agent.messages import Message
@@ -19,6 +19,7 @@ from repl.screen import trace
 from repl.screen.blocks import Blocks
 from repl.screen.sanitise import Sanitiser, line
 from repl.screen.trace import Kind
+from session import figures
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -45,18 +46,17 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 class Lines:
     """Append-only lines with a label each: no colour, no drawing, nothing is ever moved or redrawn.
 
-    Where it knows the `history` so far, it marks what an answer cites and no tool has shown. For that, a line waits
-    from its first bracket on until it is complete.
+    A line of an answer is written when it is complete. Where it knows the `history` so far, it marks what an answer
+    cites and no tool has shown.
     """
 
     history: Callable[[], Sequence[Message]] | None = None
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self._prose, self._open, self._written = Prose(), "", 0
+        self._prose, self._open, self._began = Prose(), "", False
         self._text, self._thinking = Sanitiser(), Sanitiser()
         self._thought: list[str] = []
-        self._column = 0
 
     def __enter__(self) -> Lines:
         """Ready to show events."""
@@ -130,8 +130,7 @@ class Lines:
         self._end_said(called)
 
     def _act(self, event: Prepared) -> None:
-        for act in trace.acted_lines(event, self._width()):
-            self._line("act", act)
+        self._line("act", trace.acted_line(event, self._width()))
 
     def _returned(self, event: ToolReturned) -> None:
         self._line("tool" if event.ok else "error", trace.tool_line(event, self._width()))
@@ -152,31 +151,24 @@ class Lines:
             self.console.out(trace.labelled(kind, text), highlight=False)
 
     def _say(self, text: str) -> None:
-        if not self._column:
-            text = text.lstrip()
-            if not text:
-                return
-            text = f"model: {text}"
-        self._column += len(text)
         *whole, self._open = f"{self._open}{text}".split("\n")
         for each in whole:
-            self._write(f"{each}\n")
-        if self.history is None or "[" not in self._open:
-            self._write(self._open, ended=False)
+            self._write(each)
 
-    def _write(self, text: str, ended: bool = True) -> None:
-        """Write the new part of a line."""
-        shown = marked(text, self.history(), self._prose) if self.history and ended else text
-        self.console.file.write(shown[self._written :])  # past rich, which makes blanks of tabs
-        self.console.file.flush()
-        self._written = 0 if ended else len(text)
+    def _write(self, text: str) -> None:
+        """Write a line of the answer; the first that is not empty has the label."""
+        text = text if self._began else text.lstrip()
+        if text or self._began:
+            shown = marked(f"{text}\n", self.history(), self._prose) if self.history else f"{text}\n"
+            label = "" if self._began else "model: "
+            self.console.file.write(f"{label}{shown}")  # past rich, which makes blanks of tabs
+            self.console.file.flush()
+            self._began = True
 
     def _end_said(self, called: bool) -> None:
-        self._write(self._open)
-        self._prose, self._open = Prose(), ""
-        if self._column:
-            self.console.out("")
-        self._column = 0
+        if self._open:
+            self._write(self._open)
+        self._prose, self._open, self._began = Prose(), "", False
 
 
 class Screen(Lines):

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 
-from agent import figures
-from agent.ledger import Amount, Ledger, totals
+from agent.ledger import Amount, Ledger
 from agent.view import View
 from repl.screen.sanitise import line
 from repl.screen.trace import LEAST_NAME, cut
+from session import figures
+from session.totals import totals
 
 if TYPE_CHECKING:
     from agent.agent import Agent

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import count
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from agent import figures
 from repl.screen import trace
 from repl.screen.sanitise import line
+from session import figures
 from session.timeline import Kind, Lane, Span, Timeline
 
 KINDS: dict[Kind, tuple[str, str, str, str]] = {
@@ -27,8 +26,6 @@ NAME_COLUMNS = 24
 LEAST_COLUMNS = 20
 LEAST_SECONDS = 0.001
 """The shortest axis."""
-TICK_COLUMNS = 17
-"""The least columns between two times on the axis."""
 
 
 @dataclass
@@ -39,16 +36,14 @@ class Chart:
     hidden: list[Span] = field(default_factory=list)
 
 
-def chart(of: Timeline, columns: int, exchanges: bool = False) -> Chart:
-    """A chart of so many columns; with `exchanges` a row says where each begins."""
+def chart(of: Timeline, columns: int) -> Chart:
+    """A chart of so many columns."""
     spans, lanes = of.spans, of.lanes()
     names = [name_of(lane) for lane in lanes]
     width = min(NAME_COLUMNS, max(map(cell_len, names), default=0)) + 2
     cells = max(LEAST_COLUMNS, columns - width)
     scale = cells / max(of.seconds, LEAST_SECONDS)
     made = Chart()
-    if exchanges:
-        made.rows.append(_row("exchange", width, Text(_numbers(of, cells, scale), style="quiet")))
     for lane, name in zip(lanes, names, strict=True):
         bar, hidden = _bar([span for span in spans if span.lane == lane], of.began, cells, scale)
         made.rows.append(_row(name, width, bar))
@@ -60,7 +55,7 @@ def chart(of: Timeline, columns: int, exchanges: bool = False) -> Chart:
 
 def name_of(lane: Lane) -> str:
     """`agent qwen3:8b`: the role, and which model has it."""
-    return trace.cut(line(f"{lane.role} {figures.called(lane.model)}".rstrip()), NAME_COLUMNS)
+    return trace.cut(line(f"{lane.role} {lane.model.called}".rstrip()), NAME_COLUMNS)
 
 
 def legend(spans: Sequence[Span]) -> Text:
@@ -75,20 +70,10 @@ def legend(spans: Sequence[Span]) -> Text:
 
 
 def axis(seconds: float, cells: int) -> str:
-    """The times below the chart: at round steps, and at its end."""
-    seconds = max(seconds, LEAST_SECONDS)
-    step = next(step for step in _steps() if seconds / step * TICK_COLUMNS <= cells)
-    end = f"{figures.duration(seconds)}|"
-    marks, at = "|0", step
-    while (place := round(at / seconds * cells)) + TICK_COLUMNS + len(end) <= cells:
-        marks, at = f"{marks:{place}}|{figures.duration(at)}", at + step
-    return f"{marks:{cells - len(end)}}{end}"
-
-
-def _steps() -> Iterator[float]:
-    """1, 2, 5 ms, and so on."""
-    for power in count():
-        yield from (digit * LEAST_SECONDS * 10**power for digit in (1, 2, 5))
+    """The times below the chart: at its beginning, its middle and its end."""
+    half, end = f"|{figures.duration(seconds / 2)}", f"{figures.duration(seconds)}|"
+    marks = f"{'|0':{cells // 2}}{half}"
+    return f"{marks if len(marks) + len(end) < cells else '|0':{cells - len(end)}}{end}"
 
 
 def _bar(spans: Sequence[Span], began: float, cells: int, scale: float) -> tuple[Text, list[Span]]:
@@ -104,22 +89,10 @@ def _bar(spans: Sequence[Span], began: float, cells: int, scale: float) -> tuple
             marks[cell], owners[cell] = (letter if cell == first else fill, style), place
     shown = Text(no_wrap=True)
     for cell, (mark, style) in enumerate(marks):
-        owner = owners[cell]
-        begins = owner >= 0 and (cell == 0 or owners[cell - 1] != owner)
-        shown.append(KINDS[spans[owner].kind][0] if begins else mark, style)
+        begins = owners[cell] >= 0 and (cell == 0 or owners[cell - 1] != owners[cell])
+        shown.append(KINDS[spans[owners[cell]].kind][0] if begins else mark, style)
     seen = set(owners)
     return shown, [span for place, span in enumerate(spans) if place not in seen]
-
-
-def _numbers(of: Timeline, cells: int, scale: float) -> str:
-    """The number of each exchange above its first step; one that has no room is left out."""
-    marks, reached, shown, began = " " * cells, 0, 0, of.began
-    for step in of.steps:
-        place, number = int((step.began - began) * scale), f"|{step.exchange}"
-        if step.exchange > shown and reached <= place <= cells - len(number):
-            marks = marks[:place] + number + marks[place + len(number) :]
-            reached, shown = place + len(number) + 1, step.exchange
-    return marks
 
 
 def _row(name: str, width: int, bar: Text) -> Text:

@@ -1,17 +1,22 @@
-"""A few live lines below the printed text. They survive that the terminal changes its width."""
+"""A few live lines below the printed text. They survive that the terminal changes its width.
+
+For that it rests on private parts of rich; a test fails where an upgrade changes one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.control import Control
 from rich.live import Live
-from rich.segment import Segment
-
-from repl.screen.pinned import anchored
+from rich.live_render import LiveRender
+from rich.segment import ControlType, Segment
 
 LINES = 6
 FRAMES_PER_SECOND = 12
+NO_WRAP, WRAP = "\x1b[?7l", "\x1b[?7h"
+"""DECAWM: text that crosses the right margin is cut there, or goes on in the next row."""
 
 
 def live_lines(console: Console, renderable: Callable[[], RenderableType], auto_refresh: bool = True) -> Live:
@@ -26,7 +31,8 @@ def live_lines(console: Console, renderable: Callable[[], RenderableType], auto_
         refresh_per_second=FRAMES_PER_SECOND,
         vertical_overflow="crop",
     )
-    return anchored(live)
+    live._live_render = _Anchored(live.get_renderable())
+    return live
 
 
 class LastLines:
@@ -43,3 +49,37 @@ class LastLines:
             if number:
                 yield Segment.line()
             yield from shown
+
+
+class _Anchored(LiveRender):
+    """Leaves the cursor before its first line, and erases everything below.
+
+    rich leaves the cursor after the last line, and later moves up as many lines as it drew. When the terminal has
+    become narrower and has wrapped them, there are more lines, and old words would stay on the screen. Nor may the
+    terminal wrap lines as they arrive: it can be narrower by now than when they were laid out.
+    """
+
+    def position_cursor(self) -> Control:
+        return _erase() if self._shape else Control()
+
+    def restore_cursor(self) -> Control:
+        return _erase((ControlType.CURSOR_UP, 1)) if self._shape else Control()  # Live has moved one down to stop
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield _raw(NO_WRAP)
+        yield from super().__rich_console__(console, options)
+        up = self.last_render_height - 1
+        yield Control(ControlType.CARRIAGE_RETURN, *[(ControlType.CURSOR_UP, up)] * (up > 0))
+        yield _raw(WRAP)
+
+
+def _erase(*moves: tuple[ControlType, int]) -> Control:
+    """Move, return to the margin, and erase from there to the end of the screen."""
+    return _raw(f"{Control(ControlType.CARRIAGE_RETURN, *moves)}\x1b[J")
+
+
+def _raw(sequence: str) -> Control:
+    """A control sequence that rich has no name for."""
+    control = Control(ControlType.CARRIAGE_RETURN)
+    control.segment = Segment(sequence, None, control.segment.control)
+    return control

@@ -1,10 +1,10 @@
-"""What is longer than the screen: a short form, and a pager where a person sits at a terminal that has `less`."""
+"""What is longer than the screen goes to a pager where a person sits at a terminal that has `less`."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from shutil import which
 from subprocess import run
@@ -12,12 +12,8 @@ from subprocess import run
 from rich.console import Console
 from rich.pager import Pager
 
-from repl.screen.theme import is_drawn, say
+from repl.screen.theme import is_drawn
 
-MORE = "more"
-"""The word after a command that asks for all of it."""
-PROMPT_ROWS = 4
-"""Rows of the screen that the next prompt and the lines around it take."""
 LESS = ("-F", "-K", "-R", "-X")
 """A short text is printed and left; Ctrl-C ends it as `q` does; colours are shown; the text stays on the screen."""
 
@@ -40,22 +36,3 @@ def paged(console: Console) -> Iterator[None]:
         return
     with console.pager(Less(), styles=True):
         yield
-
-
-def show(console: Console, rest: str, whole: Callable[[], None], short: Callable[[], None], command: str) -> None:
-    """Print the whole with `more`, in the pager; else the whole where it fits the screen, or the short form.
-
-    Where nothing is drawn nothing scrolls off, and the whole is printed.
-    """
-    if rest == MORE:
-        with paged(console):
-            whole()
-        return
-    with console.capture() as captured:
-        whole()
-    text = captured.get()
-    if not is_drawn(console) or text.count("\n") <= console.height - PROMPT_ROWS:
-        console.out(text, end="", highlight=False)
-        return
-    short()
-    say(console, f"{command} {MORE} shows all", "quiet")

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from agent.events import Said
 from repl.screen.sanitise import clean, line
 from repl.screen.theme import GLYPH, is_drawn, say
+from repl.screen.trace import cut
+from session import figures
 
 if TYPE_CHECKING:
     from session.session import Session
     from session.settings import Settings
 
-MOST_LOST = 6
 UNANSWERED = "(no answer: it was broken off)"
 
 
@@ -56,9 +56,8 @@ def resumed(session: Session) -> list[tuple[str, str]]:
     lines = [(f"Resumed {called}: {', '.join(words)}.", "quiet")]
     lines += [(f"It brings its own {name}: {line(folder)}", "quiet") for name, folder in _folders(session.settings)]
     if past.lost:
-        lost = ", ".join(past.lost[:MOST_LOST])
-        more = f" and {len(past.lost) - MOST_LOST:,} more" if len(past.lost) > MOST_LOST else ""
-        lines.append((f"Lost in the journal: {line(lost)}{more}. Read on; nothing was rewritten.", "warn"))
+        lost = cut(line(", ".join(past.lost)), 400)
+        lines.append((f"Lost in the journal: {lost}. Read on; nothing was rewritten.", "warn"))
     return lines
 
 

@@ -8,13 +8,13 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from agent import figures
 from agent.events import Event, Prepared, ToolCalled, ToolReturned
 from agent.view import View
 from repl.screen import trace
 from repl.screen.exchange import Screen
 from repl.screen.keys import forget
 from repl.screen.sanitise import clean, line
+from session import figures
 from session.why import UNSAID, why
 
 MARK = "Enter ▸"
@@ -90,15 +90,15 @@ def caption(event: Prepared) -> list[str]:
     def tokens(count: int) -> str:
         return figures.tokens(count, exact)
 
-    acts = trace.acts(event)
+    done = trace.deeds(event)
     cached = f"{tokens(view.cached)} of them cached" if view.cached else "none of them cached yet"
-    if not acts:
+    if not done:
         return [f"nothing was touched: {tokens(view.tokens)} of {view.limit:,} tokens; {cached}"]
     anew = f"the server must compute {tokens(view.prefill)} tokens anew; {tokens(view.cached)} are cached"
     new = f"nothing that was cached changed; {tokens(view.prefill)} tokens are new, {tokens(view.cached)} cached"
     saved = f"{tokens(view.saved)} tokens" if view.saved > 0 else "nothing"
     return [
-        *(f"{line(act.by)} {', '.join(act.deeds)}" for act in acts),
+        f"{line(event.strategy)} {', '.join(done)}",
         *whys(view, event.before, event.strategy),
         f"Cost: {anew if event.before and (view.edited or not view.warm) else new}",
         f"Saved: {saved}, {tokens(view.without)} → {tokens(view.tokens)} of {view.limit:,}",

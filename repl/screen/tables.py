@@ -33,10 +33,6 @@ class Paper(io.StringIO):
         return super().write(text)
 
 
-LEAST_WORDS = 24
-"""Columns that a cell of words needs to be read with ease."""
-
-
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows under columns; the first column names the row. Columns whose header begins with `>` hold figures.
@@ -70,14 +66,16 @@ class Table:
         widths = [max(cell_len(_line(cell)) for cell in cells) for cells in zip(headers, *self.rows, strict=True)]
         for place, column in enumerate(self.columns):
             if place and not column.startswith(">"):
-                widths[place] = min(widths[place], LEAST_WORDS)
+                widths[place] = min(widths[place], 24)  # to be read with ease
         return sum(widths) + 3 * len(widths)
 
     def _drawn(self) -> Drawn:
         from rich import box
         from rich.table import Table as Drawn
 
-        drawn = Drawn(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="quiet", border_style="quiet")
+        headed = any(self.columns)
+        drawn = Drawn(box=box.SIMPLE_HEAD if headed else None, show_header=headed, show_edge=False, pad_edge=False)
+        drawn.header_style = drawn.border_style = "quiet"
         for place, column in enumerate(self.columns):
             figures = column.startswith(">")
             drawn.add_column(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
@@ -96,12 +96,15 @@ def is_drawn(console: Console) -> bool:
 
 
 @contextmanager
-def moving(console: Console, what: str) -> Iterator[None]:
-    """Something moves while this goes on, where things may move."""
+def moving(console: Console, what: str) -> Iterator[Callable[[str], None]]:
+    """Something moves while this goes on, where things may move; what this yields says what is under way."""
     if not is_drawn(console):
-        yield
+        yield lambda _: None
         return
     from rich.text import Text
 
-    with console.status(Text(f"{what}…", style="quiet")):
-        yield
+    def words(said: str) -> Text:
+        return Text(f"{said}…", style="quiet", no_wrap=True, overflow="ellipsis")
+
+    with console.status(words(what)) as status:
+        yield lambda said: status.update(words(said))

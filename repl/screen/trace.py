@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter as Tally
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Literal
 
 from rich.cells import cell_len, chop_cells
 
-from agent import figures
 from agent.errors import Halted
 from agent.events import Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
+from agent.fates import Fate
 from agent.frame import SAID_ALOUD, is_framing
 from agent.messages import Message, ToolCall
-from agent.view import FIT, Fate, Step, View
+from agent.view import View
 from repl.screen.sanitise import line
+from session import figures
 
 GLYPHS = {"list": "≡", "search": "⌕", "read": "▤", "save": "✎", "get": "✎", "recall": "↺"}
-KNOWN = ("slug: ", "section: ", "page 1 of 1")
-"""Parts of an article's second line that say nothing new."""
 PLAIN_WIDTH = 400
 """Columns of a line where nothing is drawn: a listener has no columns, and a log has room."""
 Kind = Literal["tool", "act", "note", "over", "error", "thought"]
@@ -58,9 +56,8 @@ def tool_line(event: ToolReturned, width: int) -> str:
     tail = f" · {figures.tokens(event.tokens, event.exact)} tok{took}"
     asked, found = arguments(event.call), result(event)
     room = max(0, width - cell_len(head) - cell_len(tail) - cell_len("  → "))
-    if cell_len(asked) + cell_len(found) > room:
-        asked = arguments(event.call, max(room - cell_len(found), room * 3 // 5 if event.ok else room // 4))
-        found = cut(found, room - cell_len(asked))
+    asked = cut(asked, max(room - cell_len(found), room * 3 // 5 if event.ok else room // 4))
+    found = cut(found, room - cell_len(asked))
     words = f" {asked}" if asked else ""
     answered = f" → {found}" if found else ""
     return cut(f"{head}{words}{answered}{tail}", width)
@@ -81,106 +78,53 @@ def glyph(event: ToolReturned) -> str:
     return GLYPHS.get(event.call.name.split("_")[0], "⚙") if event.ok else "✗"
 
 
-def arguments(call: ToolCall, width: int = 10**6) -> str:
-    """A call's arguments as a person would write them: the first one bare, the others by name, each cut alike."""
+def arguments(call: ToolCall) -> str:
+    """A call's arguments as a person would write them: the first one bare, the others by name."""
     try:
         found = json.loads(call.arguments or "{}") if len(call.arguments) <= 10 * LONGEST else None
     except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict) or not found:
-        return cut(line(call.arguments[:LONGEST]) if found != {} else "", width)
+    if not isinstance(found, dict):
+        return line(call.arguments[:LONGEST])
     texts = [line(json.dumps(value, ensure_ascii=False, default=str)[:LONGEST]) for value in found.values()]
-    names = ["", *(f" {line(str(name))}=" for name in list(found)[1:])]
-    room = max(0, width - cell_len("".join(names)))
-    fair = room if sum(map(cell_len, texts)) <= room else room // len(texts)
-    short = sum(fair - cell_len(text) for text in texts if cell_len(text) < fair)
-    return cut("".join(name + cut(text, fair + short) for name, text in zip(names, texts, strict=True)), width)
+    names = ["", *(f"{line(str(name))}=" for name in list(found)[1:])]
+    return " ".join(f"{name}{text}" for name, text in zip(names, texts, strict=False))
 
 
 def result(event: ToolReturned) -> str:
-    """The first line of a result without what was asked; of an article, which part of it and how long it is."""
-    text = event.message.content[:LONGEST].strip()
+    """The first line of a result without what was asked."""
+    first = line(event.message.content[:LONGEST].strip().split("\n", 1)[0])
     if not event.ok:
-        return line(text).removeprefix("Error: ")
-    first, second = map(line, [*text.split("\n", 2), ""][:2])
-    if second.startswith("slug: "):
-        return " · ".join(part for part in second.split(" · ") if not part.startswith(KNOWN))
-    return re.sub(r' (for|about) ".*?"(?=$|\.|\s)', "", first).rstrip(":.") or "nothing"
+        return line(event.message.content[:LONGEST]).removeprefix("Error: ")
+    return re.sub(r' (for|about) ".*?"(?=$|\.|\s)', "", first).removeprefix("# ").rstrip(":.") or "nothing"
 
 
-def acted_lines(event: Prepared, width: int = 1_000) -> list[str]:
-    """What is newly done in this view, a line for each who did it: `tidy`, the strategy or a part of it, `fit`.
+def acted_line(event: Prepared, width: int = 1_000) -> str | None:
+    """`  ✂ observation-masking masked 5 results (−4.1k): 9,120 → 5,012 of 8,000`: what is newly done in this view.
 
-    `  ✂ observation-masking masked 5 results (−4.1k): 9,120 → 5,012 of 8,000`: tokens of the prompt without these deeds
-    and with them. Where this is too long, the name is cut.
+    Deeds of `tidy`, of a part of a strategy and of `fit` follow with their names. The tokens are those of the prompt
+    without these deeds and with them. Where this is too long, the strategy's name is cut. None where nothing is new.
     """
-    lines = []
-    for act in acts(event):
-        less = act.before - act.after
-        saved = f" (−{figures.short(less, event.exact)})" if less > 0 else ""
-        tail = f" {', '.join(act.deeds)}{saved}: {sizes(event, act)} of {event.view.limit:,}"
-        name = cut(line(act.by), max(LEAST_NAME, width - cell_len(f"  ✂ {tail}")))
-        lines.append(cut(f"  ✂ {name}{tail}", width))
-    return lines
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """What one of them newly did in a view, a few words each, and tokens of the prompt before and after that."""
-
-    by: str
-    deeds: Sequence[str]
-    before: int
-    after: int
-
-
-def sizes(event: Prepared, act: Act) -> str:
-    """`9,120 → 5,012`: tokens of the prompt before these deeds and after them."""
-    return " → ".join(figures.tokens(count, event.exact) for count in (act.before, act.after))
-
-
-def acts(event: Prepared) -> list[Act]:
-    """The new deeds of a view against the view before, by who did them, in order.
-
-    The tokens of each but the last who acted are those of its messages alone; the last has the rest.
-    """
-    view, own = event.view, _own_deeds(event)
-    done: dict[str, Tally[Fate]] = {"": Tally()} if own else {}
-    saved: Tally[str] = Tally()
-    for step, before in _new_steps(event):
-        done.setdefault(step.by, Tally())[step.fate] += 1
-        saved[step.by] += before - step.tokens
-    order = [*sorted(done, key=lambda by: (by == FIT, by == "", by != TIDY))]
-    found, before = [], view.without
-    for by in order:
-        after = view.tokens if by == order[-1] else before - saved[by]
-        deeds = [*(_deed(fate, count) for fate, count in done[by].items()), *(() if by else own)]
-        found.append(Act(by or event.strategy, deeds, before, after))
-        before = after
-    return found
-
-
-def _new_steps(event: Prepared) -> Iterator[tuple[Step, int]]:
-    """The steps that the view before did not have, of the messages whose fate is new.
-
-    With each the tokens of the message without it: the first comes after what the view before had.
-    """
-    view, before = event.view, event.before
-    was = before.fates if before else ()
-    for place, (message, fate) in enumerate(view.fated if view.acted else ()):
-        if fate == "kept" or (place < len(was) and was[place] == fate):
-            continue
-        steps = view.steps.get(message.id) or [Step("", fate, "", 0, 0)]
-        had = before.steps.get(message.id, ()) if before else ()
-        known = {(step.by, step.fate) for step in had}
-        first, *others = [step for step in steps if (step.by, step.fate) not in known] or steps[-1:]
-        yield first, had[-1].tokens if had else first.before
-        yield from ((step, step.before) for step in others)
+    done, view = deeds(event), event.view
+    if not done:
+        return None
+    less = view.without - view.tokens
+    saved = f" (−{figures.short(less, event.exact)})" if less > 0 else ""
+    size = " → ".join(figures.tokens(count, event.exact) for count in (view.without, view.tokens))
+    tail = f" {', '.join(done)}{saved}: {size} of {view.limit:,}"
+    return cut(f"  ✂ {cut(line(event.strategy), max(LEAST_NAME, width - cell_len(f'  ✂ {tail}')))}{tail}", width)
 
 
 def deeds(event: Prepared) -> list[str]:
     """The new deeds of a view against the view before, a few words each; who did them, if it was not the strategy."""
-    return [deed if act.by == event.strategy else f"{act.by} {deed}" for act in acts(event) for deed in act.deeds]
+    view, done = event.view, dict[str, Tally[Fate]]()
+    was = event.before.fates if event.before else ()
+    for place, (message, fate) in enumerate(view.fated if view.acted else ()):
+        if fate != "kept" and not (place < len(was) and was[place] == fate):
+            steps = view.steps.get(message.id)
+            done.setdefault(steps[-1].by if steps else "", Tally())[fate] += 1
+    own = [*(_deed(fate, count) for fate, count in done.pop("", Tally()).items()), *_own_deeds(event)]
+    return [*own, *(f"{line(by)} {_deed(fate, count)}" for by, its in done.items() for fate, count in its.items())]
 
 
 def _own_deeds(event: Prepared) -> list[str]:
@@ -189,14 +133,10 @@ def _own_deeds(event: Prepared) -> list[str]:
     earlier = {(message.id, message.content) for message in before.messages} if before else set()
     new = [m for m in _inserted(view) if (m.id, m.content) not in earlier and not is_framing(m)]
     summaries = sum(bool(message.covers) for message in new)
-    done = []
-    if not view.acted.get("summarised"):
-        done += ["inserted a summary"] * bool(summaries)
+    done = ["inserted a summary"] * bool(summaries and not view.acted.get("summarised"))
     done += [f"inserted {figures.several(len(new) - summaries, 'message')}"] * (len(new) > summaries)
-    again = Tally(a for a, b in zip(before.fates, view.fates, strict=False) if a != b == "kept") if before else Tally()
-    if as_it_came := again.pop("tidied", 0):
-        done.append(f"showed {figures.several(as_it_came, 'result')} as it came")
-    if back := again.total():
+    pairs = zip(before.fates, view.fates, strict=False) if before else ()
+    if back := sum(a not in ("kept", "tidied") and b == "kept" for a, b in pairs):
         done.append(f"brought back {figures.several(back, 'message')}")
     return done
 
@@ -231,13 +171,13 @@ def unread(names: Sequence[str]) -> str:
 
 def side_began_line(event: SideBegan) -> str:
     """`  ∑ memory asks reader in the background: ~2,100 in`: a strategy asks a model, and the agent goes on."""
-    asked, prompt = line(figures.called(event.model)), figures.tokens(event.prompt_tokens, event.exact)
+    asked, prompt = line(event.model.called), figures.tokens(event.prompt_tokens, event.exact)
     return f"  ∑ {line(event.purpose)} asks {asked} in the background: {prompt} in"
 
 
 def side_line(event: SideCalled) -> str:
     """`  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s`: a strategy or a tool asked a model."""
-    asked = line(figures.called(event.model))
+    asked = line(event.model.called)
     of = f" of {asked}" if asked else ""
     if event.error == Halted().what:
         return f"  ∑ {line(event.purpose)} asked{of} was stopped; nothing is lost"

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
 from agent.events import Planted, Prepared, SideBegan, SideCalled
-from agent.history import History
+from agent.fates import Fate
 from agent.messages import Message
 from agent.protocols import ModelId, Sent
-from agent.view import Fate, Step, View
+from agent.steps import Step
+from agent.view import View
 from session.bounded import MOST_BRANCHES, MOST_LINE_BYTES, MOST_LINES
 from session.journal.checked import CUT_OFF, as_fields, as_json, check, checked, fields_of
 from session.journal.deltas import DeltaWriter, TextDelta, checksum
@@ -126,11 +127,11 @@ class Writer:
         self, messages: Sequence[Message], history: Sequence[Message]
     ) -> tuple[list[str | Name], tuple[Message, ...]]:
         """The names of these messages, and those of them that stand on no line yet."""
-        known, copies = History.of(history), self._texts.copies
+        known, copies = {message.id: message for message in history}, self._texts.copies
         names: list[str | Name] = []
         new: list[Message] = []
         for message in messages:
-            if _is_that(message, known.named(message.id)):
+            if _is_that(message, known.get(message.id)):
                 names.append(message.id)
                 continue
             everything = EVERYTHING(message)

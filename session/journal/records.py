@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent import events
+from agent.fates import Fate
 from agent.messages import Message
 from agent.protocols import Waiting
-from agent.view import Fate
 from session.journal.deltas import TextDelta
 
 VERSION = 3

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from agent.budget import Budget
 from agent.errors import BudgetError, ThimbleError
 from agent.fit import SMALLEST, fit
-from agent.history import History, question, task
 from agent.messages import Message, blocks
+from agent.protocols import Strategy
+from agent.turns import question, task
 from agent.view import View, prepare
 from tests.support.histories import (
     LIMITS,
@@ -60,7 +61,7 @@ def test_it_fits_or_says_by_how_much_it_does_not(history: list[Message], limit: 
     if isinstance(view, BudgetError):
         assert view.needed_tokens > view.available_tokens == limit
     else:
-        assert isinstance(view, History)
+        assert isinstance(view, list)
         assert allowed.size(view) <= min(limit, allowed.size(history))
         assert is_sound(view) == []
         assert is_faithful(view, history) == []
@@ -82,7 +83,7 @@ def test_it_gives_up_only_when_nothing_is_left_to_cut(history: list[Message], li
     if isinstance(view, BudgetError):
         assert limit < view.needed_tokens <= least
     else:
-        assert isinstance(view, History)
+        assert isinstance(view, list)
 
 
 @given(sound_histories())
@@ -136,7 +137,7 @@ def test_the_oldest_go_first(history: list[Message], limit: int) -> None:
 
 
 @dataclass
-class Nothing:
+class Nothing(Strategy):
     """Leaves it all to fit."""
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
@@ -163,7 +164,7 @@ def test_the_prefix_changes_once_per_quarter_of_growth_and_once_per_large_result
 
 
 @dataclass
-class Masking:
+class Masking(Strategy):
     """Masks what is older than the newest turns, so many turns at a time: what it leaves grows, and shrinks at once."""
 
     every: int
@@ -207,7 +208,7 @@ def test_what_another_strategy_or_a_smaller_budget_left_out_comes_back(
     )
 
 
-class Newest:
+class Newest(Strategy):
     """Keeps the question and the newest turn."""
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:

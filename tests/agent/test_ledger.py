@@ -9,18 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent import figures
 from agent.agent import Agent
 from agent.budget import Budget
 from agent.errors import BudgetError, ModelError
 from agent.events import Answered, Asked, Event, Prepared, Preparing, PromptCut, Replied, SideCalled, ToolReturned
-from agent.ledger import NOTHING, Amount, Call, Ledger, totals
+from agent.ledger import NOTHING, Amount, Call, Ledger
 from agent.loop import run
 from agent.messages import Message
 from agent.prefix_cache import LEAST_CALLS
-from agent.protocols import Text, Usage
+from agent.protocols import Strategy, Text, Usage
 from agent.side import SideModel
 from agent.view import measure
+from session import figures
+from session.totals import totals
 from tests.support.histories import TinyCounter, budget, react40
 from tests.support.scripted_loop import Script, agent, call, says
 
@@ -242,7 +243,7 @@ def test_a_reply_without_a_view_is_a_bug() -> None:
 
 
 @dataclass
-class Asking:
+class Asking(Strategy):
     """A strategy that asks its model at every call."""
 
     model: SideModel

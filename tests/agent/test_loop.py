@@ -20,7 +20,6 @@ from agent.events import (
     ToolReturned,
 )
 from agent.foreign import DEPTH
-from agent.history import History
 from agent.loop import MOST_CALLS, NOT_RUN, run
 from agent.marks import CANCELLED
 from agent.messages import Message, Schema, ToolCall
@@ -278,9 +277,7 @@ def test_calls_that_a_server_names_badly_leave_a_sound_history(id: str) -> None:
 
 def test_ids_of_a_resumed_history_with_gaps_are_not_given_again() -> None:
     session = agent(says("Yes."))
-    session.state.history = History(
-        [Message("m1", "system", "s"), Message("m2", "user", "?"), Message("m4", "assistant", "!")]
-    )
+    session.state.history = [Message("m1", "system", "s"), Message("m2", "user", "?"), Message("m4", "assistant", "!")]
     list(run(session, "and?"))
     assert is_sound(session.history) == []
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from agent.errors import BudgetError, ModelError
 from agent.events import Answered, Asked, Prepared, Preparing, Replied, Said, ToolReturned
-from agent.history import History
 from agent.loop import run
 from agent.marks import CANCELLED
 from agent.messages import Message, ToolCall
@@ -42,7 +41,7 @@ def test_every_open_call_is_closed_whichever_of_its_turn_it_is(returned: list[in
     asked = [Message("m1", "system"), Message("m2", "user", "?")]
     turn = Message("m3", "assistant", calls=tuple(map(call, range(1, 6))))
     results = [Message(f"r{number}", "tool", "found", call_id=call(number).id) for number in returned]
-    session.state.history = History([*asked, turn, *results])
+    session.state.history = [*asked, turn, *results]
     session.close_calls()
     assert is_sound(session.history) == [] == pending(session.history)
     assert observations(session) == ["found"] * len(returned) + [CANCELLED] * (5 - len(returned))

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from agent.history import question, task
 from agent.messages import Message, ToolCall, blocks, turns
+from agent.turns import question, task
 from tests.support.histories import Story, broken_histories, react40, sound_histories
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from agent.marks import NO_RESULT
 from agent.messages import Message, ToolCall
@@ -47,19 +46,6 @@ def test_a_list_is_changed_only_with_a_note(history: list[Message]) -> None:
 @given(broken_histories())
 def test_notes_are_there_exactly_when_the_list_was_not_sound(history: list[Message]) -> None:
     assert bool(repair(history).notes) == bool(is_sound(history))
-
-
-@given(sound_histories(), broken_histories())
-def test_what_is_known_to_be_sound_changes_no_answer(known: list[Message], more: list[Message]) -> None:
-    for messages in (known, [*known, *more], more, known[: len(known) // 2]):
-        assert repair(messages, known) == repair(messages)
-
-
-@given(sound_histories(), st.data())
-def test_what_is_known_may_end_anywhere(history: list[Message], data: st.DataObject) -> None:
-    known = history[: data.draw(st.integers(0, len(history)))]
-    if not is_sound(known):
-        assert repair(history, known) == repair(history)
 
 
 @given(broken_histories())

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from agent.budget import Budget
 from agent.errors import BudgetError
-from agent.history import question
 from agent.messages import ROLES, Message, ToolCall, pending
+from agent.protocols import Strategy
 from agent.repair import repair
 from agent.side import SideModel
+from agent.turns import question
 from agent.view import View, prepare
 from models import chat
 from models.scripted import Scripted
@@ -37,7 +38,7 @@ Breaks = Callable[[list[Message]], list[Message]]
 
 
 @dataclass
-class Nasty:
+class Nasty(Strategy):
     """A strategy that answers whatever it is told to."""
 
     breaks: Breaks

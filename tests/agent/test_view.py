@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from agent.budget import Budget
 from agent.errors import BudgetError
 from agent.fit import shortened
-from agent.history import question, task
+from agent.laws import keep_laws
 from agent.messages import Message, ToolCall, blocks
+from agent.protocols import Strategy
 from agent.repair import repair
-from agent.settle import settle
+from agent.turns import question, task
 from agent.view import View, measure, prepare
 from strategies.tidy import tidied
 from tests.support.histories import (
@@ -92,7 +93,7 @@ def test_a_view_that_keeps_the_laws_is_left_alone(
 ) -> None:
     history, view, _, _ = case
     assert is_sound(view) == []
-    settled = settle(view, history)
+    settled = keep_laws(view, history)
     assert settled.messages == view
     assert settled.notes == []
 
@@ -178,7 +179,7 @@ def test_a_message_with_another_id_and_the_same_bytes_is_cached() -> None:
 
 
 @dataclass
-class Hostile:
+class Hostile(Strategy):
     """A participant's first try."""
 
     breaks: Callable[[list[Message]], list[Message]]
@@ -234,7 +235,7 @@ def test_a_broken_view_is_mended(history: list[Message], breaks: list[Callable[.
     for attack in breaks:
         view = attack(view)
     before = deepcopy(view)
-    settled = settle(view, history)
+    settled = keep_laws(view, history)
     assert view == before
     assert is_sound(settled.messages) == []
     assert is_faithful(settled.messages, history) == []
@@ -302,7 +303,7 @@ def test_a_filled_in_result_is_not_taken_for_another_turn_s() -> None:
 
 def test_a_new_id_for_an_inserted_message_is_noted() -> None:
     nudge = Message("nudge", "user", "Think.")
-    settled = settle([*HISTORY[:2], nudge, nudge, *HISTORY[2:]], HISTORY)
+    settled = keep_laws([*HISTORY[:2], nudge, nudge, *HISTORY[2:]], HISTORY)
     assert is_sound(settled.messages) == []
     assert settled.notes
 
@@ -310,7 +311,7 @@ def test_a_new_id_for_an_inserted_message_is_noted() -> None:
 @pytest.mark.parametrize("fields", [{"role": "assistant"}, {"calls": (ToolCall("z", "read"),)}, {"content": "?"}])
 @pytest.mark.parametrize("at", [0, 1, 6])
 def test_what_is_pinned_is_pinned_in_every_field(at: int, fields: dict[str, object]) -> None:
-    settled = settle(_change(at, **fields)(list(HISTORY)), HISTORY)
+    settled = keep_laws(_change(at, **fields)(list(HISTORY)), HISTORY)
     assert is_faithful(settled.messages, HISTORY) == []
     assert settled.notes
 
@@ -360,8 +361,10 @@ def test_the_task_stays_when_a_strategy_adds_a_user_message_before_it() -> None:
 
 
 def test_a_strategy_that_is_not_fitted_may_run_over() -> None:
-    strategy = Hostile(list)
-    strategy.fitted = False  # type: ignore[attr-defined]
+    class Unfitted(Hostile):
+        fitted = False
+
+    strategy = Unfitted(list)
     view = prepare(react40(), strategy, budget())
     assert view.tokens > view.limit == 8000
     assert set(view.fates) == {"kept"}

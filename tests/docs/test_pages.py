@@ -41,7 +41,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 LONG = {
     "python -m scripts.first_session",
     "python -m scripts.first_answers",
-    "thimble lab questions",
+    "python -m scripts.answers",
     "python -m scripts.facts",
     "python -m scripts.foresight",
     "thimble lab comem",
@@ -153,7 +153,7 @@ def test_the_lesson_is_the_lines_to_type_and_shows_what_it_says(workshop: Path) 
     for said in (
         "1,100/5,000 22%", "Planted in message 10", " 782 tokens over", "hold 3,748 of 5,000",
         "Predicted: 5 of 17 right", "message 10 (read_file), masked", "miss: ", "hit: ", "known answer: right",
-        "Branch 2 begins behind exchange 1 of branch 1, under offload", "branch 2 (in use), budget 5,000, from call 4",
+        "Branch 2 begins behind exchange 1 of branch 1, under offload", "of branch 2, in use; the budget is 5,000",
     ):  # fmt: skip
         assert said in told, said
     assert "known answer: wrong" not in told
@@ -234,8 +234,8 @@ def test_the_figures_of_a_prediction_come_out_of_the_command_beside_it(workshop:
 def test_the_life_of_a_fact_on_the_page_comes_out_of_the_command_above_it(workshop: Path) -> None:
     rows = next(body for body in blocks("text", "test-what-is-lost") if "of 5 calls" in body).splitlines()
     (command,) = (line for line in commands("test-what-is-lost") if line.endswith('-p "/probe"'))
-    shown = [re.sub(r" +[█·!×▒]+ ", ": ", row[2:], count=1).replace(" · ", "; ") for row in rows]
-    printed = re.sub(r"( \(in use\))?, planted-1.txt", "", run_in(workshop, command).stdout).splitlines()
+    shown = [re.sub(r"( ‹)? +[█·!×▒]+ +", ": ", row[2:], count=1) for row in rows]
+    printed = run_in(workshop, command).stdout.replace(" (in use)", "").splitlines()
     assert shown == [row.strip() for row in printed if "of 5 calls" in row]
 
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pyte
 import pytest
 
-from repl.commands.export.drawing import CELL, COLOURS, MARGIN
+from scripts.drawing import CELL, COLOURS, MARGIN
 from scripts.pictures import FOLDER, PICTURES, Picture, Screen, draw, picture_of, shown, timeless
 from tests.support.paths import ROOT
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lab.statistics import AT_ONCE, Comparison, holm, interval, paired, resampled, two_sided, wilson
+from lab.statistics import DRAWS_AT_ONCE, Comparison, holm, interval, paired, resampled, two_sided, wilson
 
 FEW = 1_000
 """Resamples of a test."""
@@ -121,9 +121,9 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
 
 
 def test_more_instances_than_are_drawn_at_once() -> None:
-    means = resampled(np.arange(AT_ONCE + 1), resamples=3)
+    means = resampled(np.arange(DRAWS_AT_ONCE + 1), resamples=3)
     assert means.shape == (3,)
-    assert means == pytest.approx(AT_ONCE / 2, rel=0.02)
+    assert means == pytest.approx(DRAWS_AT_ONCE / 2, rel=0.02)
 
 
 def test_what_cannot_be_compared() -> None:

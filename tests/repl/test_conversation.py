@@ -11,6 +11,7 @@ import pytest
 from agent.budget import Budget
 from agent.events import Answered
 from agent.messages import Message, ToolCall
+from agent.protocols import Strategy
 from repl.conversation import Conversation
 from repl.prompt.interrupts import Interrupts
 from session.session import Session
@@ -67,7 +68,7 @@ def test_ctrl_c_while_the_model_answers() -> None:
 
 
 def test_ctrl_c_while_a_tool_runs() -> None:
-    class Slow:
+    class Slow(Strategy):
         name = "slow"
         schema: ClassVar[dict[str, Any]] = {}
 
@@ -83,7 +84,7 @@ def test_ctrl_c_while_a_tool_runs() -> None:
 
 
 def test_ctrl_c_while_the_strategy_works() -> None:
-    class Slow:
+    class Slow(Strategy):
         def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
             if messages[-1].content == "What is masking?":
                 ctrl_c()

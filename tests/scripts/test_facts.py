@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from agent.history import task
+from agent.turns import task
 from models.counting.estimate import EstimateCounter
 from scripts import facts, foresight
 from scripts.facts import RATIOS, left_in_view, pages, session, stands

@@ -18,8 +18,8 @@ import thimble
 from agent.errors import UsageError
 from agent.events import Asked, Said
 from agent.messages import Message
+from lab import csv_records
 from lab.replay import trajectories
-from lab.table import records
 from repl.cli import headless, prepare
 from repl.cli.recordings import load
 from session import bounded, jsonl
@@ -35,7 +35,7 @@ DOORS: dict[str, Callable[[Path], object]] = {
     "--resume": lambda path: Journal.reopen(folder.find(path.parent / "none", str(path))),
     "--replay": lambda path: load(str(path), path.parent / "none"),
     "lab replay": lambda path: trajectories.read([path]),
-    "lab table": lambda path: records.read(path),
+    "lab table": lambda path: csv_records.read(path),
     "thimble.session": lambda path: thimble.session(journal=path, backend="reader"),
 }
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from agent.agent import Agent
 from agent.errors import ModelError
 from agent.events import Answered, SideCalled, ToolReturned
-from agent.ledger import totals
 from agent.loop import run
 from agent.marks import CANCELLED
 from agent.messages import Message
 from agent.protocols import Text, Usage
 from session.delegate import TOKENS, brief, cut
+from session.totals import totals
 from strategies.none import NoManagement
 from strategies.observation_masking import ObservationMasking
 from tests.support.histories import TinyCounter, is_sound

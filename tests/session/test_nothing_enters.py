@@ -90,7 +90,7 @@ def kept(session: Session) -> str:
     state = getattr(agent.strategy, "state", None)
     counter: Any = agent.backend.counter
     parts = (agent.history, agent.ledger, state, agent.side._calls, agent.side.offered, session.notes.state)
-    more = (session.planted, session.guess, session.notices, agent.prices, agent.price_card(), sorted(agent.tools))
+    more = (session.planted, session.guess, session.notices, agent.price_card(), sorted(agent.tools))
     learnt = counter._ratio, counter._calibrated
     return repr((*parts, *more, learnt, session.spec, agent.strategy_name, agent.limit))
 

@@ -19,13 +19,14 @@ from agent.errors import ModelError, ThimbleError, UsageError
 from agent.events import Answered, SideCalled
 from agent.loop import run
 from agent.messages import Message
-from agent.protocols import Backend
+from agent.protocols import Backend, Strategy
 from models.scripted import Scripted
 from models.server import ServedBackend
 from repl.screen import trace
 from session import jsonl
 from session.forecast import forecast
 from session.once import Once
+from session.prices import by_timings
 from session.session import Session, open_session
 from session.settings import Settings, resolve
 from strategies import STRATEGIES
@@ -357,7 +358,7 @@ def test_a_memory_model_of_its_own_outlives_every_swap() -> None:
 
 
 def test_prices_are_as_set_or_as_the_timings_say() -> None:
-    assert reader().agent.prices is None
+    assert reader().agent.prices is by_timings
     session = reader(price="cached=0.25")
     assert session.agent.budget([]).prices == Prices(cached=0.25)
     session.use_strategy("hybrid")
@@ -399,7 +400,7 @@ def test_a_task_is_delegated_to_the_agents_own_model() -> None:
     assert session.notes.kept == []
 
 
-class Recalling:
+class Recalling(Strategy):
     """A strategy that brings recall."""
 
     tools = ("recall",)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from agent.budget import Budget
 from agent.messages import Message
+from agent.protocols import Strategy
 from agent.side import SideModel
 from agent.view import View
 from models.scripted import Scripted
 from session.replay import replay
 from session.why import UNSAID, why
 from strategies import parse
+from strategies.own import Own
 from tests.support.histories import TinyCounter, budget, react
 
 
@@ -46,11 +51,11 @@ def test_a_strategy_says_by_which_rule_it_acted(spec: str, fate: str, words: str
 
 
 def test_what_fit_leaves_out_is_laid_to_fit() -> None:
-    class Everything:
-        def prepare(self, messages: list[Message], budget: object) -> list[Message]:
-            return messages
+    class Everything(Strategy):
+        def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+            return [*messages]
 
-    view = [*replay(react(12), Everything(), budget(2_000))][-1]  # type: ignore[arg-type]
+    view = [*replay(react(12), Everything(), budget(2_000))][-1]
     assert isinstance(view, View)
     (said,) = whys(view, "dropped")
     assert said.startswith("fit left it out (the view was ")
@@ -58,26 +63,26 @@ def test_what_fit_leaves_out_is_laid_to_fit() -> None:
 
 
 def test_a_strategy_that_drops_and_does_not_say_why() -> None:
-    class Last:
-        def prepare(self, messages: list[Message], budget: object) -> list[Message]:
-            return messages[-1:]
+    class Last(Strategy):
+        def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+            return [*messages[-1:]]
 
-    view = [*replay(react(3), Last(), budget())][-1]  # type: ignore[arg-type]
+    view = [*replay(react(3), Last(), budget())][-1]
     assert isinstance(view, View)
     assert whys(view, "dropped") == {UNSAID}
 
 
 def test_a_why_that_fails_costs_no_view() -> None:
     class Broken:
-        def prepare(self, messages: list[Message], budget: object) -> list[Message]:
-            return messages[-1:]
+        def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+            return [*messages[-1:]]
 
         def why(self, message: Message) -> str:
             raise ZeroDivisionError("of mine")
 
-    view = [*replay(react(3), Broken(), budget())][-1]  # type: ignore[arg-type]
+    view = [*replay(react(3), Own("mine", Broken()), budget())][-1]
     assert isinstance(view, View)
-    assert whys(view, "dropped") == {"its why() failed: ZeroDivisionError: of mine"}
+    assert whys(view, "dropped") == {"mine: its why() failed: ZeroDivisionError: of mine"}
 
 
 def test_what_is_kept_is_kept_by_a_law_or_because_nothing_was_done() -> None:

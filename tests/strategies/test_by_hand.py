@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
-from agent.history import pinned
 from agent.messages import Message, turns
+from agent.turns import pinned
 from agent.view import prepare
 from strategies.by_hand import fold_now, summarising
 from strategies.table import STRATEGIES

@@ -114,59 +114,50 @@ TEXTS = st.lists(
 )
 
 
-@given(TEXTS, st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0]))
-def test_words_stay_in_their_order_and_in_the_promised_share(texts: list[str], share: float) -> None:
-    short = fewer_words(texts, share)
-    words = sum(len(text.lstrip()) for text in texts)
-    assert sum(len(one.rstrip()) for one in short) <= share * words
-    for text, left in zip(texts, short, strict=True):
-        rest = iter(text.split())
-        assert all(word in rest for word in left.split())
-        assert not left.strip() or left.endswith("\n") == text.endswith("\n")
+@given(TEXTS, st.integers(0, 300))
+def test_words_stay_in_their_order_and_in_the_promised_size(texts: list[str], most: int) -> None:
+    short = fewer_words(texts, most)
+    assert len(short) <= most
+    rest = iter("".join(texts).split())
+    assert all(word in rest for word in short.split())
 
 
-@given(TEXTS, st.floats(0, 1), st.floats(0, 1))
-def test_a_larger_share_has_all_words_of_a_smaller_one(texts: list[str], one: float, other: float) -> None:
-    for fewer, more in zip(fewer_words(texts, min(one, other)), fewer_words(texts, max(one, other)), strict=True):
-        rest = iter(more.split())
-        assert all(word in rest for word in fewer.split())
+@given(TEXTS, st.integers(0, 300), st.integers(0, 300))
+def test_a_larger_size_has_all_words_of_a_smaller_one(texts: list[str], one: int, other: int) -> None:
+    rest = iter(fewer_words(texts, max(one, other)).split())
+    assert all(word in rest for word in fewer_words(texts, min(one, other)).split())
 
 
 @given(st.lists(st.sampled_from(["the", "of", "cache,", "server", "index.", "so"]), min_size=13, max_size=30))
 def test_a_word_tells_what_those_around_it_tell_less_with_each_word_and_mark_between(said: list[str]) -> None:
     words, places, _ = most_telling((" ".join(said),))
-    bits = [
-        told + 10 * (place < 12)
-        for place, told in enumerate(self_information([word.strip(AROUND).casefold() for word in said]))
-    ]
+    bits = self_information([word.strip(AROUND).casefold() for word in said])
 
     def passed(first: int, last: int) -> float:
         return prod(NEAR_MARK if word[-1] in MARKS else NEAR for word in said[first:last])
 
     around = [sum(bits[at] * passed(*sorted((at, place))) for at in range(len(said))) for place in range(len(said))]
-    assert [word.strip() for _, word in words] == said
+    assert [word.strip() for word in words] == said
     assert all(around[one] > around[other] - 1e-9 for one, other in pairwise(places))
 
 
 def test_facts_stay_and_what_is_said_again_goes() -> None:
-    title, first, *again = fewer_words(["A title\n", *[PROSE] * 3], 0.5)
-    assert (title, first) == ("A title\n", PROSE)
-    for one in again:
-        assert "57.2% faster than parse_config()" in one
-        assert "library" not in one
-    error = fewer_words(["t\n", PROSE, "\n", "ValueError: it is what it is\n", PROSE], 0.4)
-    assert error[3] == "ValueError: it is what it is\n"
+    texts = ["A title\n", *[PROSE] * 3]
+    short = fewer_words(texts, len("".join(texts)) // 2)
+    assert short.startswith(f"A title\n{PROSE}")
+    assert short.count("57.2% faster than parse_config()") == 3
+    assert short.count("library") == 1
 
 
 def test_a_copy_depends_on_its_message_alone() -> None:
     (message,) = [message for message in reading(1) if message.role == "tool"]
-    copy = compressed(message, 0.5, "information")
+    copy = compressed(message, 0.5)
     head, _, rest = copy.content.partition("\n")
     of = len(message.content.split())
     assert head == f'[{len(rest.split())} of {of} words; recall(id="{message.id}") shows all]'
     assert rest.startswith("# Result 1\n")
     assert copy.why == "compressed to 879 of 1,763 characters, as prose"
-    assert compressed(replace(message), 0.5, "information") == copy
+    assert compressed(replace(message), 0.5) == copy
 
 
 # --- when -------------------------------------------------------------------------------------------------------------
@@ -193,7 +184,7 @@ def test_the_newest_turns_stay_where_older_ones_can_make_room(
         newest = {messages[index].id for turn in turns(messages)[-max(1, window) :] for index in turn}
         if newest & (times.keys() - done):
             old = {id_: step for id_, step in times.items() if id_ not in newest}
-            view = [compressed(one, 0.5 ** old[one.id], "information") if one.id in old else one for one in messages]
+            view = [compressed(one, 0.5 ** old[one.id]) if one.id in old else one for one in messages]
             assert budget(limit).size(view) > limit
 
 

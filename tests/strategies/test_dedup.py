@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.budget import Budget
 from agent.errors import BudgetError
-from agent.history import History
 from agent.messages import Message, ToolCall
 from agent.view import measure, prepare
 from strategies.dedup import Dedup
-from tests.support.histories import LIMITS, Story, TinyCounter, budget, calls_of
+from tests.support.histories import LIMITS, Story, budget, calls_of
 from tests.support.specs import build
 
 WHY = "repeats lines that stand above"
@@ -141,7 +139,7 @@ def test_a_reader_of_the_view_alone_has_every_byte(first: str, history: list[Mes
     strategy, alone, before = build(f"{first}+dedup"), build(first), None
     allowed = budget(limit, overhead=20)
     for messages in calls_of(history):
-        given_ = {message.id: message for message in alone.prepare(History(messages), allowed)}
+        given_ = {message.id: message for message in alone.prepare(messages, allowed)}
         try:
             before = prepare(messages, strategy, allowed, before)
         except BudgetError:
@@ -156,10 +154,9 @@ def test_a_reader_of_the_view_alone_has_every_byte(first: str, history: list[Mes
 @given(readings())
 def test_a_copy_depends_only_on_what_stands_before_it(history: list[Message]) -> None:
     whole = Dedup().prepare(history, budget(1_000_000))
-    strategy, grown = Dedup(), History()
+    strategy = Dedup()
     for messages in calls_of(history):
-        grown = grown.plus(*messages[len(grown) :])
-        view = strategy.prepare(grown, budget(1_000_000))
+        view = strategy.prepare(messages, budget(1_000_000))
         assert view == whole[: len(messages)]
         assert strategy.state == {}
 
@@ -242,22 +239,6 @@ HOSTILE = {
 def test_a_hostile_result_can_be_read_back(text: str) -> None:
     history = read(text, f"{text}\nand more", text)
     assert read_back(Dedup().prepare(history, budget(10**9))) == {one.id: one.content for one in history}
-
-
-def test_a_call_reads_only_what_is_new() -> None:
-    class Reading(TinyCounter):
-        read = 0
-
-        def count(self, message: Message) -> int:
-            self.read += 1
-            return super().count(message)
-
-    counter, strategy, messages = Reading(), Dedup(), read(*["\n".join(FILES[0])] * 500)
-    allowed, history = Budget(10**9, counter), History(messages[:-2])
-    strategy.prepare(history, allowed)
-    first, counter.read = counter.read, 0
-    strategy.prepare(history.plus(*messages[-2:]), allowed)
-    assert counter.read < 20 < first
 
 
 def test_a_result_that_refers_is_all_there_and_one_that_was_shortened_is_not() -> None:

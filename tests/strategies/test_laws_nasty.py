@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import BudgetError
-from agent.history import task
 from agent.messages import Message
 from agent.repair import repair
+from agent.turns import task
 from agent.view import prepare
 from tests.support.histories import (
     LIMITS,

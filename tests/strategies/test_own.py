@@ -207,13 +207,3 @@ def test_an_answer_without_an_end_is_refused_at_what_is_no_message(tmp_path: Pat
     path = written(tmp_path, "def prepare(messages, budget):\n    return iter(int, 1)\n")
     with pytest.raises(UsageError, match="0 in it is none"):
         build(path).prepare(react40(), budget())
-
-
-def test_a_plus_in_a_path_joins_nothing(tmp_path: Path) -> None:
-    folder = tmp_path / "c++"
-    folder.mkdir()
-    path = written(folder, "def prepare(messages, budget):\n    return messages[:2]\nclass Mine:\n" + BREAKS)
-    with pytest.raises(UsageError, match="Mine, line 4: ZeroDivisionError"):
-        build(f"{path} + {path}:Mine").prepare(react40(), budget())
-    for spec in (path, f"none+{path}", f"{path}+{path}"):
-        assert len(build(spec).prepare(react40(), budget())) == 2

@@ -11,7 +11,6 @@ import pytest
 from agent.errors import UsageError
 from agent.events import Answered
 from session.why import why
-from strategies.own import MOST_TOOLS
 from tests.support.histories import budget, outcome, react40
 from tests.support.sessions import ask, scripted
 from tests.support.specs import build
@@ -65,13 +64,6 @@ def test_tools_that_are_none_are_refused(tools: str, tmp_path: Path) -> None:
     path.write_text(f"tools = {tools}\ndef prepare(messages, budget): return messages\n")
     with pytest.raises(UsageError, match="cannot be loaded: TypeError: "):
         build(str(path))
-
-
-def test_tools_without_an_end_are_some(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    text = "from itertools import repeat\ntools = repeat('recall')\ndef prepare(messages, budget): return messages\n"
-    path.write_text(text)
-    assert build(str(path)).tools == ("recall",) * MOST_TOOLS
 
 
 def test_a_view_without_an_end_is_refused(tmp_path: Path) -> None:

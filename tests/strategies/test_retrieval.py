@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.history import History
 from agent.messages import Message, pending
 from agent.prompts import SUMMARY_TAG
 from agent.side import SideModel
@@ -21,7 +20,7 @@ from agent.view import prepare
 from corpus.library import load
 from corpus.map import Map
 from strategies.recital import without_recital
-from strategies.retrieval import K1, MAP, PASSAGE, B, Index, Retrieval, cut, need, ranked
+from strategies.retrieval import K1, MAP, PASSAGE, B, Retrieval, cut, need, ranked
 from strategies.spec import parse
 from tests.support.embedding import Counting
 from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
@@ -217,9 +216,7 @@ def bm25(texts: list[str], number: int, wanted: list[str]) -> float:
 @given(st.lists(LINES, max_size=12))
 def test_ranked_by_the_equation(texts: list[str]) -> None:
     wanted = ["server", "moss", "tram"]
-    results = tuple(Message(f"m{number}", "tool", text) for number, text in enumerate(texts))
-    found = Index()
-    found.goes_on(History(results), History())
+    found = [passage for number, text in enumerate(texts) for passage in cut(Message(f"m{number}", "tool", text))]
     scores = [bm25(texts, int(passage.result.id[1:]), wanted) for passage in ranked(found, wanted)]
     assert scores == sorted(scores, reverse=True)
     assert all(2 * score >= scores[0] > 0 for score in scores)

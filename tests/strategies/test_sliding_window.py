@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.history import question, task
 from agent.messages import Message, blocks, turns
+from agent.turns import question, task
 from agent.view import prepare
 from strategies.sliding_window import Slid, SlidingWindow
 from tests.support.histories import LIMITS, Story, budget, calls_of, pending, react, react40, sound_histories

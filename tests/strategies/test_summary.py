@@ -8,9 +8,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 
-from agent.history import question, task
 from agent.messages import Message, turns
 from agent.prompts import SUMMARY_TAG
+from agent.turns import question, task
 from agent.view import prepare
 from models.reader.backend import reply
 from tests.support.histories import (

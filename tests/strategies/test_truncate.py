@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from agent.history import pinned
 from agent.messages import Message, blocks, turns
+from agent.turns import pinned
 from agent.view import prepare
 from strategies.truncate import Truncate
 from tests.support.histories import LIMITS, Story, budget, calls_of, react, react40, sound_histories
@@ -42,7 +42,7 @@ def test_what_was_dropped_comes_back_with_a_larger_budget() -> None:
 def test_a_newest_turn_that_does_not_fit_is_left_to_fit() -> None:
     history = Story().ask("?").turn(300).turn(5_000).messages
     assert Truncate().prepare(history, budget(1_000)) == [*history[:2], *history[4:]]
-    assert prepare(history, Truncate(), budget(1_000)).fates[2:] == ["dropped", "dropped", "kept", "shortened"]
+    assert prepare(history, Truncate(), budget(1_000)).fates[2:] == ("dropped", "dropped", "kept", "shortened")
 
 
 def test_a_turn_that_does_not_fit_hides_all_before_it() -> None:

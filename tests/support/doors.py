@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
@@ -33,7 +34,7 @@ from agent.events import (
     ToolReturned,
 )
 from agent.messages import Message, ToolCall
-from agent.protocols import ModelId, Sent, Text, Thinking, Usage, Waiting
+from agent.protocols import ModelId, Sent, Strategy, Text, Thinking, Usage, Waiting
 from agent.view import prepare
 from models.scripted import Scripted, Step
 from repl.cli import headless
@@ -43,9 +44,9 @@ from repl.conversation import Conversation
 from repl.prompt.completion import Completions
 from repl.prompt.meter import Meter
 from repl.prompt.prompt import on_empty
-from repl.screen.captured import Printed
 from repl.screen.exchange import Lines, Screen
 from repl.screen.footer import footer
+from repl.screen.redirect_output import print_above_live
 from repl.screen.resumed import show_resumed
 from repl.screen.stage import Stage
 from repl.screen.theme import say
@@ -63,7 +64,7 @@ Door = Callable[[str], str]
 """From a payload to all that was written."""
 
 
-class Doing:
+class Doing(Strategy):
     """A strategy of a participant: it masks every result, leaves out what it can, adds a summary, and says why."""
 
     def __init__(self, words: str) -> None:
@@ -231,7 +232,8 @@ def said_by_app(payload: str) -> str:
     except ValueError:
         conversation._bug()
     say(paper.console, payload)
-    Printed(paper.console, io.StringIO()).write(f"{payload}\n")
+    with print_above_live(paper.console):
+        sys.stdout.write(f"{payload}\n")
     return paper.text
 
 
@@ -293,7 +295,7 @@ ASKED: dict[str, Callable[[str], Sequence[Step]]] = {
 LOOKS = (
     *("/stats", "/strategy", "/tidy", "/help {}", "/help strategy {}", "/articles {}", "/{}"),
     *("/context", "/context next", "/context raw", "/context prompt"),
-    *("/context 1-9", "/context 4", "/context 4 more", "/context +1", "/context {}"),
+    *("/context 1-9", "/context 4", "/context +1", "/context {}"),
     *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}"),
     *("/sessions", "/sessions {}", "/save", "/load", "/load {}", "/tree"),
     *("/timeline", "/timeline all", "/timeline {}"),

@@ -6,7 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent.protocols import Text, Thinking
-from repl.commands.export.export import FORMATS
 from repl.commands.table import obey
 from session.session import Session
 from tests.support.doors import Doing, begin
@@ -45,7 +44,7 @@ def hostile(texts: list[str]) -> Session:
 
 def export(session: Session, kind: str, folder: Path) -> str:
     """The file that is written, as text."""
-    path = folder / f"session.{FORMATS[kind].ending}"
+    path = folder / f"session.{kind}"
     obey(session, f"/export {kind} {path}!", Paper(90).console)
     return path.read_text("utf-8")
 

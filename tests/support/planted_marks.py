@@ -9,7 +9,7 @@ from agent.fit import shortened
 from agent.marks import CANCELLED, NO_RESULT
 from agent.messages import Message
 from agent.prompts import SUMMARY_TAG
-from strategies.compress import MARK, compressed
+from strategies.compress import compressed
 from strategies.dedup import reference
 from strategies.delegate import briefed
 from strategies.observation_masking import mask
@@ -32,8 +32,8 @@ def marks(id_: str) -> list[str]:
         mask(prose),
         offloaded(prose, 100, 0, ""),
         briefed(prose, "Bees fly far."),
-        compressed(prose, 0.3, "information"),
-        compressed(lines, 0.3, "information"),
+        compressed(prose, 0.3),
+        compressed(lines, 0.3),
         shortened(prose, 0.3, Budget(1_000, TinyCounter())),
         written(drawn, "text"),
         written(json, "table"),
@@ -41,7 +41,6 @@ def marks(id_: str) -> list[str]:
     found = [line for copy in copies for line in copy.content.split("\n") if line.startswith("[")]
     return [
         *dict.fromkeys(found),
-        MARK.format(letters=3_000),
         reference(LINES.strip(), False, id_),
         reference(LINES.strip(), True),
         CANCELLED,

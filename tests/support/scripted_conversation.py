@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from agent.budget import Budget
 from agent.errors import ModelError
 from agent.messages import Message
-from agent.protocols import Text, Thinking
+from agent.protocols import Strategy, Text, Thinking
 from models.scripted import Step
 from repl.conversation import interactive
 from tests.support.payloads import ALL, OPEN
@@ -32,7 +32,7 @@ STEPS = (
 )
 
 
-class Bug:
+class Bug(Strategy):
     """A strategy that somebody is writing right now."""
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:

@@ -193,12 +193,9 @@ def model_words(part: Any) -> dict[str, str]:
 # --- SPECs ------------------------------------------------------------------------------------------------------------
 
 
-NEEDS_AN_EXTRA = {"llmlingua"}
-
-
 def values(parameter: Parameter) -> Iterator[str]:
     """Legal values of a parameter, the extreme ones among them."""
-    yield from (word for word in parameter.choices if word not in NEEDS_AN_EXTRA)
+    yield from parameter.choices
     if parameter.kind is float:
         yield from (str(value) for value in (parameter.least, 0.37, parameter.most))
     elif parameter.kind is int:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from corpus.questions import Exchange, Fact, Proof, Question
-from lab.run.ask import Answer, Result
+from lab.run.ask import JobResult, ScoredAnswer
 from lab.run.jobs import Job
-from lab.run.store import Row
+from lab.run.study_rows import StudyRow
 
 SHARE = "In SWE-agent runs, observation tokens make up about 84 % of an average turn"
 ASKED = "What share of an average turn do observation tokens make up in SWE-agent runs?"
@@ -35,23 +35,23 @@ def job(number: int = 0, strategy: str = "none", **settings: Any) -> Job:
     return Job(question(f"q{number}"), strategy, **settings)
 
 
-def serial(do: Callable[[Job], Result], jobs: Iterator[Job]) -> Generator[tuple[Job, Result], None, None]:
+def serial(do: Callable[[Job], JobResult], jobs: Iterator[Job]) -> Generator[tuple[Job, JobResult], None, None]:
     """A pool without processes: one job after the other."""
     return ((one, do(one)) for one in jobs)
 
 
-def slowly(one: Job) -> Result:
+def slowly(one: Job) -> JobResult:
     """What comes of a job after a while."""
     time.sleep(0.1)
-    return Result((answer(),), seconds=0.1, spent=1.0)
+    return JobResult((answer(),), seconds=0.1, spent=1.0)
 
 
-def answer(right: bool | None = True, **figures: Any) -> Answer:
+def answer(right: bool | None = True, **figures: Any) -> ScoredAnswer:
     """An answer of one turn."""
-    return Answer(right, ending="answered", **{"turns": 1, **figures})
+    return ScoredAnswer(right, ending="answered", **{"turns": 1, **figures})
 
 
-def row(number: int, *answers: Answer, strategy: str = "none", **values: Any) -> Row:
+def row(number: int, *answers: ScoredAnswer, strategy: str = "none", **values: Any) -> StudyRow:
     """A row of the store."""
     usual: dict[str, Any] = {
         "key": f"{strategy} {number} {values}", "question": f"q{number}", "digest": f"d{number}", "kind": "single",
@@ -59,4 +59,4 @@ def row(number: int, *answers: Answer, strategy: str = "none", **values: Any) ->
         "memory": "", "price": "cached=0.1,output=4", "code": "", "made_by": "this", "finished": 0.0, "seconds": 0.0,
         "tries": 1, "spent": 0.0, "error": "", "answers": answers,
     }  # fmt: skip
-    return Row(**{**usual, **values})
+    return StudyRow(**{**usual, **values})

@@ -6,13 +6,13 @@ import re
 
 from rich.console import Console
 
-from agent import figures
 from agent.errors import UsageError
 from agent.events import BudgetChanged, ModelChanged, StrategyChanged, TidyChanged
 from repl.commands.branches.questions import Question, questions
 from repl.screen.sanitise import line
 from repl.screen.theme import say
 from repl.screen.trace import cut
+from session import figures
 from session.journal.records import Change
 from session.journal.state import SavedState
 from session.session import Session
@@ -153,7 +153,7 @@ def _changeable(session: Session) -> dict[str, str]:
         "strategy": line(session.spec),
         "setting tidy": figures.switch(agent.state.tidy),
         "budget": f"{agent.limit:,}",
-        "model": line(figures.model(agent.backend)),
+        "model": line(agent.backend.id.called),
     }
 
 

@@ -3,43 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from itertools import count
 
 from rich.console import Console
 
 from agent.errors import Stopped, UsageError
 from agent.side import SideModel
-from repl.commands.compare import replay_tables
-from repl.commands.compare.progress import progress
 from repl.commands.compare.replay import Replayed, replayed
-from repl.screen.pager import MORE
+from repl.commands.compare.replay_table import show_replayed
+from repl.screen.sanitise import line
+from repl.screen.theme import moving
 from session.replay import calls
 from session.session import Session
 from strategies.spec import parse
 from strategies.table import without_a_model
 
-HOW_TO_COMPARE = "write /compare [SPEC…] [more], or /compare [SPEC…] run QUESTION"
-RUN = "run"
+HOW_TO_COMPARE = "write /compare [SPEC…], or /compare [SPEC…] run QUESTION"
 ASKED_BY_DEFAULT = ("none", "sliding-window", "observation-masking", "summary-buffer")
 """Strategies that `run` asks under by default, after the strategy in use."""
 
 
 def compare(session: Session, text: str, console: Console) -> None:
-    """/compare [SPEC…] [more]: what other strategies would send, or answer.
+    """/compare [SPEC…]: what other strategies would send, or answer.
 
     Replays this history under each SPEC, as if that had been in use from the start: size, cost and fates. Without
     SPEC: the strategy in use and all that ask no model. /compare [SPEC…] run QUESTION really asks, in a copy of the
-    session for each. Nothing of this enters the session. Ctrl-C keeps the finished rows. With more, all tables also
-    on a low screen.
+    session for each. Nothing of this enters the session. Ctrl-C keeps the finished rows.
     """
     specs, question = parse_arguments(text)
     if question is None:
-        rest = specs.pop() if specs[-1:] == [MORE] else ""
         specs = specs or by_default(session)
         check(session, specs)
-        _replay(session, specs, console, rest)
+        _replay(session, specs, console)
     else:
-        from repl.commands.compare.trials import ask_each
+        from repl.commands.compare.trial import ask_each
 
         specs = specs or [*dict.fromkeys((session.spec, *ASKED_BY_DEFAULT))]
         check(session, [spec for spec in specs if spec != session.spec])
@@ -52,9 +49,9 @@ def parse_arguments(text: str) -> tuple[list[str], str | None]:
     rest = text
     while rest.strip():
         word, rest = [*rest.split(None, 1), ""][:2]
-        if word == RUN:
+        if word == "run":
             if not rest.strip():
-                raise UsageError("there is no question behind run", HOW_TO_COMPARE)
+                raise UsageError("run needs a question", HOW_TO_COMPARE)
             return [*dict.fromkeys(specs)], rest.strip()
         specs.append(word)
     return [*dict.fromkeys(specs)], None
@@ -74,17 +71,20 @@ def by_default(session: Session) -> list[str]:
     return [*dict.fromkeys((session.spec, *without_a_model()))]
 
 
-def _replay(session: Session, specs: Sequence[str], console: Console, rest: str) -> None:
+def _replay(session: Session, specs: Sequence[str], console: Console) -> None:
     agent, found = session.agent, list[Replayed]()
     if not agent.history:
         raise UsageError("there is no history to compare yet", f"ask something first, or {HOW_TO_COMPARE}")
+    steps, number = len(specs) * len(calls(agent.history)), count(1)
+
+    def step() -> None:
+        tell(f"{line(specs[len(found)])}: {next(number)} of {steps} calls")
+
     try:
-        with progress(console, specs, len(calls(agent.history))) as bars:
-            for place, spec in enumerate(specs):
-                one = replayed(session, spec, partial(bars.say, place, "", True))
-                found.append(one)
-                bars.done(place, replay_tables.in_brief(one, agent.backend.counter.exact))
+        with moving(console, "replaying") as tell:
+            for spec in specs:
+                found.append(replayed(session, spec, step))
     except KeyboardInterrupt:
         raise Stopped(f"stopped: {len(found)} of {len(specs)} strategies") from None
     finally:
-        replay_tables.show_replayed(session, found, console, rest)
+        show_replayed(session, found, console)

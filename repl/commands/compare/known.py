@@ -18,10 +18,8 @@ def known(question: str, settings: Settings) -> Exchange | None:
     return _answered().get(_words(question))
 
 
-def verdict(exchange: Exchange | None, answer: str) -> str:
-    """`right`, `wrong: why`, or `–` where no answer is known."""
-    if exchange is None:
-        return "–"
+def verdict(exchange: Exchange, answer: str) -> str:
+    """`right`, or `wrong: why`."""
     found = score(exchange, answer)
     return "right" if found.right else f"wrong: {found.why}"
 

@@ -6,10 +6,11 @@ from collections import Counter as Tally
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent.budget import Budget
 from agent.errors import BudgetError, UsageError
 from agent.events import SideCalled
-from agent.view import FIT, Fate, View
+from agent.fates import Fate
+from agent.steps import FIT
+from agent.view import View
 from session.replay import replay
 from session.session import Session
 
@@ -21,21 +22,19 @@ class Replayed:
     `prompt` and `prefill` are sums over all calls, the next one among them; `refused` counts calls that the budget
     could not hold, `over` those that would be sent over it, by at most `most_over` tokens. `next` is the view of the
     next call, None where the budget cannot hold it; `fates` counts messages by what became of them there, `fitted`
-    those of them whose fate `fit` chose, and `lost` are the tokens of the history that it no longer holds. `asked` are
-    the calls of a model that the strategy made. `failed` says how a strategy broke.
+    those of them whose fate `fit` chose. `asked` are the calls of a model that the strategy made. `failed` says how a
+    strategy broke.
     """
 
     spec: str
     prompt: int = 0
     prefill: int = 0
-    edits: int = 0
     refused: int = 0
     over: int = 0
     most_over: int = 0
     next: View | None = None
     fates: Mapping[Fate, int] = field(default_factory=dict)
     fitted: Mapping[str, int] = field(default_factory=dict)
-    lost: int = 0
     asked: Sequence[SideCalled] = ()
     failed: str = ""
 
@@ -58,7 +57,6 @@ class Replayed:
         self.next = view
         self.prompt += view.tokens
         self.prefill += view.prefill
-        self.edits += view.edited
         self.over += view.tokens > view.limit
         self.most_over = max(self.most_over, view.tokens - view.limit)
 
@@ -74,17 +72,16 @@ def replayed(session: Session, spec: str, on_call: Callable[[], None] = lambda: 
     """
     found, fork = Replayed(spec), session.fork(spec)
     tools, side = fork.schemas(), fork.side
-    budget = fork.budget(tools)
     side.offer(tools, fork.backend)
     try:
-        for view in replay(fork.history, fork.strategy, budget):
+        for view in replay(fork.history, fork.strategy, fork.budget(tools)):
             found.add(view)
             on_call()
     except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
         found.failed = broke(error, spec)
     found.asked = tuple(event for event in side.drain() if isinstance(event, SideCalled))
     if found.next and not found.failed:
-        found.fates, found.lost = Tally(found.next.fates), lost(found.next, budget)
+        found.fates = Tally(found.next.fates)
         found.fitted = Tally(steps[-1].fate for steps in found.next.steps.values() if steps[-1].by == FIT)
     return found
 
@@ -92,14 +89,3 @@ def replayed(session: Session, spec: str, on_call: Callable[[], None] = lambda: 
 def broke(error: BaseException, spec: str) -> str:
     """`line 3: IndexError: list index out of range`: how a strategy broke, and where in a file of the user's own."""
     return str(error).removeprefix(f"{spec}, ") if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
-
-
-def lost(view: View, budget: Budget) -> int:
-    """Tokens of the history that a view no longer holds: the history, without what the view has of its messages.
-
-    A tidied message is there whole.
-    """
-    inserted = sum(budget.count(view.messages[at]) for at in view.inserted)
-    whole = {message.id: budget.count(message) for message, fate in view.fated if fate == "tidied"}
-    tidied = sum(budget.count(message) for message in view.messages if message.id in whole)
-    return view.history_tokens - (view.tokens - inserted) - (sum(whole.values()) - tidied)

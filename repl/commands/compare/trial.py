@@ -1,31 +1,45 @@
-"""Asked: one question, really asked in a fork of the session under one strategy."""
+"""Trials: one question, really asked in a fork of the session under each strategy, and what came of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from agent import figures
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
 from agent.agent import Agent
 from agent.budget import Prices
-from agent.errors import BudgetError, ModelError, NotRecorded
+from agent.errors import BudgetError, ModelError, NotRecorded, Stopped
 from agent.events import Answered, Ending, Event, Prepared, Preparing, PromptCut, ToolCalled
-from agent.ledger import NOTHING, Amount, Call, totals
+from agent.ledger import NOTHING, Amount, Call
 from agent.loop import run
 from agent.protocols import Waiting
+from corpus.questions import Exchange
+from repl.commands.compare.known import known, verdict
 from repl.commands.compare.replay import broke
+from repl.commands.compare.replay_table import marked_in_use
+from repl.screen.sanitise import clean, line
+from repl.screen.tables import Table
+from repl.screen.theme import is_drawn, moving, say
+from repl.screen.trace import cut
+from session import figures
+from session.session import Session
+from session.totals import Totals, cost, totals
 
-ENDINGS: dict[Ending, str] = {
+ENDED: dict[Ending, str] = {
     "answered": "answered",
     "refused": "declined to answer",
     "turn-limit": "answered at the turn limit",
     "thought": "no answer: only thinking",
     "empty": "no answer: empty",
 }
-STOPPED = "stopped"
-CUT = "; the server cut a prompt"
+MOST_SHOWN = 600
+"""Characters of an answer that are shown."""
 
 
 @dataclass
@@ -39,7 +53,7 @@ class Trial:
     """
 
     spec: str
-    outcome: str = STOPPED
+    outcome: str = "stopped"
     answer: str = ""
     turns: int = 0
     prompt: Amount = NOTHING
@@ -52,29 +66,69 @@ class Trial:
 
     def spent(self, calls: Iterable[Call], prices: Prices) -> None:
         """Enter what these calls cost."""
-        rows = list(calls)
-        sums = totals(rows)
+        sums = totals(calls)
         self.turns, self.prompt, self.out, self.seconds = sums.turns, sums.prompt, sums.output, sums.seconds
         self.prefill, self.over, self.most_over = sums.prefill, sums.over, sums.most_over
-        self.cost = cost(self.prompt, self.prefill, self.out, prices)
+        self.cost = priced(sums, prices)
 
 
-def ask(fork: Agent, question: str, found: Trial, on_step: Callable[[str, bool], None]) -> None:
+def priced(sums: Totals, prices: Prices) -> Amount:
+    """The cost of calls; a prompt token that is computed anew costs 1."""
+    total = cost(sums, prices)
+    exact = sums.prompt.exact and sums.prefill.exact and sums.output.exact
+    return Amount(None) if total is None else Amount(round(total), exact)
+
+
+def ask_each(session: Session, specs: Sequence[str], question: str, console: Console) -> None:
+    """Ask under each of these strategies, and show what came of it; one that fails is a row.
+
+    Raises:
+        NotRecorded: a cassette is played that does not hold this; nothing is shown.
+        Stopped: the user pressed Ctrl-C; what was done is shown.
+    """
+    found, done = list[Trial](), 0
+    exchange = known(question, session.settings)
+    try:
+        with moving(console, "asking") as tell:
+            for place, spec in enumerate(specs, 1):
+                found.append(Trial(spec))
+                head = f"{place} of {len(specs)}, {line(spec)}"
+                asking = partial(_ask, session, question, found[-1], partial(_say_step, tell, head))
+                found[-1] = session.aside(("compare", spec, question), Trial, asking)
+                done += 1
+                if not is_drawn(console):
+                    say(console, f"done {head}: {line(came_to(found[-1], exchange))}")
+    except KeyboardInterrupt:
+        show_asked(session, found, question, exchange, console)
+        raise Stopped(f"stopped: {done} of {len(specs)} strategies") from None
+    show_asked(session, found, question, exchange, console)
+
+
+def _say_step(tell: Callable[[str], None], head: str, said: str) -> None:
+    tell(f"{head}: {said}")
+
+
+def _ask(session: Session, question: str, found: Trial, on_step: Callable[[str], None]) -> Trial:
+    ask(session.fork("" if found.spec == session.spec else found.spec), question, found, on_step)
+    return found
+
+
+def ask(fork: Agent, question: str, found: Trial, on_step: Callable[[str], None]) -> None:
     """Ask, and enter in `found` what came of it, whatever that is; Ctrl-C leaves it at what was complete by then.
 
-    `on_step` gets the step under way, and whether a turn begins. Raises NotRecorded if a cassette has no answer.
+    `on_step` gets the step under way. Raises NotRecorded if a cassette has no answer.
     """
-    prices, cut = fork.price_card(), ""
-    fork.side.on_ask = lambda purpose: on_step(f"asks a model: {purpose}", False)
+    prices, was_cut = fork.price_card(), ""
+    fork.side.on_ask = lambda purpose: on_step(f"asks a model: {purpose}")
     try:
         with unlearnt(fork.backend.counter), closing(run(fork, question)) as events:
             for event in events:
                 if isinstance(event, Answered):
-                    found.outcome, found.answer = ENDINGS[event.ending] + cut, event.text
+                    found.outcome, found.answer = ENDED[event.ending] + was_cut, event.text
                 elif isinstance(event, PromptCut):
-                    cut = CUT
+                    was_cut = "; the server cut a prompt"
                 elif said := _under_way(event):
-                    on_step(said, isinstance(event, Preparing))
+                    on_step(said)
     except NotRecorded:
         raise
     except BudgetError as error:
@@ -98,14 +152,6 @@ def unlearnt(counter: Any) -> Iterator[None]:
             counter.learnt = learnt
 
 
-def cost(prompt: Amount, prefill: Amount, out: Amount, prices: Prices) -> Amount:
-    """The cost of calls with so many tokens; a prompt token that is computed anew costs 1."""
-    if prompt.tokens is None or prefill.tokens is None or out.tokens is None:
-        return Amount(None)
-    total = prices.prompt(prompt.tokens, prompt.tokens - prefill.tokens) + prices.output * out.tokens
-    return Amount(round(total), prompt.exact and prefill.exact and out.exact)
-
-
 def _under_way(event: Event) -> str:
     match event:
         case Preparing():
@@ -113,7 +159,48 @@ def _under_way(event: Event) -> str:
         case Prepared():
             return f"turn {event.turn}: sends {figures.tokens(event.view.tokens, event.exact)} tokens"
         case Waiting(what):
-            return what
+            return line(what)
         case ToolCalled():
-            return event.call.name
+            return line(event.call.name)
     return ""
+
+
+def show_asked(
+    session: Session, found: Sequence[Trial], question: str, exchange: Exchange | None, console: Console
+) -> None:
+    """Print the cost under each strategy, then the outcome and the beginning of each answer; equal answers once."""
+    if not found:
+        return
+    names = [marked_in_use(session, one.spec, console) for one in found]
+    rows = [
+        (name, str(one.turns), *map(_short, (one.prompt, one.prefill, one.out)), f"{one.seconds:.1f}", _short(one.cost))
+        for name, one in zip(names, found, strict=True)
+    ]
+    columns = ("strategy", ">turns", ">prompt", ">prefill", ">out", ">seconds", ">cost")
+    Table(cut(f"Asked under each: {line(question)}", max(console.width, 80)), columns, rows).show(console)
+    first: dict[str, str] = {}
+    for one, name in zip(found, names, strict=True):
+        console.print()
+        ended = Text(came_to(one, exchange), style="over" if one.over else "")
+        console.print(Text.assemble((f"{line(name)}: ", "name"), ended))
+        answer = line(clean(one.answer))
+        same = first.setdefault(answer, one.spec)
+        if answer and same != one.spec:
+            say(console, f"  the same answer as {line(same)}", "quiet")
+        elif answer:
+            shown = Text(f"{answer[:MOST_SHOWN]}{' …' if len(answer) > MOST_SHOWN else ''}")
+            console.print(Padding(shown, (0, 0, 0, 2), expand=False) if is_drawn(console) else Text("  ") + shown)
+
+
+def came_to(one: Trial, exchange: Exchange | None) -> str:
+    """`answered, known answer: right`: how it ended, calls over the budget, and whether a known answer is hit.
+
+    Safe to print.
+    """
+    over = figures.over(one.over, one.most_over, one.prompt.exact) if one.over else ""
+    hit = f"known answer: {verdict(exchange, one.answer)}" if exchange and one.answer.strip() else ""
+    return line(", ".join(filter(None, (one.outcome, over, hit))))
+
+
+def _short(of: Amount) -> str:
+    return figures.short(of.tokens, of.exact)

@@ -3,43 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.cells import cell_len
 from rich.console import Console
 
-from agent import figures
 from agent.errors import UsageError
-from repl.commands.context.listing import Group, folded, most_rows, row_by_row, show_list, span
+from repl.commands.context.listing import folded, most_rows, show_list, span
 from repl.commands.context.message import sentence, show_message
-from repl.commands.context.prompt import show_prompt
-from repl.commands.context.raw import show_raw
+from repl.commands.context.request import show_prompt, show_raw
 from repl.commands.context.rows import Xray, last_call, next_call
-from repl.commands.context.strip import in_words, show_strip
+from repl.commands.context.strip import show_strip
 from repl.screen.footer import fitting
-from repl.screen.pager import MORE, paged
-from repl.screen.theme import is_drawn, say
+from repl.screen.pager import paged
+from repl.screen.theme import say
 from repl.screen.trace import cut
+from session import figures
 from session.session import Session
 
 MESSAGE = re.compile(r"\+?\d{1,9}")
-WHOLE = re.compile(rf"(\+?\d{{1,9}})\s+{MORE}")
 RANGE = re.compile(r"(\d{1,9})\s*[-–]\s*(\d{1,9})")
-FORMS = (
-    "/context, /context next, /context raw, /context prompt, /context 12, /context +1, /context 12-57, /context 12 more"
-)
-OFFERED = 100
 
 
 def context(session: Session, rest: str, console: Console) -> None:
     """/context [N]: what the last call was sent, message by message.
 
     A block for each message, as wide as its tokens, with the letter of its fate; then a row for each message.
-    /context next: the next call. /context 12: message 12 before and after (+1: the first inserted one), with more all
-    of it. /context 12-57: these messages, a row each. /context raw: the exact request. /context prompt: the last call
-    as the model reads it, where its server tells.
+    /context next: the next call. /context 12: message 12 before and after (+1: the first inserted one). /context
+    12-57: these messages, a row each. /context raw: the exact request. /context prompt: the last call as the model
+    reads it, where its server tells.
     """
-    between, whole = RANGE.fullmatch(rest), WHOLE.fullmatch(rest)
+    between = RANGE.fullmatch(rest)
     if not rest:
         show_call(last_call(session), console)
         _tell_later(session, console)
@@ -52,15 +46,11 @@ def context(session: Session, rest: str, console: Console) -> None:
     elif MESSAGE.fullmatch(rest):
         xray = last_call(session)
         show_message(xray, xray.find(rest), console)
-    elif whole:
-        xray = last_call(session)
-        place = xray.find(whole[1])
-        with paged(console):
-            show_message(xray, place, console, whole=True)
     elif between:
         _show_range(last_call(session), between[1], between[2], console)
     else:
-        raise UsageError(f"/context cannot show {rest[:40]!r}", f"write {FORMS}")
+        forms = ("", " next", " raw", " prompt", " 12", " +1", " 12-57")
+        raise UsageError(f"/context cannot show {rest[:40]!r}", f"write {', '.join(f'/context{one}' for one in forms)}")
 
 
 def why(session: Session, rest: str, console: Console) -> None:
@@ -79,17 +69,13 @@ def why(session: Session, rest: str, console: Console) -> None:
 
 def show_call(xray: Xray, console: Console) -> None:
     """Print what a call is sent: the head line, the strip, the list."""
-    if is_drawn(console):
-        over = xray.view.tokens > xray.view.limit
-        say(console, head(xray, console.width), "over" if over else "bold")
-        show_strip(xray, console)
-        console.print()
-    else:
-        for words in (head(xray, 10_000), *in_words(xray)):
-            say(console, words)
+    say(console, head(xray, console.width), "over" if xray.view.tokens > xray.view.limit else "bold")
+    show_strip(xray, console)
     groups = folded(xray.rows, most_rows(console))
     show_list(xray, groups, console)
-    _tell_shared(groups, console)
+    shared = next((span(group) for group in groups if len(group) > 1), "")
+    if shared:
+        say(console, f"messages share a row; /context {shared.replace('–', '-')} has a row each", "quiet")
 
 
 def head(xray: Xray, width: int) -> str:
@@ -110,7 +96,7 @@ def offers(session: Session) -> Iterator[tuple[str, str]]:
     """The completions of /why: the newest messages of the last call that were changed."""
     if session.agent.ledger.view:
         changed = [row for row in last_call(session).rows if row.fate != "kept"]
-        yield from ((row.name, f"{row.who}, {row.fate}") for row in changed[-OFFERED:])
+        yield from ((row.name, f"{row.who}, {row.fate}") for row in changed[-100:])
 
 
 def _tell_later(session: Session, console: Console) -> None:
@@ -121,15 +107,9 @@ def _tell_later(session: Session, console: Console) -> None:
         say(console, f"{figures.several(later, 'message')} came after this call; /context next has all", "quiet")
 
 
-def _tell_shared(groups: Sequence[Group], console: Console) -> None:
-    """How to see the messages that share a row."""
-    shared = next((span(group) for group in groups if len(group) > 1), "")
-    if shared:
-        say(console, f"messages share a row; /context {shared.replace('–', '-')} has a row each", "quiet")
-
-
 def _show_range(xray: Xray, first: str, last: str, console: Console) -> None:
     start, end = xray.find(first), xray.find(last)
     if end < start:
         raise UsageError(f"{first} is behind {last}", f"write /context {last}-{first}")
-    show_list(xray, row_by_row(xray.rows[start : end + 1]), console)
+    with paged(console):
+        show_list(xray, [[row] for row in xray.rows[start : end + 1]], console)

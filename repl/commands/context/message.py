@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import takewhile
+from difflib import unified_diff
+from itertools import islice, takewhile
 
 from rich.console import Console
-from rich.text import Text
 
-from agent import figures
-from agent.marks import ABOVE, REPEATED, refers
 from agent.messages import Message
-from agent.references import arguments, parted
-from repl.commands.context.difference import difference, show_difference
 from repl.commands.context.rows import Row, Xray
-from repl.screen.pager import MORE
+from repl.screen.pager import paged
 from repl.screen.sanitise import clean, line
-from repl.screen.theme import is_drawn, say
+from repl.screen.theme import say
 from repl.screen.trace import call_line
+from session import figures
 from session.why import UNSAID, why
 
-MOST_LINES = 16
-"""Lines of a text that are shown."""
+MOST_COMPARED = 10_000
+"""Lines of a text that are compared: to compare more would take seconds."""
+LINE_STYLES = {"-": "fate.dropped", "+": "calm"}
 
 
 def sentence(xray: Xray, place: int) -> str:
@@ -33,50 +31,60 @@ def rule(xray: Xray, place: int) -> str:
     """Which rule decided the fate of the message, with its numbers, and which summary stands for it. Safe to print."""
     row, view = xray.rows[place], xray.view
     if row.before is None:
-        said = row.message.why or UNSAID
-        stands_for = _covered(xray, row.message)
-        return line(said).rstrip(".") + (f"; it is sent in place of {stands_for}" if stands_for else "")
+        covered = _covered(xray, row.message)
+        said = line(row.message.why or UNSAID).rstrip(".")
+        return said + (f"; it is sent in place of {covered}" if covered else "")
     said = line(why(view, int(row.name) - 1, xray.strategy, row.tokens_after)).rstrip(".")
-    said += _lines_stand(xray, place)
     summary = _summary(xray, row)
     return f"{summary} is sent in its place ({said})" if summary else said
 
 
-def show_message(xray: Xray, place: int, console: Console, whole: bool = False) -> None:
-    """Print the message before and after, what it calls or answers, and why it is so; long texts only if `whole`."""
+def show_message(xray: Xray, place: int, console: Console) -> None:
+    """Print the message before and after, what it calls or answers, and why it is so."""
     row = xray.rows[place]
-    say(console, _title(xray, row), f"fate.{row.fate}")
-    for words in _belongs(xray, place, console.width):
-        say(console, words, "quiet")
-    say(console, f"why: {rule(xray, place)}")
-    if not _show_texts(xray, row, console, whole):
-        say(console, f"/context {row.name} {MORE} shows all", "quiet")
+    with paged(console):
+        say(console, _title(xray, row), f"fate.{row.fate}")
+        for words in _belongs(xray, place, console.width):
+            say(console, words, "quiet")
+        say(console, f"why: {rule(xray, place)}")
+        for words, style in _texts(xray, row):
+            say(console, words, style)
 
 
-def _show_texts(xray: Xray, row: Row, console: Console, whole: bool) -> bool:
-    """Print the message before and after; whether all of it is shown."""
-    if row.before and row.after and row.after.same(row.before):
-        return _say_text(console, f"unchanged, {_tokens(xray, row.tokens_after)}", row.before.content, whole)
-    found = difference(row.before.content, row.after.content) if row.before and row.after else None
-    if found:
-        say(console, "before and after: - is not sent, + is sent in its place", "bold")
-        return show_difference(found, console, whole)
-    shown = True
-    if row.before:
-        shown = _say_text(console, f"before, {_tokens(xray, row.tokens_before)}", row.before.content, whole)
-    if row.after:
-        return _say_text(console, f"after, {_tokens(xray, row.tokens_after)}", row.after.content, whole) and shown
-    say(console, "after: it is not sent", "bold")
-    return shown
+def changed_lines(before: str, after: str) -> list[str]:
+    """The lines that went (`-`) and came (`+`), with two around them; nothing where the texts share no line."""
+    old, new = ([clean(each).rstrip() for each in text.splitlines()] for text in (before, after))
+    if max(len(old), len(new)) > MOST_COMPARED:
+        return []
+    found = [*islice(unified_diff(old, new, n=2, lineterm=""), 2, None)]
+    shared = any(each[:1] == " " and each.strip() for each in found)
+    return ["…" if each.startswith("@@") else f"{each[0]} {each[1:]}" for each in found] if shared else []
+
+
+def _texts(xray: Xray, row: Row) -> Iterator[tuple[str, str]]:
+    """What the message says before and after, or the lines that changed, each line with its style."""
+    before, after = row.before, row.after
+    if before and after and not after.same(before) and (found := changed_lines(before.content, after.content)):
+        yield "before and after: - is not sent, + is sent in its place", "bold"
+        yield from ((f"  {each}", LINE_STYLES.get(each[0], "quiet")) for each in found)
+        return
+    same = bool(before and after and after.same(before))
+    if after is None:
+        yield "after: it is not sent", "bold"
+    elif not same:
+        yield from _text(f"after, {xray.tokens(row.tokens_after)} tokens", after)
+    if before:
+        yield from _text(f"{'unchanged' if same else 'before'}, {xray.tokens(row.tokens_before)} tokens", before)
+
+
+def _text(title: str, of: Message) -> Iterator[tuple[str, str]]:
+    yield f"{title}:" if of.content else f"{title}: (empty)", "bold"
+    yield from ((f"  {each}", "") for each in clean(of.content).splitlines())
 
 
 def _title(xray: Xray, row: Row) -> str:
     sizes = xray.tokens(row.tokens_before), xray.tokens(row.tokens_after)
     return f"message {row.name} ({row.who}), {row.fate}, {' → '.join(sizes)} tokens"
-
-
-def _tokens(xray: Xray, count: int) -> str:
-    return f"{xray.tokens(count)} tokens"
 
 
 def _belongs(xray: Xray, place: int, width: int) -> Iterator[str]:
@@ -106,46 +114,9 @@ def _summary(xray: Xray, row: Row) -> str:
     return next((f"message {other.name}" for other in standing), "")
 
 
-def _lines_stand(xray: Xray, place: int) -> str:
-    """Where the lines stand that are sent as references: `; 71 lines stand in message 14`."""
-    row, said = xray.rows[place], list[str]()
-    lines = row.after.content.split("\n") if row.after and refers(row.after) else []
-    for at, text in enumerate(lines):
-        if not (found := REPEATED.match(text)):
-            continue
-        begins = parted(found["first"])[1]
-        above = ((other.name, other.after) for other in reversed(xray.rows[:place]) if other.after)
-        texts = ((name, "\n".join([one.content or "", *arguments(one)]).split("\n")) for name, one in above)
-        own = (f"{row.name}, this one", lines[:at])
-        where = next((name for name, its in (own, *texts) if any(parted(each)[1] == begins for each in its)), "")
-        if where:
-            said.append(f"; {text[1:].partition(ABOVE)[0]} stand in message {where}")
-    return "".join(said)
-
-
 def _covered(xray: Xray, message: Message) -> str:
-    covered = set(message.covers)
-    names = [row.name for row in xray.rows if row.before and row.before.id in covered]
+    """The messages that this one stands for."""
+    names = [row.name for row in xray.rows if row.before and row.before.id in message.covers]
     if len(names) < 2:
         return f"message {names[0]}" if names else ""
     return f"{figures.several(len(names), 'message')} from {names[0]} to {names[-1]}"
-
-
-def _say_text(console: Console, title: str, text: str, whole: bool) -> bool:
-    """A text under its title, cut to so many lines unless `whole`, and how much more there is; whether that is all."""
-    say(console, f"{title}:" if text else f"{title}: (empty)", "bold")
-    shown, rest = (clean(text).splitlines(), 0) if whole else excerpt(console, text)
-    for words in shown:
-        say(console, f"  {words}")
-    if rest:
-        say(console, f"  … {figures.several(rest, 'character')} more", "quiet")
-    return not rest
-
-
-def excerpt(console: Console, text: str) -> tuple[list[str], int]:
-    """The first lines of a text as the console breaks them, and how many characters are left out."""
-    looked_at = text[: MOST_LINES * console.width]
-    shown = Text(clean(looked_at).rstrip(), tab_size=4)
-    columns = max(1, console.width - 2) if is_drawn(console) else len(looked_at)
-    lines = [found.plain for found in shown.wrap(console, columns)] if shown else []
-    return lines[:MOST_LINES], len(text) - len(looked_at) + sum(map(len, lines[MOST_LINES:]))

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
 
-from agent import figures
 from agent.errors import UsageError
+from agent.fates import Fate
 from agent.ledger import Amount
 from agent.messages import Message
-from agent.view import Fate, View
+from agent.view import View
 from repl.screen.sanitise import line
 from repl.screen.trace import who
+from session import figures
 from session.session import Session
 
 Shown = Fate | Literal["inserted"]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from repl.commands.context.rows import Row, Xray, spread
 from repl.screen.fate_letters import FATE_LETTERS
-from repl.screen.theme import say
+from repl.screen.theme import is_drawn, say
+from session import figures
 
 FILLS = {"kept": "█", "tidied": "█", "inserted": "█", "shortened": "▓", "dropped": "░"}
-"""The fill of a block after its letter: the lighter, the less is left of the message."""
-ALTERED = "▒"
+"""The fill of a block after its letter, `▒` for other fates: the lighter, the less is left of the message."""
 FREE = "·"
 TOOLS, SYSTEM = "T", "P"
 
@@ -34,40 +33,34 @@ class Block:
 
 def show_strip(xray: Xray, console: Console) -> None:
     """Both bars to one scale with their sums, the line that marks what is cached, and what the letters mean."""
-    view = xray.view
-    was, sent = was_blocks(xray), sent_blocks(xray)
-    was_width, sent_width = scaled([tokens_of(was), tokens_of(sent)], console.width)
+    view, was, sent = xray.view, was_blocks(xray), sent_blocks(xray)
+    longest, drawn = max(view.history_tokens, view.tokens, view.limit, 1), is_drawn(console)
     say(console, f"was   {xray.tokens(view.history_tokens)} tokens: {_sums(xray, sent=False)}")
-    console.print(bar(was, widths([block.tokens for block in was], was_width)))
-    columns = widths([block.tokens for block in sent], sent_width)
-    said = f"sent  {xray.tokens(view.tokens)} of {view.limit:,}: {_sums(xray, sent=True)} · {_room(xray)}"
-    say(console, said, "over" if view.tokens > view.limit else "")
-    console.print(over(bar(sent, columns), limit_column(view.tokens, view.limit, sent_width)))
-    console.print(ruler(xray, sent, columns))
-    cached, prefill = figures.amount(xray.cached), figures.amount(xray.prefill)
-    console.print(Text.assemble((f"═ cached {cached}", "calm"), " · ", (f"╌ prefill {prefill}", "warn")))
-    console.print(legend(xray))
+    if drawn:
+        console.print(bar(was, widths(was, max(1, round(console.width * view.history_tokens / longest)))))
+    free = view.limit - view.tokens
+    room = f"{'free' if free >= 0 else 'over by'} {xray.tokens(abs(free))}"
+    said = f"sent  {xray.tokens(view.tokens)} of {view.limit:,}: {_sums(xray, sent=True)} · {room}"
+    say(console, said, "over" if free < 0 else "")
+    if drawn:
+        columns = max(1, round(console.width * max(view.tokens, view.limit) / longest))
+        shares = widths(sent, columns)
+        console.print(over(bar(sent, shares), columns * view.limit // view.tokens if free < 0 else columns))
+        console.print(ruler(xray, sent, shares))
+        cached, prefill = figures.amount(xray.cached), figures.amount(xray.prefill)
+        console.print(Text.assemble((f"═ cached {cached}", "calm"), " · ", (f"╌ prefill {prefill}", "warn")))
+        console.print(legend(xray))
+        console.print()
 
 
-def tokens_of(blocks: Sequence[Block]) -> int:
-    """The tokens of a bar."""
-    return sum(block.tokens for block in blocks)
+def widths(blocks: Sequence[Block], columns: int) -> list[int]:
+    """How many of the columns each block gets: all of them together, in order, by cumulative rounding.
 
-
-def scaled(totals: Sequence[int], columns: int) -> list[int]:
-    """The columns of bars to one scale: the largest total has all of them, each other its share, at least one."""
-    largest = max([*totals, 1])
-    return [max(1, round(columns * total / largest)) for total in totals]
-
-
-def widths(sizes: Sequence[int], columns: int) -> list[int]:
-    """How many of the columns each size gets: all of them together, in order, by cumulative rounding.
-
-    Each is less than one column from its exact share. Where there are no more sizes than columns each gets at least
+    Each is less than one column from its exact share. Where there are no more blocks than columns each gets at least
     one; what such a small one takes too much is taken from the next ones that can spare it.
     """
-    ends = [*accumulate(spread(columns, sizes))]
-    if len(sizes) <= columns:
+    ends = [*accumulate(spread(columns, [block.tokens for block in blocks]))]
+    if len(blocks) <= columns:
         end = 0
         for place, exact in enumerate(ends):
             end = ends[place] = min(max(exact, end + 1), columns - (len(ends) - 1 - place))
@@ -86,30 +79,21 @@ def messages_before(rows: Sequence[Row]) -> list[Block]:
 
 def sent_blocks(xray: Xray) -> list[Block]:
     """The view: the tool schemas, every message of it by its fate, and the room that is left in the budget."""
-    rows = (row for row in xray.rows if row.after)
     free = xray.view.limit - xray.view.tokens
-    blocks = [*_tools(xray), *(_block(row, row.tokens_after) for row in rows)]
+    blocks = [*_tools(xray), *(_block(row, row.tokens_after) for row in xray.rows if row.after)]
     return [*blocks, Block(FREE, FREE, "quiet", free)] if free > 0 else blocks
 
 
 def bar(blocks: Sequence[Block], columns: Sequence[int]) -> Text:
     """The blocks side by side: the letter in the first column of each, the rest filled."""
-    shown = Text(no_wrap=True)
-    for block, width in zip(blocks, columns, strict=True):
-        if width:
-            shown.append(block.letter + block.fill * (width - 1), style=block.style)
-    return shown
+    pieces = ((block, width) for block, width in zip(blocks, columns, strict=True) if width)
+    return Text.assemble(*((b.letter + b.fill * (width - 1), b.style) for b, width in pieces), no_wrap=True)
 
 
 def over(shown: Text, limit: int) -> Text:
     """A bar whose columns from the limit on are over the budget: `!` is their fill."""
     beyond = Text(re.sub("[█▓▒░]", "!", shown.plain[limit:]), style="over")
     return shown[:limit] + beyond if beyond else shown
-
-
-def limit_column(tokens: int, limit: int, columns: int) -> int:
-    """The first column over the budget."""
-    return columns if tokens <= limit else columns * limit // tokens
 
 
 def ruler(xray: Xray, blocks: Sequence[Block], columns: Sequence[int]) -> Text:
@@ -135,24 +119,6 @@ def letter(row: Row) -> str:
     return SYSTEM if _is_system(row) else FATE_LETTERS[row.fate]
 
 
-def in_words(xray: Xray) -> Iterator[str]:
-    """Both bars as sentences, for a screen that draws nothing."""
-    view = xray.view
-    yield f"was: {_by_fate(xray, sent=False)}; {xray.tokens(view.history_tokens)} tokens in all"
-    yield f"sent: {_by_fate(xray, sent=True)}, {_room(xray)} of {view.limit:,}"
-
-
-def _by_fate(xray: Xray, sent: bool) -> str:
-    parts = [f"{xray.overhead} {xray.tokens(xray.view.overhead)}"]
-    met = [row for row in xray.rows if (row.after if sent else row.before)]
-    for kind in ("system", *FATE_LETTERS):
-        rows = [row for row in met if (kind == "system" if _is_system(row) else kind == row.fate)]
-        tokens = sum(row.tokens_after if sent else row.tokens_before for row in rows)
-        count = "" if kind == "system" else f" in {figures.several(len(rows), 'message')}"
-        parts += [f"{kind} {xray.tokens(tokens)}{count}"] * bool(rows)
-    return ", ".join(parts)
-
-
 def _sums(xray: Xray, sent: bool) -> str:
     """`system 212 · tools 866 · 13 messages 2,973`: the tokens of the history, or of what is sent, by their kind."""
     rows = [row for row in xray.rows if (row.after if sent else row.before)]
@@ -163,18 +129,13 @@ def _sums(xray: Xray, sent: bool) -> str:
     return " · ".join(f"{name} {xray.tokens(size)}" for name, size in {**parts, messages: sum(sizes) - system}.items())
 
 
-def _room(xray: Xray) -> str:
-    free = xray.view.limit - xray.view.tokens
-    return f"{'free' if free >= 0 else 'over by'} {xray.tokens(abs(free))}"
-
-
 def _tools(xray: Xray) -> list[Block]:
     overhead = xray.view.overhead
     return [Block(TOOLS, "█", "quiet", overhead)] if overhead else []
 
 
 def _block(row: Row, tokens: int) -> Block:
-    return Block(letter(row), FILLS.get(row.fate, ALTERED), f"fate.{row.fate}", tokens)
+    return Block(letter(row), FILLS.get(row.fate, "▒"), f"fate.{row.fate}", tokens)
 
 
 def _is_system(row: Row) -> bool:

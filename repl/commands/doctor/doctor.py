@@ -1,4 +1,4 @@
-"""The doctor's report: a table, lines to read aloud, or JSON Lines."""
+"""The doctor's report: a table for each group, lines to read aloud, or JSON Lines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -14,9 +15,8 @@ from rich.text import Text
 
 from agent.errors import UsageError
 from models import READER
-from models.server import Check
-from repl.commands.doctor.examine import SECONDS, Report, examine
-from repl.commands.doctor.machine import can_show, looks
+from repl.commands.doctor import machine
+from repl.commands.doctor.examine import SECONDS, Look, Report, examine
 from repl.screen.sanitise import line
 from repl.screen.streams import write
 from repl.screen.theme import console_for, is_drawn, is_plain, moving
@@ -25,10 +25,8 @@ from session import jsonl
 from session.session import Session
 from session.settings import BACKENDS, Settings
 
-STATE_MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
-STATE_WORDS = {"ok": "ok", "warn": "warning", "fail": "error"}
-STATE_STYLES = {"ok": "calm", "warn": "warn", "fail": "error"}
-INDENT = 4
+STATES = {"ok": ("✓", "ok", "calm"), "warn": ("!", "warning", "warn"), "fail": ("✗", "error", "error")}
+"""The sign of a state, its word, and its style."""
 WAIT = f"looking; a server that does not answer is waited for {SECONDS:g} seconds"
 
 
@@ -80,10 +78,9 @@ def look(settings: Settings, console: Console) -> Report:
 
 def as_fields(report: Report) -> Iterator[jsonl.Fields]:
     """A line for each finding, then one for what follows from them."""
-    for finding in report.findings:
-        check = finding.check
+    for group, check, _ in report.findings:
         fields = {"name": check.name, "state": check.state, "found": check.found, "fix": check.fix or None}
-        yield {"type": "check", "group": finding.group, **fields}
+        yield {"type": "check", "group": group, **fields}
     verdict = report.verdict
     session = {"backend": verdict.backend or None, "model": verdict.model or None}
     yield {"type": "doctor", "verdict": verdict.text, "fix": verdict.fix or None, **session, "code": verdict.code}
@@ -91,36 +88,38 @@ def as_fields(report: Report) -> Iterator[jsonl.Fields]:
 
 def show(report: Report, console: Console) -> None:
     """Print the report by group, the verdict last; where it is drawn, lines are broken between words."""
-    drawn = is_drawn(console) and can_show(console, "→".join(STATE_MARKS.values()))
-    width = max(len(line(finding.check.name)) for finding in report.findings)
+    drawn = is_drawn(console) and console.encoding.lower().startswith("utf")
+    columns = console.width if drawn else 0
+    longest = max(len(line(check.name)) for _, check, _ in report.findings)
     for group, findings in groupby(report.findings, lambda finding: finding.group):
         console.print(Text(line(group), style="bold" if drawn else ""))
-        for finding in findings:
-            if drawn:
-                _draw(finding.check, width, console)
-            else:
-                check = finding.check
-                console.print(Text(f"  {STATE_WORDS[check.state]}: {line(check.name)}: {line(check.found)}"))
-            _mend(finding.check.fix, "    → " if drawn else "    to mend it: ", console)
+        for _, check, _ in findings:
+            sign, word, style = STATES[check.state]
+            head = f"  {sign} {line(check.name):<{longest}} " if drawn else f"  {word}: {line(check.name)}: "
+            shown = Text(wrapped(f"{head}{line(check.found)}", columns, longest + 3))
+            shown.stylize(style if drawn else "", 0, 4)
+            console.print(shown, soft_wrap=True)
+            if check.fix:
+                mend = f"    {'→' if drawn else 'to mend it:'} {line(check.fix)}"
+                console.print(Text(wrapped(mend, columns, 2)), soft_wrap=True)
         if drawn:
             console.print()
-    state = "fail" if report.verdict.code else "warn" if report.verdict.backend == "reader" else "ok"
-    width = console.width if drawn else 0
-    console.print(Text(wrapped(line(report.verdict.text), width), style=STATE_STYLES[state] if drawn else ""))
-    _mend(report.verdict.fix, "→ " if drawn else "to mend it: ", console)
+    verdict = report.verdict
+    style = STATES["fail" if verdict.code else "warn" if verdict.backend == READER else "ok"][2]
+    console.print(Text(wrapped(line(verdict.text), columns), style=style), soft_wrap=True)
+    if verdict.fix:
+        mend = f"{'→' if drawn else 'to mend it:'} {line(verdict.fix)}"
+        console.print(Text(wrapped(mend, columns, 2)), soft_wrap=True)
 
 
-def _draw(check: Check, width: int, console: Console) -> None:
-    head = f"  {STATE_MARKS[check.state]} {line(check.name):<{width}} "
-    found = line(check.found)
-    hang = len(head) if max(map(len, found.split()), default=0) <= console.width - len(head) else INDENT
-    shown = Text(wrapped(head + found, console.width, hang - INDENT // 2))
-    shown.stylize(STATE_STYLES[check.state], 0, INDENT)
-    console.print(shown, soft_wrap=True)
-
-
-def _mend(fix: str, label: str, console: Console) -> None:
-    if fix:
-        indent = len(label) - len(label.lstrip())
-        text = wrapped(f"{label}{line(fix)}", console.width if is_drawn(console) else 0, len(label) - indent)
-        console.print(Text(text), soft_wrap=True)
+def looks(settings: Settings, console: Console) -> list[Look]:
+    """All that is looked at beside the servers."""
+    return [
+        Look("corpus", "articles", partial(machine.articles, settings.corpus)),
+        Look("corpus", "files", partial(machine.files, settings.files)),
+        Look("tokens", "vocabulary", machine.vocabulary),
+        Look("terminal", "terminal", partial(machine.terminal, console)),
+        Look("folders", "folders", partial(machine.folders, settings.session_dir)),
+        Look("environment", "environment", machine.environment),
+        Look("versions", "versions", machine.versions),
+    ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Thread
+from typing import NamedTuple
 
 from agent.errors import ModelError, ThimbleError, UsageError
 from agent.protocols import Backend
@@ -18,7 +19,6 @@ from session.settings import NONE, Settings, served_embeddings
 
 SECONDS = 5.0
 """The longest that anything is waited for."""
-AND = " and "
 DONE, USAGE, MODEL = 0, 2, 3
 """Exit codes, as everywhere."""
 
@@ -36,8 +36,7 @@ class Look:
     late: Check | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A check, its group, and the error that caused the finding, if there is one."""
 
     group: str
@@ -76,21 +75,21 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SE
     backends = Backends(settings, notices.append)
     started: list[Backend] = []
     servers = _servers(backends)
-    chosen = _chosen(backends, servers)
+    chosen = _chosen(backends)
     looks = [Look("session", "backend", partial(_backend, backends, started), _late("the model server", seconds))]
-    for name in SIDE_MODELS:
-        if getattr(settings, name):
-            looks.append(Look("session", name, partial(_side_model, backends, name), _late("its server", seconds)))
+    for side in SIDE_MODELS:
+        if getattr(settings, side):
+            looks.append(Look("session", side, partial(_side_model, backends, side), _late("its server", seconds)))
     late = _late("the server of the embeddings", seconds) if served_embeddings(settings.embeddings) else None
     looks.append(Look("session", "embeddings", partial(_embeddings, settings), late))
     looks.append(Look("session", "strategy", partial(_strategy, settings)))
-    for names, server in servers.items():
-        find = partial(_server, server, settings.model if names == chosen else "")
-        looks.append(Look(names, "server", find, _late(_where(server), seconds)))
+    for name, server in servers.items():
+        find = partial(_server, server, settings.model if name == chosen else "")
+        looks.append(Look(name, "server", find, _late(_where(server), seconds)))
     findings = side_by_side([*looks, *others], seconds)
     elsewhere = servers.keys() - {chosen}
     findings = [_tolerable(finding) if finding.group in elsewhere else finding for finding in findings]
-    return Report(findings, _verdict(notices, findings, started, chosen, elsewhere - {"gguf"}))
+    return Report(findings, _verdict(notices, findings, started, chosen))
 
 
 def side_by_side(looks: Sequence[Look], seconds: float) -> list[Finding]:
@@ -132,37 +131,31 @@ def _late(what: str, seconds: float) -> Check:
 def _tolerable(finding: Finding) -> Finding:
     """A finding about a server that this session would not use: it stands in nobody's way."""
     check = finding.check
-    return replace(finding, check=replace(check, state="warn")) if check.state == "fail" else finding
+    return finding._replace(check=replace(check, state="warn")) if check.state == "fail" else finding
 
 
 def _servers(backends: Backends) -> dict[str, Server | UsageError]:
-    """Every server, or why its address is none, by the backends that it is: two kinds at one address may be one."""
-    names: dict[tuple[type, str], list[str]] = {}
-    found: dict[tuple[type, str], Server | UsageError] = {}
+    """Every server, or why its address is none, by the backend that it is."""
+    found: dict[str, Server | UsageError] = {}
     for name in SERVERS:
         try:
-            server: Server | UsageError = backends.server_of(name)
+            found[name] = backends.server_of(name)
         except UsageError as error:
-            server = error
-        key = type(server), _where(server)
-        names.setdefault(key, []).append(name)
-        found[key] = server
-    return {AND.join(names[key]): server for key, server in found.items()}
+            found[name] = error
+    return found
 
 
 def _where(server: Server | UsageError) -> str:
     return server.what if isinstance(server, UsageError) else server.url
 
 
-def _chosen(backends: Backends, servers: Mapping[str, Server | UsageError]) -> str:
+def _chosen(backends: Backends) -> str:
     """Which of the servers the session would use, "" for none."""
-    wanted = backends.settings.backend
     try:
         used = backends.look_for_server()
     except UsageError:  # its address is none
-        return next((names for names in servers if wanted in names.split(AND)), "")
-    same = (names for names, s in servers.items() if used and type(s) is type(used) and _where(s) == used.url)
-    return next(same, "")
+        return backends.settings.backend
+    return used.name if used else ""
 
 
 def _server(server: Server | UsageError, model: str) -> Iterable[Check]:
@@ -209,9 +202,7 @@ def _strategy(settings: Settings) -> Iterator[Check]:
     yield Check("strategy", "ok", f"{settings.strategy.strip()} in {settings.budget:,} tokens")
 
 
-def _verdict(
-    notices: Sequence[str], findings: Sequence[Finding], started: Sequence[Backend], chosen: str, others: Iterable[str]
-) -> Verdict:
+def _verdict(notices: Sequence[str], findings: Sequence[Finding], started: Sequence[Backend], chosen: str) -> Verdict:
     errors = sorted((f.error for f in findings if f.error), key=lambda error: not isinstance(error, UsageError))
     if errors:
         code = USAGE if isinstance(errors[0], UsageError) else MODEL
@@ -223,15 +214,5 @@ def _verdict(
     if broken and backend.name != READER:
         what = f"A session would take {backend.name}/{backend.model} and fail: {broken.found}."
         return Verdict(what, broken.fix, MODEL, backend.name, backend.model)
-    text, fix = f"A session uses {backend.name}/{backend.model}.", ""
-    if notices:  # the reader, because there is nothing else
-        text = notices[-1]
-        slow = (f"a server works, which was too slow to be found: --backend {n}" for n in _working(findings, others))
-        fix = next(slow, "")
-    return Verdict(text, fix, DONE, backend.name, backend.model)
-
-
-def _working(findings: Sequence[Finding], servers: Iterable[str]) -> list[str]:
-    """A backend for each of the servers of which nothing is missing."""
-    states = {names: [f.check.state for f in findings if f.group == names] for names in servers}
-    return [names.split(AND)[0] for names, found in states.items() if found and set(found) == {"ok"}]
+    text = notices[-1] if notices else f"A session uses {backend.name}/{backend.model}."
+    return Verdict(text, "", DONE, backend.name, backend.model)

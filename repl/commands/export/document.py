@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from agent.ledger import Call, totals
+from agent.ledger import Call
 from agent.messages import Message
-from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, stories
+from repl.commands.export.transcript import Differences, Exchange, ModelCall, Transcript, left_out, transcripts
 from session.journal.header import sampling
 from session.journal.lines import EVERYTHING
 from session.jsonl import Fields, selected, to_json
 from session.timeline import ROLES, timeline
+from session.totals import totals
 
 if TYPE_CHECKING:
     from agent.budget import Counter
@@ -29,9 +30,9 @@ CALL = (
 """The fields of a call that was made, as `selected` takes them."""
 
 
-def export(session: Session, columns: int) -> Iterator[str]:
+def export(session: Session) -> Iterator[str]:
     """The document, piece by piece: a call a line. Raises UsageError where nothing was asked."""
-    (first, *others), counter, copies = stories(session), session.agent.backend.counter, _Copies()
+    (first, *others), counter, copies = transcripts(session), session.agent.backend.counter, _Copies()
     yield f'{{"format": "{FORMAT}", "version": {VERSION},\n'
     yield from _branch(first, counter, copies)
     yield ',\n"branches": ['
@@ -44,7 +45,7 @@ def export(session: Session, columns: int) -> Iterator[str]:
     yield "}\n"
 
 
-def _branch(told: Story, counter: Counter, copies: _Copies) -> Iterator[str]:
+def _branch(told: Transcript, counter: Counter, copies: _Copies) -> Iterator[str]:
     """The fields of one branch."""
     views = _Views(told.past.history, copies)
     yield f'"session": {to_json(about(told))}'
@@ -56,7 +57,7 @@ def _branch(told: Story, counter: Counter, copies: _Copies) -> Iterator[str]:
     yield f',\n"timeline": {to_json(_timeline(told))}'
 
 
-def about(told: Story) -> Fields:
+def about(told: Transcript) -> Fields:
     """The session as it is after its last line."""
     lost = [*told.past.lost, *["a line of the journal"] * told.damaged]
     return {
@@ -91,7 +92,7 @@ def _exchange(of: Exchange) -> Fields:
     }
 
 
-def _call(made: Made) -> Fields:
+def _call(made: ModelCall) -> Fields:
     reply: Fields = dict.fromkeys(("reply", "seconds", "first_token_seconds", "waited_seconds", "usage"))
     if made.replied:
         reply = selected(made.replied, "reply=message.id seconds first_token_seconds waited_seconds usage")
@@ -141,12 +142,12 @@ class _Views:
         return message.id if message is self._known.get(message.id) else self._copies.place(message)
 
 
-def _totals(told: Story) -> Fields:
+def _totals(told: Transcript) -> Fields:
     ledger = told.past.ledger
     return {**asdict(totals(ledger.calls)), **selected(ledger, "exchanges answered tool_calls tool_seconds")}
 
 
-def _timeline(told: Story) -> Fields:
+def _timeline(told: Transcript) -> Fields:
     """The sums and the spans; each begins so many seconds after the first one."""
     of = timeline(told.past.ledger)
     spans = [{**asdict(span), "began": round(span.began - of.began, 6)} for span in of.spans]

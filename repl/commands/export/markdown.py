@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agent import figures
-from agent.ledger import Call, totals
-from repl.commands.export.story import Exchange, Made, Story, grounds, shared, stories
+from agent.ledger import Call
+from repl.commands.export.transcript import Exchange, ModelCall, Transcript, grounds, shared, transcripts
 from repl.screen.sanitise import clean, line
+from session import figures
 from session.journal.header import sampling
-from session.timeline import timeline
+from session.totals import totals
 
 if TYPE_CHECKING:
     from session.session import Session
@@ -24,9 +24,9 @@ MARKS = re.compile(r"[\\`*\[\]<>&|~!#@.$^{}=]|(?<!\d):|:(?!\d)|\b_|_\b|(?<![a-zA
 ENDINGS = {"answered": "", "planted": "a planted fact, no model was asked"}
 
 
-def export(session: Session, columns: int) -> Iterator[str]:
+def export(session: Session) -> Iterator[str]:
     """The page, piece by piece. Raises UsageError where nothing was asked."""
-    first, *others = every = stories(session)
+    first, *others = every = transcripts(session)
     more = [f"branch {first.branch} of {first.branches}; the others follow"] * bool(others)
     yield f"# {plain(first.past.name) or 'A session of thimble'}\n\n{_facts(first, more)}\n"
     yield from _branch(first, 0)
@@ -37,7 +37,7 @@ def export(session: Session, columns: int) -> Iterator[str]:
         yield from _branch(told, begun)
 
 
-def _facts(told: Story, more: Sequence[str]) -> str:
+def _facts(told: Transcript, more: Sequence[str]) -> str:
     past = told.past
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
     drawn = (f"{name} {value}" for name, value in sampling(past.opened).items())
@@ -45,7 +45,7 @@ def _facts(told: Story, more: Sequence[str]) -> str:
     return ", ".join(map(plain, facts))
 
 
-def _branch(told: Story, begun: int) -> Iterator[str]:
+def _branch(told: Transcript, begun: int) -> Iterator[str]:
     """Its exchanges but the first so many, and all that it cost."""
     for exchange in told.exchanges[begun:]:
         yield from _exchange(exchange)
@@ -77,7 +77,7 @@ def _exchange(of: Exchange) -> Iterator[str]:
         yield f"\n*{plain(ending)}*\n"
 
 
-def _turn(of: Made) -> Iterator[str]:
+def _turn(of: ModelCall) -> Iterator[str]:
     reply = of.replied.message if of.replied else None
     if reply and reply.content.strip():
         yield f"\n{'' if reply.calls else '**Answer**' + chr(10) * 2}{fenced(reply.content.strip())}"
@@ -95,7 +95,7 @@ def _shortened(text: str) -> str:
     return fenced(text[:MOST]) + (f"\n… {rest:,} characters more\n" if rest > 0 else "")
 
 
-def _account(told: Story) -> Iterator[str]:
+def _account(told: Transcript) -> Iterator[str]:
     calls = told.past.ledger.calls
     yield "\n## Calls\n\n| | for | strategy | prompt | of budget | cached | computed anew | written | seconds |\n"
     yield "|--:|---|---|--:|--:|--:|--:|--:|--:|\n"
@@ -106,24 +106,6 @@ def _account(told: Story) -> Iterator[str]:
     yield f"| Σ | | | {figures.amount(sums.prompt)} | | {amounts} | {sums.seconds:.1f} |\n"
     without = f"Had nothing been managed: {sums.raw_prompt:,} tokens of prompt, {sums.raw_prefill:,} computed anew."
     yield f"\n`~` is an estimate, `?` is not known, `≥` is the known part. {without}\n"
-    yield from _times(told)
-
-
-def _times(told: Story) -> Iterator[str]:
-    """The sums of the timeline."""
-    of = timeline(told.past.ledger)
-    sums = {
-        "in all": of.seconds,
-        "agent": of.busy("agent"),
-        "side models": of.busy("memory", "side"),
-        "of it beside the agent": of.overlapped,
-        "the agent waited": of.waited,
-        "saved against waiting for each": of.saved,
-        "tools": of.busy("tools"),
-    }
-    if of.steps:
-        yield f"\n| {' | '.join(sums)} |\n|{'--:|' * len(sums)}\n"
-        yield f"| {' | '.join(map(figures.duration, sums.values()))} |\n"
 
 
 def _row(number: str, of: Call) -> str:

@@ -17,17 +17,17 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent import figures
-from agent.ledger import totals
 from agent.messages import Message
-from repl.commands.export.story import Differences, Exchange, Made, Story, grounds, left_out, stories
+from repl.commands.export.transcript import Differences, Exchange, ModelCall, Transcript, grounds, left_out, transcripts
 from repl.commands.timeline import sums, words
 from repl.screen import trace
 from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.gantt import KINDS, name_of
 from repl.screen.sanitise import clean, line
+from session import figures
 from session.journal.header import sampling
 from session.timeline import Kind, Lane, timeline
+from session.totals import totals
 from session.why import why
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ SCRIPTS = ("page_views.js", "page_parts.js", "page_timeline.js", "page.js")
 UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\x7f"}
 
 
-def export(session: Session, columns: int) -> Iterator[str]:
+def export(session: Session) -> Iterator[str]:
     """The page, piece by piece. Raises UsageError where nothing was asked."""
-    told = stories(session)
+    told = transcripts(session)
     style, script = asset("page.css"), "\n".join(map(asset, SCRIPTS))
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
     yield f"""\
@@ -77,11 +77,11 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def _title(told: Story) -> str:
+def _title(told: Transcript) -> str:
     return line(told.past.name) or trace.cut(line(told.exchanges[0].question.content), 70)
 
 
-def _data(told: Sequence[Story], counter: Counter) -> Iterator[str]:
+def _data(told: Sequence[Transcript], counter: Counter) -> Iterator[str]:
     """The table of texts comes last, since it is complete only after all views."""
     texts = _Texts(counter)
     kinds = {kind: [letter, meaning] for kind, (letter, _, _, meaning) in KINDS.items()}
@@ -94,7 +94,7 @@ def _data(told: Sequence[Story], counter: Counter) -> Iterator[str]:
     yield f'],\n"texts":{embedded(texts.table)}}}'
 
 
-def _branch(told: Story, texts: _Texts) -> Iterator[str]:
+def _branch(told: Transcript, texts: _Texts) -> Iterator[str]:
     for message in told.past.history:
         texts.at(message)
     yield f'"exchanges":{embedded([*map(_exchange, told.exchanges)])},"calls":['
@@ -146,12 +146,12 @@ class _Texts:
         return {name: value for name, value in fields.items() if value or name in ("text", "tokens")}
 
 
-def _about(told: Story) -> Fields:
+def _about(told: Transcript) -> Fields:
     past, calls = told.past, told.past.ledger.calls
     sums = totals(calls)
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
     facts = [
-        line(figures.called(past.model)),
+        line(past.model.called),
         *(line(f"{name} {value}") for name, value in sampling(past.opened).items()),
         begun,
         figures.several(sum(bool(each.number) for each in told.exchanges), "exchange"),
@@ -174,7 +174,7 @@ def _about(told: Story) -> Fields:
     return {"number": told.branch, "words": words, "facts": facts, "totals": rows, "lost": lost}
 
 
-def _timeline(told: Story) -> Fields:
+def _timeline(told: Transcript) -> Fields:
     """Rows and spans, each with its row, kind, beginning, seconds and words; where exchanges begin; all of it told."""
     of = timeline(told.past.ledger)
     lanes, seconds = of.lanes(), dict[tuple[Lane, Kind], float]()
@@ -212,7 +212,7 @@ def _exchange(of: Exchange) -> Fields:
     }
 
 
-def _call(of: Made, texts: _Texts) -> Fields:
+def _call(of: ModelCall, texts: _Texts) -> Fields:
     """The data of a call on the page; figures are text, except those that are drawn."""
     event, view, reply = of.prepared, of.prepared.view, of.replied
     return {
@@ -243,10 +243,10 @@ def _stepped(view: View) -> list[int]:
     return [place for place, its in steps if its and its[-1].tokens and any(step.by for step in its)]
 
 
-def _figures(of: Made) -> list[list[str]]:
+def _figures(of: ModelCall) -> list[list[str]]:
     event, view, account, reply = of.prepared, of.prepared.view, of.account, of.replied
     rows = [
-        ["model", line(figures.called(event.model))],
+        ["model", line(event.model.called)],
         ["strategy", line(event.strategy)],
         ["sent, by our count", figures.tokens(view.tokens, event.exact)],
         ["of the budget", figures.share(view.tokens, view.limit)],

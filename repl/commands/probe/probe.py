@@ -11,11 +11,11 @@ from time import perf_counter
 from agent.agent import Agent
 from agent.errors import UsageError
 from agent.events import Asked, Planted, SideCalled
-from agent.history import question as asked_last
 from agent.loop import prepare
 from agent.messages import Message
 from agent.protocols import Usage
 from agent.reply import Reply
+from agent.turns import question as asked_last
 from agent.view import View
 from corpus.missing import missing, quotes
 from corpus.words import content_words, stems

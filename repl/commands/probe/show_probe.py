@@ -8,12 +8,12 @@ from typing import Literal
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from agent import figures
-from repl.commands.probe.chart import chart
 from repl.commands.probe.probe import MOST_FACTS, Probe, probe, questions
+from repl.commands.probe.survival import show_survival
 from repl.screen import trace
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn, moving
+from session import figures
 from session.session import Session
 
 ANSWER_LINES = 4
@@ -38,7 +38,7 @@ def show_probe(session: Session, question: str, console: Console) -> None:
     if session.planted:
         if is_drawn(console):
             console.print()
-        chart(session, session.planted[-MOST_FACTS:], console)
+        show_survival(session, session.planted[-MOST_FACTS:], console)
 
 
 def outcome(found: Probe, longest: int) -> Iterator[tuple[Kind, str, str]]:
@@ -74,9 +74,7 @@ def _laid_out(kind: Kind, text: str, style: str, drawn: bool) -> RenderableType:
         return Text(f"{kind}: {text}")
     from rich.table import Table
 
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=3, justify="right")
-    grid.add_column()
     verdict = f"{kind.upper()}: " if kind in ("hit", "miss", "no verdict") else ""
-    grid.add_row(SIGNS.get(kind, ""), Text(f"{verdict}{text}", style=style))
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(f"{SIGNS.get(kind, ''):>3}", Text(f"{verdict}{text}", style=style))
     return grid

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Literal
 
-from agent.errors import BudgetError
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from agent.errors import BudgetError, Stopped
 from agent.events import Planted
-from agent.view import Fate, View
+from agent.fates import Fate
+from agent.view import View
 from corpus.missing import quotes
+from repl.screen.sanitise import line
+from repl.screen.tables import Table
+from repl.screen.theme import is_drawn, moving, say
 from session.replay import calls, replay
 from session.session import Session
 
@@ -33,6 +42,58 @@ class Survival:
     def stood(self) -> int:
         """In how many calls its words stand."""
         return sum(mark in ("stands", "over") for mark in self.marks)
+
+
+CELLS = {
+    "stands": ("█", "fate.kept", "stands in the prompt"),
+    "partly": ("▒", "warn", "in some of these calls"),
+    "gone": ("·", "quiet", "gone"),
+    "over": ("!", "over", "stands in one over the budget"),
+    "refused": ("×", "over", "too large to be sent"),
+}
+"""The sign of a mark, its style, and its meaning."""
+
+
+def show_survival(session: Session, planted: Sequence[Planted], console: Console) -> None:
+    """Replay the session under each strategy, and print for each fact in which calls it stands.
+
+    Raises:
+        Stopped: the user pressed Ctrl-C; what is done is printed.
+    """
+    specs, found = strategies(session), list[Survival]()
+    steps, number = len(specs) * len(calls(session.agent.history)), count(1)
+
+    def step() -> None:
+        tell(f"{line(specs[len(found) // len(planted)])}: {next(number)} of {steps} calls")
+
+    try:
+        with moving(console, "replaying") as tell:
+            for spec in specs:
+                found += survive(session, spec, planted, step)
+    except KeyboardInterrupt:
+        raise Stopped(f"stopped: {len(found) // len(planted)} of {len(specs)} strategies are done") from None
+    finally:
+        table(session, specs, found, console)
+
+
+def table(session: Session, specs: Sequence[str], found: Sequence[Survival], console: Console) -> None:
+    """Print a row for each strategy and fact: a cell for each call since it was planted, and the same in words."""
+    drawn, several = is_drawn(console), len({one.planted.path for one in found}) > 1
+    names = [
+        f"{line(one.strategy)}{(' ‹' if drawn else ' (in use)') * (one.strategy == session.spec)}" for one in found
+    ]
+    columns = max(10, min(40, console.width - max(map(cell_len, names), default=0) - 44))
+    rows: list[list[str | Text]] = []
+    for one, name in zip(found, names, strict=True):
+        bar = Text.assemble(*(CELLS[mark][:2] for mark in cells(one.marks, columns)))
+        rows.append([name, *[one.planted.path] * several, *[bar] * drawn, description(one)])
+    left_out = "" if session.spec in specs else f"; {line(session.spec)} asks a model, and is left out"
+    title = f"How long it survives, replayed under {len(specs)} strategies that ask no model{left_out}"
+    Table(title, ["strategy", *["fact"] * several, *[">calls since then"] * drawn, "stands in"], rows).show(console)
+    if drawn:
+        met = {"stands", "gone"}.union(*(cells(one.marks, columns) for one in found))
+        signs = "   ".join(f"{sign} {meaning}" for mark, (sign, _, meaning) in CELLS.items() if mark in met)
+        say(console, f"  {signs}\n  Calls count from the planting; the last is the next one.", "quiet")
 
 
 def strategies(session: Session) -> list[str]:
@@ -109,9 +170,8 @@ def description(survival: Survival) -> str:
 
 
 def cells(marks: Sequence[str], columns: int) -> Iterator[str]:
-    """One mark a cell, at most so many cells; one for several calls is `partly` where they differ. "" is no call."""
-    count = min(len(marks), columns)
-    for cell in range(count):
-        group = set(marks[cell * len(marks) // count : (cell + 1) * len(marks) // count])
-        known = group - {""} or group
-        yield known.pop() if len(known) == 1 else "partly"
+    """One mark a cell, at most so many cells; one for several calls is `partly` where they differ."""
+    shown = min(len(marks), columns)
+    for cell in range(shown):
+        group = set(marks[cell * len(marks) // shown : (cell + 1) * len(marks) // shown])
+        yield group.pop() if len(group) == 1 else "partly"

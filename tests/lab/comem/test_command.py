@@ -16,11 +16,11 @@ from hypothesis import given
 from agent.errors import UsageError
 from agent.messages import Message
 from agent.repair import repair
-from lab.comem import cells
+from lab.comem.agent_runs import recorded as of_trajectory
+from lab.comem.comem_paper import FIGURE_5, PAPER_TABLE
 from lab.comem.command import main
-from lab.comem.paper import FIGURE_5, TABLE
-from lab.comem.runs import recorded as of_trajectory
-from lab.replay.runs import counter_of
+from lab.comem.paper_cells import Assumed, figure_5, table_1
+from lab.replay.recorded_replay import counter_of
 from lab.replay.trajectories import Trajectory
 from tests.support.histories import nasty_histories
 from tests.support.paths import ROOT
@@ -47,7 +47,7 @@ def test_recorded_runs_are_shown_under_each_strategy(recorded: str, capsys: pyte
     main([recorded, "--batch", "4", "--json"], "lab comem")
     found = json.loads(capsys.readouterr().out)
     assert {cell["memory"] for cell in found} == {"full context", "no summary", "synchronous", "k-step-off"}
-    assert len(found) == len(TABLE) * 2 * 4
+    assert len(found) == len(PAPER_TABLE) * 2 * 4
     assert all(cell["calls"] == 2 and cell["printed"] is None and cell["simulated"] > 0 for cell in found)
     main([recorded, "--batch", "4", "--csv"], "lab comem")
     lines = list(csv.DictReader(StringIO(capsys.readouterr().out)))
@@ -58,7 +58,7 @@ def test_recorded_runs_are_shown_under_each_strategy(recorded: str, capsys: pyte
 
 def test_the_page_shows_what_is_simulated() -> None:
     """The first cell, which sets the observations, and the first two of Figure 5; the rest takes half a minute."""
-    made = [*islice(cells.table(cells.Assumed(), 128, None), 1), *islice(cells.figure(cells.Assumed(), None), 2)]
+    made = [*islice(table_1(Assumed(), 128, None), 1), *islice(figure_5(Assumed(), None), 2)]
     (shown,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     for cell in made:
         key = f"{cell.batch}" if cell.part == "Figure 5" else f"{cell.calls:.2f}"
@@ -68,11 +68,11 @@ def test_the_page_shows_what_is_simulated() -> None:
 
 
 def test_the_printed_speedups_are_those_of_the_paper() -> None:
-    for agent, speedup in zip(TABLE, [(1.68, 1.45), (1.61, 1.43), (1.92, 2.08)], strict=True):
+    for agent, speedup in zip(PAPER_TABLE, [(1.68, 1.45), (1.61, 1.43), (1.92, 2.08)], strict=True):
         full, ours = (next(row for row in agent.rows if row.memory == name) for name in ("Full-Context", "GRPO"))
         found = [a / b for a, b in zip(full.printed, ours.printed, strict=True) if a and b]
         assert [round(each, 2) for each in found] == list(speedup)
-    assert TABLE[-1].rows[0].printed[1] == FIGURE_5[128][0]
+    assert PAPER_TABLE[-1].rows[0].printed[1] == FIGURE_5[128][0]
 
 
 @given(nasty_histories())
@@ -112,12 +112,3 @@ def test_without_simpy_the_error_names_the_extra(recorded: str, monkeypatch: pyt
     with pytest.raises(UsageError) as error:
         main([recorded], "lab comem")
     assert error.value.fix == "pip install 'thimble[simulation]'"
-
-
-def test_a_report_has_every_cell(recorded: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main([recorded, "--batch", "2", "--csv", "--report", str(tmp_path / "page.html")], "thimble lab comem")
-    printed = [*csv.DictReader(StringIO(capsys.readouterr().out))]
-    written = [*tmp_path.glob("page-*.csv")]
-    last = max(written, key=lambda path: int(path.stem.rpartition("-")[2]))
-    cells = [*csv.DictReader(StringIO(last.read_text()))]
-    assert [cell["simulated"] for cell in cells] == [cell["simulated"] for cell in printed]

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from simpy import AllOf, Environment, Event
 
 from agent.errors import UsageError
+from lab.comem.agent_runs import MOST_STEPS, AgentRun, MeanSizes, TurnSize, drawn
 from lab.comem.hosts import A100, GLM_4_7, H200, QWEN3_4B, QWEN3_32B, Host, Model
-from lab.comem.pipeline import Setting, simulate
-from lab.comem.runs import MOST_CALLS, Means, Run, Turn, drawn
-from lab.comem.server import Counts, Request, Server
+from lab.comem.pipeline import Deployment, simulate
+from lab.comem.simulated_server import Counts, PromptRequest, SimulatedServer
 from tests.lab.comem.hosts import BATCHES, GPU, MODELS, RUNS, host, scenes
 
 ALONE = scenes(RUNS.map(lambda run: [run]))
@@ -22,12 +22,12 @@ ALONE = scenes(RUNS.map(lambda run: [run]))
 # --- an oracle, written apart: the prompts as lists of tokens, and an agent alone on both servers ---------------------
 
 
-def tokens(run: Run, first: int, last: int) -> list[object]:
+def tokens(run: AgentRun, first: int, last: int) -> list[object]:
     """The turns of a run from `first` to before `last`, token by token."""
     return [(at, place) for at in range(first, last) for place in range(run.turns[at].size)]
 
 
-def views(run: Run, setting: Setting) -> Iterator[tuple[list[object], int | None]]:
+def views(run: AgentRun, setting: Deployment) -> Iterator[tuple[list[object], int | None]]:
     """The prompt of each call, and the turns that its summary covers; None for no summary."""
     head: list[object] = [("head", place) for place in range(run.head)]
     for step in range(len(run.turns)):
@@ -55,7 +55,7 @@ def serving(at: Host, prompt: int, cached: int, output: int) -> float:
     return seconds + sum(linear(1) + (prompt + done) * at.model.kv / bandwidth for done in range(output))
 
 
-def alone(run: Run, setting: Setting) -> tuple[float, float]:
+def alone(run: AgentRun, setting: Deployment) -> tuple[float, float]:
     """Seconds of the run and of waiting, for one agent on empty servers with room for everything."""
     now = waited = 0.0
     left: list[object] = []
@@ -89,7 +89,7 @@ def alone(run: Run, setting: Setting) -> tuple[float, float]:
 
 @given(scenes())
 def test_every_reply_is_decoded_once_and_every_prompt_token_is_cached_fetched_or_prefilled(
-    scene: tuple[list[Run], Setting],
+    scene: tuple[list[AgentRun], Deployment],
 ) -> None:
     runs, setting = scene
     found = simulate(runs, setting)
@@ -105,15 +105,15 @@ def test_every_reply_is_decoded_once_and_every_prompt_token_is_cached_fetched_or
 
 
 @given(ALONE)
-def test_an_agent_alone_takes_the_time_of_the_closed_form(scene: tuple[list[Run], Setting]) -> None:
+def test_an_agent_alone_takes_the_time_of_the_closed_form(scene: tuple[list[AgentRun], Deployment]) -> None:
     (run,), setting = scene
     found = simulate([run], setting)
     assert (found.seconds, found.waited) == pytest.approx(alone(run, setting))
 
 
 @given(BATCHES)
-def test_with_room_for_all_each_token_is_prefilled_once(runs: list[Run]) -> None:
-    found = simulate(runs, Setting(host(), host(), "full context", 1, offload=False, tool=0.0))
+def test_with_room_for_all_each_token_is_prefilled_once(runs: list[AgentRun]) -> None:
+    found = simulate(runs, Deployment(host(), host(), "full context", 1, offload=False, tool=0.0))
     whole = sum(run.head + sum(turn.size for turn in run.turns[:-1]) for run in runs)
     again = sum(turn.observation == 0 for run in runs for turn in run.turns[:-1])  # the last token begins the reply
     replies = sum(turn.output for run in runs for turn in run.turns[:-1])
@@ -122,66 +122,35 @@ def test_with_room_for_all_each_token_is_prefilled_once(runs: list[Run]) -> None
 
 
 @given(scenes())
-def test_offload_prefills_only_what_is_new(scene: tuple[list[Run], Setting]) -> None:
+def test_offload_prefills_only_what_is_new(scene: tuple[list[AgentRun], Deployment]) -> None:
     runs, setting = scene
     copies = simulate(runs, replace(setting, offload=True)).agent
     ample = simulate(runs, replace(setting, agent=host(model=setting.agent.model), offload=False)).agent
     assert copies.prefilled == ample.prefilled
 
 
-@given(scenes())
-def test_everything_twice_as_fast_takes_half_of_the_time(scene: tuple[list[Run], Setting]) -> None:
-    runs, setting = scene
-
-    def faster(at: Host) -> Host:
-        gpu = at.gpu
-        operations = {width: 2 * each for width, each in gpu.operations.items()}
-        return replace(at, gpu=replace(gpu, bandwidth=2 * gpu.bandwidth, pcie=2 * gpu.pcie, operations=operations))
-
-    twice = replace(setting, agent=faster(setting.agent), memory=faster(setting.memory), tool=setting.tool / 2)
-    assert simulate(runs, setting).seconds == 2 * simulate(runs, twice).seconds
-
-
-@given(ALONE, st.floats(1, 100))
-def test_more_bandwidth_is_never_slower(scene: tuple[list[Run], Setting], times: float) -> None:
-    runs, setting = scene
-    gpu = replace(setting.agent.gpu, bandwidth=times * setting.agent.gpu.bandwidth)
-    wide = replace(setting, agent=replace(setting.agent, gpu=gpu))
-    assert simulate(runs, wide).seconds <= simulate(runs, setting).seconds * (1 + 1e-9)
-
-
-@given(ALONE)
-def test_an_agent_alone_is_never_slower_k_steps_off_than_when_it_awaits_each_summary(
-    scene: tuple[list[Run], Setting],
-) -> None:
-    runs, setting = scene
-    ahead, at_once = (simulate(runs, replace(setting, strategy=name)) for name in ("k-step-off", "synchronous"))
-    assert ahead.seconds <= at_once.seconds * (1 + 1e-9)
-    assert ahead.waited <= at_once.waited * (1 + 1e-9)
-
-
 @st.composite
-def chains(draw: st.DrawFn) -> tuple[list[Request], Host]:
+def chains(draw: st.DrawFn) -> tuple[list[PromptRequest], Host]:
     """Requests of a few owners, each asked when the one before is done, and a host with room for the largest."""
     sizes: dict[int, int] = {}
     requests = []
     for _ in range(draw(st.integers(4, 12))):
         owner, output = draw(st.integers(0, 3)), draw(st.integers(1, 30))
         shared = sizes.get(owner, 0) - draw(st.integers(0, sizes.get(owner, 0) // 4))
-        requests.append(Request(owner, shared + draw(st.integers(1, 60)), shared, output))
+        requests.append(PromptRequest(owner, shared + draw(st.integers(1, 60)), shared, output))
         sizes[owner] = requests[-1].size
     return requests, host(max(request.size for request in requests) + draw(st.integers(0, 120)), draw(MODELS))
 
 
-def in_turn(requests: list[Request], at: Host, offload: bool) -> tuple[float, Counts]:
+def in_turn(requests: list[PromptRequest], at: Host, offload: bool) -> tuple[float, Counts]:
     env = Environment()
-    server = Server(env, at, offload)
+    server = SimulatedServer(env, at, offload)
     for request in requests:
         env.run(server.ask(request))
     return env.now, server.counts
 
 
-def one_by_one(asked: list[tuple[float, Request]], at: Host) -> float:
+def one_by_one(asked: list[tuple[float, PromptRequest]], at: Host) -> float:
     """When the last reply ends, if every iteration is counted by itself and no cache is used again."""
     now = 0.0
     waiting, prefilling, decoding = sorted(asked, key=lambda each: each[0]), [], []
@@ -207,19 +176,21 @@ def one_by_one(asked: list[tuple[float, Request]], at: Host) -> float:
     return now
 
 
-ASKED = st.tuples(st.floats(0, 3), st.builds(Request, st.just(0), st.integers(1, 60), st.just(0), st.integers(1, 30)))
+ASKED = st.tuples(
+    st.floats(0, 3), st.builds(PromptRequest, st.just(0), st.integers(1, 60), st.just(0), st.integers(1, 30))
+)
 
 
 @given(st.lists(ASKED, min_size=1, max_size=8), st.integers(0, 200), MODELS)
 def test_iterations_together_take_the_time_of_each_by_itself(
-    asked: list[tuple[float, Request]], more: int, model: Model
+    asked: list[tuple[float, PromptRequest]], more: int, model: Model
 ) -> None:
     asked = [(at, replace(request, owner=owner)) for owner, (at, request) in enumerate(asked)]
     at = host(max(request.size for _, request in asked) + more, model)
     env = Environment()
-    server = Server(env, at, offload=False)
+    server = SimulatedServer(env, at, offload=False)
 
-    def owner(start: float, request: Request) -> Iterator[Event]:
+    def owner(start: float, request: PromptRequest) -> Iterator[Event]:
         yield env.timeout(start)
         yield server.ask(request)
 
@@ -228,7 +199,9 @@ def test_iterations_together_take_the_time_of_each_by_itself(
 
 
 @given(chains())
-def test_the_least_recently_used_goes_first_and_its_end_before_its_beginning(chain: tuple[list[Request], Host]) -> None:
+def test_the_least_recently_used_goes_first_and_its_end_before_its_beginning(
+    chain: tuple[list[PromptRequest], Host],
+) -> None:
     requests, at = chain
     held: list[tuple[int, int]] = []  # owner and place; the first is the next to go
     cached = seconds = 0.0
@@ -245,23 +218,14 @@ def test_the_least_recently_used_goes_first_and_its_end_before_its_beginning(cha
     assert time == pytest.approx(seconds)
 
 
-@given(chains())
-def test_offload_is_never_slower_where_fetching_is_faster(chain: tuple[list[Request], Host]) -> None:
-    """One request after the other: where they overlap, another order may turn out worse, whatever is faster."""
-    requests, at = chain
-    at = replace(at, gpu=replace(at.gpu, pcie=1e15))
-    fetched, again = (in_turn(requests, at, offload)[0] for offload in (True, False))
-    assert fetched <= again * (1 + 1e-9)
-
-
 def test_one_link_brings_back_one_prompt_after_the_other() -> None:
     at = host(200, gpu=replace(GPU, pcie=100))
     env = Environment()
-    server = Server(env, at, offload=True)
-    for request in (Request(0, 80, 0, 10), Request(1, 80, 0, 10), Request(2, 190, 0, 10)):
+    server = SimulatedServer(env, at, offload=True)
+    for request in (PromptRequest(0, 80, 0, 10), PromptRequest(1, 80, 0, 10), PromptRequest(2, 190, 0, 10)):
         env.run(server.ask(request))
     start = env.now
-    env.run(AllOf(env, [server.ask(Request(owner, 95, 90, 5)) for owner in (0, 1)]))
+    env.run(AllOf(env, [server.ask(PromptRequest(owner, 95, 90, 5)) for owner in (0, 1)]))
     assert server.counts.fetched == 180
     assert env.now - start > 180 * at.fetch
 
@@ -270,19 +234,19 @@ def test_one_link_brings_back_one_prompt_after_the_other() -> None:
 
 
 def test_a_seed_gives_the_same_runs_and_times_and_another_seed_others() -> None:
-    means = Means(100, 80, 120)
-    setting = Setting(Host(QWEN3_32B, A100, 2), Host(QWEN3_4B, A100, 1), "k-step-off", 2, False, 1.0)
+    means = MeanSizes(100, 80, 120)
+    setting = Deployment(Host(QWEN3_32B, A100, 2), Host(QWEN3_4B, A100, 1), "k-step-off", 2, False, 1.0)
     one, same, other = (simulate(drawn(8, 10, means, seed), setting) for seed in (1, 1, 2))
     assert one == same != other
 
 
 def test_drawn_runs_have_the_means_that_were_asked_for() -> None:
-    runs = drawn(128, 34.39, Means(2_000, 1_000, 640), 0)
+    runs = drawn(128, 34.39, MeanSizes(2_000, 1_000, 640), 0)
     turns = [turn for run in runs for turn in run.turns]
     assert len(turns) / 128 == pytest.approx(34.39, rel=0.02)
     assert sum(turn.output for turn in turns) / len(turns) == pytest.approx(1_000, rel=0.02)
     assert sum(turn.observation for turn in turns) / len(turns) == pytest.approx(640, rel=0.02)
-    assert max(len(run.turns) for run in runs) <= MOST_CALLS
+    assert max(len(run.turns) for run in runs) <= MOST_STEPS
 
 
 def test_facts_agree_with_the_paper() -> None:
@@ -294,7 +258,7 @@ def test_facts_agree_with_the_paper() -> None:
 
 
 def test_a_model_that_does_not_fit_is_an_error_of_the_user() -> None:
-    setting = Setting(Host(GLM_4_7, H200, 2), Host(QWEN3_4B, H200, 1), "full context", 4, False, 1.0)
+    setting = Deployment(Host(GLM_4_7, H200, 2), Host(QWEN3_4B, H200, 1), "full context", 4, False, 1.0)
     with pytest.raises(UsageError, match=r"GLM-4\.7 .* on 2 H200 has room for 0 tokens, not for 30") as error:
-        simulate([Run(10, [Turn(20, 0)])], setting)
+        simulate([AgentRun(10, [TurnSize(20, 0)])], setting)
     assert error.value.fix == "give it more GPUs"

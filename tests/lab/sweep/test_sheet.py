@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 
 from lab.statistics import RESAMPLES, holm, least
 from lab.sweep.grid import parse_grid
-from lab.sweep.maps import maps
-from lab.sweep.sheet import DEFAULT, SECOND, Cell, Measure, Sheet, judged
+from lab.sweep.sheet import DEFAULT_SETTING, SECOND_BEST, GridCell, Sheet, judged
+from lab.sweep.sweep_tables import findings
 
 
-def sheet(scores: list[list[int]], default: list[int], sign: int = 1) -> Sheet:
+def sheet(scores: list[list[int]], default: list[int]) -> Sheet:
     """A sheet of a grid with a cell for each list of scores."""
     grid = parse_grid(f"x:a={{{','.join(map(str, range(len(scores))))}}}")
-    cells = {at: Cell(spec, of, {}) for (at, spec), of in zip(grid.settings(), scores, strict=True)}
+    cells = {at: GridCell(spec, of, {}) for (at, spec), of in zip(grid.settings(), scores, strict=True)}
     names = [f"r{number}" for number in range(len(default))]
-    return Sheet(grid, {"budget": 8000}, Measure("cost", "%", ".1f", ".2f", sign), names, cells, Cell("x", default, {}))
+    return Sheet(grid, {"budget": 8000}, names, cells, GridCell("x", default, {}))
 
 
 TABLES = st.integers(1, 5).flatmap(
@@ -31,22 +31,22 @@ TABLES = st.integers(1, 5).flatmap(
 )
 
 
-@given(st.lists(TABLES, min_size=1, max_size=2), st.sampled_from([1, -1]))
-def test_the_best_is_the_first_with_the_best_mean(tables: list[list[list[int]]], sign: int) -> None:
-    sheets = [sheet(scores, default, sign) for *scores, default in tables]
+@given(st.lists(TABLES, min_size=1, max_size=2))
+def test_the_best_is_the_first_with_the_best_mean(tables: list[list[list[int]]]) -> None:
+    sheets = [sheet(scores, default) for *scores, default in tables]
     found = judged(sheets)
     ps = []
     for best, (*scores, default) in zip(found, tables, strict=True):
-        means = [sign * Fraction(sum(of), len(of)) for of in scores]
+        means = [Fraction(sum(of), len(of)) for of in scores]
         first = min(range(len(means)), key=lambda at: (means[at], at))
         assert best.cell.spec == f"x:a={first}"
         same = [at for at in range(len(means)) if at != first and scores[at] == scores[first]]
         assert best.same == [f"x:a={at}" for at in same]
         others = [at for at in range(len(means)) if at not in (first, *same)]
-        assert (SECOND in best.rivals) == bool(others)
+        assert (SECOND_BEST in best.rivals) == bool(others)
         if others:
-            assert best.rivals[SECOND].cell.spec == f"x:a={min(others, key=lambda at: (means[at], at))}"
-        rival = best.rivals[DEFAULT]
+            assert best.rivals[SECOND_BEST].cell.spec == f"x:a={min(others, key=lambda at: (means[at], at))}"
+        rival = best.rivals[DEFAULT_SETTING]
         assert rival.found.difference == pytest.approx(mean(map(sub, scores[first], default)))
         ps += [each.found.p for each in best.rivals.values()]
         if len(default) > 1:
@@ -57,15 +57,15 @@ def test_the_best_is_the_first_with_the_best_mean(tables: list[list[list[int]]],
 
 def test_a_setting_that_is_the_default_is_not_compared_with_it() -> None:
     grid = parse_grid("x")
-    alone = Cell("x", [1.0, 2.0], {})
-    (best,) = judged([Sheet(grid, {}, Measure("cost", "%", ".1f", ".2f"), ["a", "b"], {(): alone}, alone)])
+    alone = GridCell("x", [1.0, 2.0], {})
+    (best,) = judged([Sheet(grid, {}, ["a", "b"], {(): alone}, alone)])
     assert (best.cell, best.share, best.rivals) == (alone, 1.0, {})
 
 
 def test_equal_settings_are_the_same_and_chosen_together() -> None:
     (best,) = judged([sheet([[3, 9], [1, 2], [1, 2]], [1, 2])])
     assert (best.cell.spec, best.same, best.share) == ("x:a=1", ["x:a=2"], 1.0)
-    assert (best.rivals[SECOND].cell.spec, best.rivals[DEFAULT].verdict) == ("x:a=0", "same")
+    assert (best.rivals[SECOND_BEST].cell.spec, best.rivals[DEFAULT_SETTING].verdict) == ("x:a=0", "same")
 
 
 def test_one_run_tells_nothing_apart() -> None:
@@ -75,8 +75,8 @@ def test_one_run_tells_nothing_apart() -> None:
 
 def test_many_comparisons_ask_for_more() -> None:
     scores, default = [[0] * 6, [1, 1, 1, 1, 1, -1]], [9, 9, 8, 9, 9, 8]
-    alone = judged([sheet(scores, default)])[0].rivals[SECOND]
-    many = judged([sheet(scores, default)] * 20)[0].rivals[SECOND]
+    alone = judged([sheet(scores, default)])[0].rivals[SECOND_BEST]
+    many = judged([sheet(scores, default)] * 20)[0].rivals[SECOND_BEST]
     assert alone.corrected < many.corrected
 
 
@@ -103,18 +103,24 @@ def test_maps_show_each_cell_once(a: int, b: int, c: int, budgets: int) -> None:
     axes = ",".join(f"{name}={{1..{size}}}" for name, size in zip("abc", (a, b, c), strict=True))
     grid = parse_grid(f"x:{axes}")
     sheets = [
-        Sheet(grid, {"budget": budget}, Measure("cost", "%", ".1f", ".2f"), ["r"],
-              {at: Cell(spec, [budget], {}) for at, spec in grid.settings()}, Cell("x", [0], {}))
+        Sheet(
+            grid,
+            {"budget": budget, "cached_price": 0.1},
+            ["r"],
+            {at: GridCell(spec, [budget], {}) for at, spec in grid.settings()},
+            GridCell("x", [0], {}),
+        )
         for budget in range(budgets)
-    ]  # fmt: skip
-    drawn = list(maps(sheets))
+    ]
+    *drawn, _, _ = findings(sheets, judged(sheets), []).tables
     swept = [size for size in (a, b, c, budgets) if size > 1]
     assert len({one.title for one in drawn}) == len(drawn)
     if not swept:
         assert drawn == []
         return
-    assert sum(len(one.cells) for one in drawn) == a * b * c * budgets
+    across = swept[1] if len(swept) > 1 else 1
+    assert len(drawn) * swept[0] * across == a * b * c * budgets
     for one in drawn:
-        assert len(one.rows[1]) == swept[0]
-        assert (one.columns is None) == (len(swept) == 1)
-        assert len(one.cells) == len(one.rows[1]) * len(one.columns[1] if one.columns else [""])
+        assert len(one.rows) == swept[0]
+        assert len({row[0] for row in one.rows}) == swept[0]
+        assert len(one.columns) - 1 == (across if len(swept) > 1 else 2)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ModelError, UsageError
-from agent.ledger import Amount, totals
+from agent.ledger import Amount
 from agent.messages import ToolCall
 from agent.protocols import Text, Thinking, Usage
 from models.scripted import Reply, Scripted
@@ -22,6 +22,7 @@ from repl.cli import headless
 from session import jsonl
 from session.session import Session, open_session
 from session.settings import Settings
+from session.totals import totals
 from tests.support.paths import ROOT
 
 LOOK = (Text("I look."), ToolCall("c1", "list_articles", "{}"))

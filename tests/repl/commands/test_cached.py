@@ -13,18 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thimble
-from agent import figures
-from agent.ledger import Amount, totals
+from agent.ledger import Amount
 from agent.protocols import Text, Usage
 from models.scripted import Scripted
 from repl.commands.export.document import export
 from repl.commands.table import obey
 from repl.screen.footer import footer
-from session import jsonl
+from session import figures, jsonl
 from session.journal.journal import Journal
 from session.journal.state import saved_state
 from session.session import Session, open_session
 from session.settings import Settings
+from session.totals import totals
 from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, ask, scripted, tool_call
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from agent.budget import Budget
 from agent.errors import ModelError, ThimbleError, UsageError
 from agent.events import Prepared
-from agent.history import History
 from agent.messages import Message
+from agent.protocols import Strategy
 from repl.cli import headless
 from repl.commands.predict import FIRST_MESSAGES, NEWEST_MESSAGES, messages, ranges, reveal
 from repl.commands.table import obey
@@ -29,7 +29,7 @@ from tests.support.sessions import Paper, ask, scripted, tool_call
 PLACES = st.frozensets(st.integers(1, 60))
 
 
-class Keeps:
+class Keeps(Strategy):
     """A strategy that keeps the system message, the questions and what it is told to."""
 
     def __init__(self, *ids: str) -> None:
@@ -194,7 +194,7 @@ def test_headless_it_goes_to_standard_error(as_json: bool, capsys: pytest.Captur
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_long_history_is_folded_to_a_screen(width: int) -> None:
     session = scripted("One.")
-    session.agent.state.history = session.agent.history.plus(*react(60, 30))
+    session.agent.state.history = [*session.agent.history, *react(60, 30)]
     ask(session)
     paper = Paper(width)
     messages(session, width).show(paper.console)
@@ -211,7 +211,7 @@ def test_hostile_messages_are_listed_safely(texts: list[str], drawn: bool) -> No
         Paper(drawn=drawn),
     )
     said = [(text, role) for text in texts for role in ("user", "assistant")]
-    session.agent.state.history = History(
+    session.agent.state.history = list(
         Message(f"m{at}", role, text)  # type: ignore[arg-type]
         for at, (text, role) in enumerate(said)
     )

@@ -2,34 +2,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent import figures
 from agent.budget import Prices
-from agent.ledger import Amount, Call, Ledger, cost, totals
+from agent.ledger import Amount, Call, Ledger
 from agent.protocols import Usage
 from repl.commands.stats import (
-    CHART_ROWS,
-    SHOWN_CALLS,
-    SHOWN_EXCHANGES,
+    MOST_CALLS,
+    MOST_EXCHANGES,
+    _ratio,
     by_fate,
+    by_kind,
     by_maker,
-    by_part,
     by_purpose,
-    by_role,
     chart,
-    cost_line,
     price_line,
     show_stats,
-    without_management,
 )
+from repl.commands.table import obey
 from repl.screen.tables import Table
+from session import figures
 from session.session import Session
+from session.totals import cost, totals
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
@@ -57,12 +55,9 @@ def shown(session: Session, width: int = 80, drawn: bool = True, height: int = 1
     return paper.lines
 
 
-def test_an_empty_session_has_its_price_already() -> None:
+def test_an_empty_session_points_to_what_every_prompt_holds() -> None:
     session = scripted()
-    budget = session.agent.budget(session.agent.schemas())
-    text = "\n".join(shown(session))
-    assert f"{budget.overhead:,}" in text
-    assert "left for the conversation" in text
+    assert "/context shows what every prompt will hold" in "\n".join(shown(session))
     assert session.agent.history == []
 
 
@@ -99,16 +94,20 @@ def test_the_sums_are_those_of_the_view() -> None:
     view = session.agent.ledger.view
     assert view is not None
     budget = session.agent.budget(session.agent.schemas())
-    *rows, together = by_role(session, view, budget).rows
-    assert number(together[2]) == view.history_tokens == sum(number(row[2]) for row in rows)
-    assert number(together[3]) == view.tokens == sum(number(row[3]) for row in rows)
-    fates = by_fate(session, view, budget).rows
+    *rows, together = by_kind(view, budget, True).rows
+    assert number(together[1]) == view.history_tokens == sum(number(row[1]) for row in rows)
+    assert number(together[2]) == view.tokens == sum(number(row[2]) for row in rows)
+    for column, messages in ((1, view.history), (2, view.messages)):
+        turns = [message for message in messages if message.role in ("assistant", "tool")]
+        parts = [number(row[column]) for row in rows if row[0] in ("reasoning", "action", "observation")]
+        assert sum(parts) == sum(map(budget.count, turns))
+    fates = by_fate(session, view, budget, True).rows
     assert sum(number(row[1]) for row in fates) == len(view.fates)
     assert {row[0] for row in fates} == set(view.fates) >= {"masked"}
 
 
 def test_every_exchange_and_what_no_management_would_have_cost() -> None:
-    session = after_questions(SHOWN_EXCHANGES + 1)
+    session = after_questions(MOST_EXCHANGES + 1)
     text = "\n".join(shown(session))
     assert "1 earlier ones are in the sum" in text
     calls = session.agent.ledger.calls
@@ -129,7 +128,6 @@ def test_a_strategy_that_did_nothing_is_said_to_have_done_nothing(tmp_path: Path
         ("tidy", f"{last:,}", f"{less:,}", "2 of 3"),
         ("none", "nothing", "nothing", "none of 3"),
     ]
-    assert f"smaller by: tidy {less:,}, none nothing" in shown(session, height=24)
 
 
 def test_who_made_the_prompts_smaller_adds_up() -> None:
@@ -150,21 +148,16 @@ def over(session: Session) -> Session:
 
 
 def test_a_ratio_says_which_way() -> None:
-    session = after_questions(1)
-    cheap, dear = (replace(totals(session.agent.ledger.calls), raw_prompt=raw) for raw in (10_000_000, 1))
-    assert without_management(cheap, session.agent.ledger).rows[0][-1].endswith("× less")
-    assert without_management(dear, session.agent.ledger).rows[0][-1].endswith("× more")
-    same = replace(cheap, raw_prompt=cheap.prompt.tokens or 0)
-    assert without_management(same, session.agent.ledger).rows[0][-1] == "the same"
+    assert [_ratio(100, raw) for raw in (1_000, 10, 100, 0)] == ["10.0× less", "10.0× more", "the same", "?"]
 
 
 def test_a_sum_with_an_unknown_part_is_the_known_one_at_least() -> None:
     session = after_questions(1)
-    sums, costs = totals(session.agent.ledger.calls), cost_line(session.agent.ledger, Prices())
+    sums = totals(session.agent.ledger.calls)
     session.agent.ledger.calls.append(answer_call(1, 10))
     row = next(line for line in shown(session) if line.strip().startswith("session"))
     assert row.split()[-4:-1] == [f"≥{figures.amount(one)}" for one in (sums.cached, sums.prefill, sums.output)]
-    assert cost_line(session.agent.ledger, Prices()).startswith(costs.partition(" computed")[0].replace(" ", " ≥", 1))
+    assert by_purpose(session.agent.ledger, Prices()).rows[-1][5].startswith("≥")
 
 
 def test_estimates_are_marked() -> None:
@@ -177,9 +170,9 @@ def test_estimates_are_marked() -> None:
 
 @given(st.lists(st.integers(1, 20_000), min_size=1, max_size=90), st.integers(500, 20_000))
 def test_a_bar_crosses_the_budget_line_only_where_it_is_over(prompts: list[int], limit: int) -> None:
-    prompts = prompts[-SHOWN_CALLS:]
-    rows = [row.plain for row in chart([answer_call(1, tokens, limit) for tokens in prompts], 1, SHOWN_CALLS)]
-    assert len(rows) == CHART_ROWS
+    prompts = prompts[-MOST_CALLS:]
+    rows = [row.plain for row in chart([answer_call(1, tokens, limit) for tokens in prompts], 1)]
+    assert len(rows) == 5
     mark = next(index for index, row in enumerate(rows) if row.strip().startswith(f"{limit:,}"))
     for column, tokens in enumerate(prompts):
         above = [row[9 + column] for row in rows[:mark]]
@@ -238,27 +231,11 @@ def test_the_cost_of_each_purpose_adds_up_to_the_whole(calls: list[Call], card: 
     assert abs(sum(number(row[5]) for row in rows) - whole) <= len(rows)
     assert float(together[7].strip("~")) == pytest.approx(whole * card.dollars / 1e6, abs=1e-4)
     assert sum(int(row[1]) for row in rows) == int(together[1]) == len(calls)
-    summaries = sum(cost(call, card) or 0 for call in calls if call.purpose == "summary")
-    if round(whole):  # else no share is shown
-        assert f"summaries {round(100 * round(summaries) / round(whole))}% of it; $" in cost_line(ledger, card)
 
 
 def test_what_nobody_knows_is_no_cost() -> None:
     ledger = Ledger([answer_call(cached=Amount(None))])
     assert by_purpose(ledger, Prices(dollars=3)).rows[-1][5:] == ("?", "?", "?")
-    assert cost_line(ledger, Prices()) == "cost: ? computed tokens, summaries ? of it"
-
-
-def test_the_parts_of_the_turns_are_the_turns() -> None:
-    session = after_questions()
-    view, agent = session.agent.ledger.view, session.agent
-    assert view is not None
-    budget = agent.budget(agent.schemas())
-    rows = by_part(view, budget, True).rows
-    assert [row[0] for row in rows] == ["reasoning", "action", "observation"]
-    for column, messages in ((1, view.history), (3, view.messages)):
-        turns = [message for message in messages if message.role in ("assistant", "tool")]
-        assert sum(number(row[column]) for row in rows) == sum(map(budget.count, turns))
 
 
 def test_dollars_are_on_the_card() -> None:
@@ -274,4 +251,25 @@ def test_what_the_answers_rest_on_is_said_of_each_model_that_gives_reason_to() -
     ask(session)
     ask(session)
     assert "scripted: 2 of 3 answers from memory, 2 citations not read" in shown(session)
-    assert "scripted: 2 of 3 answers from memory, 2 citations not read" in shown(session, height=24)
+
+
+def test_each_call_has_the_name_of_its_strategy() -> None:
+    specs = ["none", "observation-masking:when=always,window=0", "truncate", "offload"]
+    steps = [step for n in range(12) for step in ([tool_call("read_article", n, slug="glossary", page=1)], "So it is.")]
+    session = scripted(*steps, budget=9_000)
+    for number in range(12):
+        if number % 3 == 0:
+            session.use_strategy(specs[number // 3])
+        ask(session, f"What does the glossary say, for the {number}th time?")
+    answers = [call.strategy for call in session.agent.ledger.calls if call.purpose == "answer"]
+    for command in ("/stats", "/tree"):
+        paper = Paper(80, drawn=False)
+        obey(session, command, paper.console)
+        line = next(line for line in paper.lines if line.strip().startswith("calls 1–"))
+        named: list[str] = []
+        for part in line.strip().removeprefix("calls ").split(" · "):
+            span, strategy = part.split(" ", 1)
+            first, last = (int(number) for number in (span.split("–") * 2)[:2])
+            assert first == len(named) + 1
+            named += [strategy] * (last - first + 1)
+        assert named == answers

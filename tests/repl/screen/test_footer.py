@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agent import figures
 from agent.events import Prepared, Preparing, Said
-from agent.ledger import Amount, totals
+from agent.ledger import Amount
 from repl.commands.context.rows import last_call
-from repl.commands.stats import cost_line
+from repl.commands.stats import by_purpose
 from repl.screen.footer import context, footer, level
+from session import figures
+from session.totals import totals
 from tests.support.sessions import answer_call, ask, scripted, tool_call
 
 AMOUNTS = st.one_of(st.none(), st.integers(0, 10**7))
@@ -135,7 +136,7 @@ def test_a_stopped_call_is_shown_as_it_was_counted() -> None:
     assert f" · cached {figures.amount(xray.cached)} · out ~" in shown
     assert shown.endswith(f" · Σ {figures.short(spent.prompt.tokens, spent.prompt.exact)}")
     assert spent.prompt.tokens == sum(sent) + view.tokens
-    assert "?" not in cost_line(session.agent.ledger, session.agent.price_card())
+    assert "?" not in by_purpose(session.agent.ledger, session.agent.price_card()).rows[-1]
 
 
 def test_an_exchange_that_is_stopped_before_its_first_prompt_shows_none_of_another() -> None:

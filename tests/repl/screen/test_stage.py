@@ -229,7 +229,7 @@ def test_nothing_private_reaches_the_terminal(terminal: Open, tmp_path: Path) ->
         ("/plant Eels swim.", "Planted in message"),
         ("/predict", "which of them"),
         ("/compare none ~/x.py:Mine", "failed: line "),
-        ("/compare none ~/x.py:Mine run What are the words of Good?", "What it cost"),
+        ("/compare none ~/x.py:Mine run What are the words of Good?", "Asked under each"),
         ("/probe", "Calls count from"),
         ("/context nonsense ~/x.py", "✗"),
         ("/pull ~/x.py", "✗"),

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from agent import view as views
-from agent.errors import BudgetError
 from agent.events import Prepared, Replied, SideCalled, ToolReturned
 from agent.messages import Message, ToolCall
 from agent.protocols import ModelId, Usage
@@ -19,7 +18,7 @@ from agent.view import View
 from repl.screen import trace
 from strategies import parse
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
-from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
+from tests.support.histories import Story, budget, react
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | NASTY, lambda inner: st.lists(inner, max_size=3), max_leaves=4
@@ -69,7 +68,7 @@ def test_a_cut_keeps_the_beginning(text: str, width: int) -> None:
         ),
         (
             returned("# Title\nslug: x · section: Y · 180 words\n\ntext", name="read_article", slug="x", section="Y"),
-            '  ▤ read_article "x" section="Y" → 180 words · ~312 tok · 4 ms',
+            '  ▤ read_article "x" section="Y" → Title · ~312 tok · 4 ms',
         ),
         (returned("No notes yet.", name="get_notes"), "  ✎ get_notes → No notes yet · ~312 tok · 4 ms"),
         (returned("", name="mine"), "  ⚙ mine → nothing · ~312 tok · 4 ms"),
@@ -96,22 +95,22 @@ def test_arguments_that_are_none(arguments: str) -> None:
 def test_an_act_is_told_with_its_numbers() -> None:
     view = masked_view()
     hidden = view.fates.count("masked")
-    (line,) = trace.acted_lines(prepared(view))
+    line = trace.acted_line(prepared(view)) or ""
     assert line.startswith(f"  ✂ observation-masking masked {hidden} results (−")
     assert line.endswith(f"): {view.history_tokens:,} → {view.tokens:,} of 20,000")
-    assert f"~{view.tokens:,}" in trace.acted_lines(prepared(view, exact=False))[0]
+    assert f"~{view.tokens:,}" in (trace.acted_line(prepared(view, exact=False)) or "")
 
 
 @pytest.mark.parametrize("width", [60, 70, 80, 100])
 def test_an_act_fits(width: int) -> None:
     event = prepared(masked_view(), "sliding-window+observation-masking")
-    (line,) = trace.acted_lines(event, width)
+    line = trace.acted_line(event, width) or ""
     assert cell_len(line) <= width
     assert line.startswith("  ✂ slid")
     assert re.search(r" \(−[\d.]+k\): [\d,]+ → [\d,]+ of 20,000$", line), "each act has the same figures"
 
 
-def test_each_who_acted_has_a_line_and_the_tokens_go_on_from_one_to_the_next() -> None:
+def test_deeds_of_tidy_and_fit_have_their_names() -> None:
     story = Story().ask("What?")
     for content in ("\x1b[32mok\x1b[0m build step done   \n" * 40, "word " * 4_000):
         story.turn(0)
@@ -119,56 +118,25 @@ def test_each_who_acted_has_a_line_and_the_tokens_go_on_from_one_to_the_next() -
         story.messages[-1] = Message(last.id, "tool", content, call_id=last.call_id, name=last.name)
     spec = "tidy+compress:when=arrival"
     view = views.prepare(story.ask("And?").messages, parse(spec, None), budget(2_000))  # type: ignore[arg-type]
-    acts = trace.acts(prepared(view, spec))
-    assert [act.by for act in acts] == ["tidy", "compress", "fit"]
-    assert [acts[0].before, *(act.after for act in acts)] == [
-        view.without,
-        *(act.before for act in acts[1:]),
-        view.tokens,
-    ]
-    assert trace.acted_lines(prepared(view, spec))[0].startswith("  ✂ tidy wrote 1 result smaller (−")
-
-
-@pytest.mark.parametrize("spec", ["observation-masking", "sliding-window", "tidy+compress+truncate"])
-@given(sound_histories(), LIMITS)
-def test_the_prompt_beside_an_act_is_one_that_could_be_sent(spec: str, history: list[Message], limit: int) -> None:
-    strategy, before = parse(spec, None), None  # type: ignore[arg-type]
-    for messages in calls_of(history):
-        try:
-            view = views.prepare(messages, strategy, budget(limit), before)
-        except BudgetError:
-            continue
-        assert all(act.after > 0 for act in trace.acts(prepared(view, spec, before=before)))
-        before = view
-
-
-def test_what_fit_has_cut_before_is_no_deed_of_who_masks_it_now() -> None:
-    story = Story().ask("What?").turn(4_000)
-    strategy = parse("observation-masking:window=1", None)  # type: ignore[arg-type]
-    before = views.prepare(story.messages, strategy, budget(2_000))
-    assert before.taken["fit"] > 2_000
-    view = views.prepare(story.turn(3_000).messages, strategy, budget(2_000), before)
-    masking, fitting = trace.acts(prepared(view, before=before))
-    assert (masking.by, fitting.by) == ("observation-masking", "fit")
-    held = next(budget().count(message) for message in before.messages if message.role == "tool")
-    left = next(budget().count(message) for message in view.messages if message.role == "tool")
-    assert masking.before - masking.after == held - left
+    line, done = trace.acted_line(prepared(view, spec)) or "", trace.deeds(prepared(view, spec))
+    assert "fit shortened 1 result" in done
+    assert all(deed in line for deed in done)
 
 
 def test_what_was_done_before_is_not_told_again() -> None:
     view = masked_view()
-    assert trace.acted_lines(prepared(masked_view(view), before=view)) == []
+    assert trace.acted_line(prepared(masked_view(view), before=view)) is None
     later = masked_view(view, turns=9)
     (at,) = (place for place, pair in enumerate(zip(view.fates, later.fates, strict=False)) if len({*pair}) > 1)
     less = budget().count(view.messages[at]) - budget().count(later.messages[at])
     told = f"masked 1 result (−{less:,}): {later.tokens + less:,} → {later.tokens:,} of"
-    assert told in trace.acted_lines(prepared(later, before=view))[0]
+    assert told in (trace.acted_line(prepared(later, before=view)) or "")
 
 
 def test_what_comes_back_is_told() -> None:
     history, before = react(8), masked_view()
     view = views.prepare(history, parse("none", None), budget(20_000), before)  # type: ignore[arg-type]
-    (line,) = trace.acted_lines(prepared(view, "none", before=before))
+    line = trace.acted_line(prepared(view, "none", before=before)) or ""
     assert f"brought back {before.fates.count('masked')} messages: " in line
 
 
@@ -176,9 +144,9 @@ def test_a_summary_is_told_once() -> None:
     history = Story().ask("task").turn(50).turn(50).answer("so").ask("more").messages
     summary = Message("s1", "user", "summary", covers=("m3", "m4"))
     view = views.measure(history, [*history[:2], summary, *history[4:]], budget())
-    assert " summarised 2 messages (" in trace.acted_lines(prepared(view, "summary-buffer"))[0]
+    assert " summarised 2 messages (" in (trace.acted_line(prepared(view, "summary-buffer")) or "")
     again = views.measure(history, view.messages, budget(), view)
-    assert trace.acted_lines(prepared(again, before=view)) == []
+    assert trace.acted_line(prepared(again, before=view)) is None
 
 
 def test_notes_and_the_last_turn_are_told() -> None:
@@ -188,7 +156,7 @@ def test_notes_and_the_last_turn_are_told() -> None:
     lines = trace.note_lines(prepared(view, "mine"))
     assert lines == ["  ! mine: put back the question", "  ! the last turn: a call would not be run"]
     assert trace.note_lines(prepared(view, "mine", before=view)) == ["  ! the last turn: a call would not be run"]
-    assert trace.acted_lines(prepared(view)) == []
+    assert trace.acted_line(prepared(view)) is None
 
 
 def test_over_the_budget_is_told() -> None:

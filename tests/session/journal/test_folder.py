@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
-from agent.ledger import totals
 from agent.protocols import ModelId
 from session.journal import folder as shelf
 from session.journal.header import settings_of
@@ -21,6 +20,7 @@ from session.journal.records import VERSION, Named, Switched
 from session.journal.state import UNKNOWN, SavedState, saved_state
 from session.session import Session
 from session.settings import Settings, going_on
+from session.totals import totals
 from tests.support.journal_scenes import SPECS, ask, keep
 
 

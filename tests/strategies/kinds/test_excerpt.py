@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from math import log2
-from statistics import median
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from strategies.kinds.excerpt import FAR, excerpt, surprises, surprising
-from strategies.kinds.kind import lines_of
-from strategies.kinds.registry import KINDS
+from strategies.kinds.excerpt import excerpt, surprises
+from strategies.kinds.unit import lines_of
 
 TEXTS = st.text(st.sampled_from("ab1 9.,;:#|-{}[]<>\"'\n\n\tE=é"), max_size=3_000)
-HEAD = re.compile(r"\[([\d,]+) of ([\d,]+) lines\]\n")
+HEAD = re.compile(r"\[([\d,]+) of ([\d,]+) (?:lines|rows)\]\n")
 GAP = re.compile(r"\[([\d,]+) left out\]\n?")
 
 
@@ -90,27 +87,6 @@ def test_surprises_are_the_excess_over_the_entropy(values: list[str]) -> None:
         assert not any(bits)
     rarest = min(values, key=values.count)
     assert bits[values.index(rarest)] == max(bits)
-
-
-@given(st.lists(st.sampled_from(["7", "1,200", "95", "0", "12 ms", "ok", "a1\nb", ""]), min_size=1, max_size=60))
-def test_a_cell_tells_the_most_of_four_ways(cells: list[str]) -> None:
-    patterns = surprises([re.sub("[0-9]+", "0", cell.replace("\n", " ")) for cell in cells])
-    ways = [surprises(cells), patterns, surprises([len(cell) for cell in cells])]
-    if all(cell[:1].isdigit() for cell in cells) and len(cells) >= 5:
-        numbers = [float(cell.split()[0].replace(",", "")) for cell in cells]
-        least = min(filter(None, numbers), default=1) / 2
-        scaled = [log2(max(number, least)) for number in numbers]
-        away = [abs(number - median(scaled)) for number in scaled]
-        far = [one / (1.4826 * median(away)) if median(away) else 0 for one in away]
-        ways.append([min(log2(len(cells)), 2 * log2(one / FAR)) if one > FAR else 0.0 for one in far])
-    assert (surprising(cells) or [0.0] * len(cells)) == pytest.approx(list(map(max, *ways)))
-
-
-@given(TEXTS)
-def test_the_units_of_each_kind_joined_are_the_text(text: str) -> None:
-    for kind in KINDS:
-        units = kind.units(text)
-        assert units is None or "".join(unit.text for unit in units) == text
 
 
 @pytest.mark.parametrize(

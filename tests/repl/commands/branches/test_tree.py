@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from agent.ledger import totals
 from repl.commands.branches.accounts import accounts
 from session.session import Session
+from session.totals import totals
 from tests.support.branched_sessions import run, session_in
 
 
@@ -42,18 +42,18 @@ def test_what_is_shared_is_counted_once() -> None:
 
 def test_it_is_drawn_as_a_tree_with_the_branch_in_use_marked() -> None:
     lines = run(grown(), "/tree", drawn=True, width=120).splitlines()
-    first = [re.split(r" {3,}", line[2:])[0] for line in lines[3:7]]
+    first = [name for line in lines[3:11] if (name := re.split(r" {3,}", line[2:].rstrip())[0])]
     assert first == ["1", "├─ 2 ‹", "│  └─ 3", "└─ 4"]
     assert sum("█" in line for line in lines) >= 4
-    calls = [line for line in lines if line.lstrip().startswith(("1   ", "2 ‹")) and "█" in line]
-    trunk, branch = (len(re.split("[▁-█]", line)[0]) for line in calls)
-    assert branch - trunk == 2 * 2  # two calls later, two columns a call
+    assert any(line.startswith("Prompt tokens of each call of branch 2, in use; ") for line in lines)
+    assert any(line.endswith("calls 3–4 none") for line in lines), "two calls came before"
 
 
 def test_plain_it_is_told_in_words_and_figures() -> None:
     text = run(grown(), "/tree")
-    assert "branch: 2 (in use); grew from: 1, exchange 1; strategy: none; last question of its own: Another?" in text
-    assert "  branch 2 (in use), budget 4,000, from call 3 on: " in text
+    assert "  branch: 2 (in use); turns: " in text
+    assert "; strategy, last question: from 1, exchange 1: none\n    Another?\n" in text
+    assert "Prompt tokens of each call of branch 2, in use; the budget is 4,000" in text
     assert not set(text) & set("│├└─█▃‹╌")
 
 

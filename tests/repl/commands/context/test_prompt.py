@@ -1,23 +1,19 @@
-"""/context prompt: nothing of the prompt is lost, each line names its message, and nothing in it steers."""
+"""/context prompt: nothing of the prompt is lost, and nothing in it steers the terminal."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import given
 
 from agent.errors import UsageError
 from agent.messages import Message, Schema
 from models.scripted import Scripted
-from repl.commands.context.prompt import linked
-from repl.commands.context.rows import Row
+from repl.commands.context.request import escaped
 from repl.commands.table import obey
-from repl.screen.sanitise import STEERS, clean
 from session.session import Session
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import TinyCounter
@@ -75,80 +71,28 @@ def looked_up(template: Any = chatml) -> Session:
     return session
 
 
-def body(session: Session) -> list[tuple[str, str]]:
-    """The lines of the prompt as they are shown, each with what stands left of it."""
-    _, _, *lines = shown(session)
-    pairs = (line.partition("| ") for line in lines if "| " in line)
-    return [(name.strip(), words) for name, _, words in pairs]
-
-
-def test_each_line_names_its_message() -> None:
-    session = looked_up()
-    lines = body(session)
-    assert shown(session)[0].startswith("last call: turn 2 of exchange 1, as scripted/scripted reads it: ")
-    assert lines[0] == ("", "⟦<|im_start|>⟧system")
-    assert lines[1][0] == "1"
-    assert ("2", "What is masking?⟦<|im_end|>⟧") in lines
-    assert [name for name, words in lines if '"name": "read_article", "arguments"' in words] == ["3"]
-    called = lines.index(("", "⟦<|im_start|>⟧tool"))
-    assert lines[called + 1][0] == "4"
-    assert lines[-2:] == [("", "⟦<|im_start|>⟧assistant"), ("", "")]
-    assert not any("not found" in line for line in shown(session))
-
-
 @pytest.mark.parametrize("template", [chatml, mistral])
 def test_nothing_of_the_prompt_is_lost(template: Any) -> None:
     session = looked_up(template)
     last = session.agent.ledger.prepared
     assert last is not None
-    said = "\n".join(words for _, words in body(session))
-    assert re.sub("[⟦⟧]", "", said) == template(last.view.messages, last.tools)
+    head, *lines = shown(session)
+    assert head.startswith("last call: turn 2 of exchange 1, as scripted/scripted reads it: ")
+    assert "\n".join(lines).rstrip("\n") == template(last.view.messages, last.tools).rstrip("\n")
 
 
-@pytest.mark.parametrize("width", [40, 80, 120])
-def test_no_line_is_wider_than_the_screen(width: int) -> None:
-    assert max(map(len, shown(looked_up(), True, width)[2:])) <= width
-
-
-def test_what_is_escaped_or_in_one_line_is_found_too() -> None:
-    lines = body(looked_up(mistral))
-    assert lines[0][1].startswith("⟦<s>⟧You are")
-    assert lines[-1][0] == "1–4"
-    assert "⟦[INST]⟧ What is masking? ⟦[/INST]⟧" in lines[-1][1]
-
-
-def test_what_is_not_found_is_said() -> None:
-    session = told("Fine.", template=lambda messages, tools: chatml(messages).upper())
-    ask(session, "What is masking?")
-    assert shown(session)[-2].endswith("as the template changes them: 1, 2")
-
-
-CONTENTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=6)
-
-
-@given(CONTENTS, st.booleans())
-def test_a_content_is_linked_where_it_stands(contents: list[str], tools: bool) -> None:
-    glue = set(re.findall(r"\w+|\W", chatml([Message("m", role) for role in ("user", "assistant", "tool")])))
-    assume(not any(set(re.findall(r"\w+|\W", text.strip())) <= glue for text in contents))
-    roles = ["system", *["user", "assistant", "tool"] * 2]
-    messages = [Message(f"m{n}", role, text) for n, (role, text) in enumerate(zip(roles, contents, strict=False))]  # type: ignore[arg-type]
-    rows = [Row(message.id, "kept", message, message, 1, 1, False) for message in messages]
-    prompt, at = chatml(messages), 0
-    spans = {span.name: span for span in linked(prompt, rows)}
-    for message in messages:
-        start = prompt.index(f"<|im_start|>{message.role}\n", at) + len(f"<|im_start|>{message.role}\n")
-        text = message.content.strip()
-        lead = message.content.index(text)
-        assert (spans[message.id].start, spans[message.id].end) == (start + lead, start + lead + len(text))
-        at = start + len(message.content)
+def test_special_tokens_are_marked_and_no_line_is_wider_than_the_screen() -> None:
+    paper = Paper(40, color=True)
+    obey(looked_up(), "/context prompt", paper.console)
+    assert "\x1b[1;36m<|im_start|>\x1b[0msystem" in paper.text
+    assert max(map(len, shown(looked_up(), True, 40))) <= 40
 
 
 @given(NASTY)
 def test_what_a_message_says_steers_nothing_and_is_all_there(text: str) -> None:
     session = told("Fine.")
     ask(session, f"What? {text}")
-    said = re.sub("[⟦⟧]", "", "\n".join(words for _, words in body(session)))
-    assert clean(STEERS.sub(lambda found: f"\\u{ord(found[0]):04x}", re.sub("[⟦⟧]", "", text))).strip() in said
+    assert escaped(f"What? {text}").strip() in "\n".join(shown(session))
 
 
 def test_what_cannot_be_shown_says_what_to_do() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
-from repl.commands.context.raw import escaped
+from repl.commands.context.request import escaped
 from repl.commands.table import obey
 from repl.screen.sanitise import clean
 from session.session import Session, open_session
@@ -69,7 +69,7 @@ def test_it_is_what_the_server_received(backend: str, path: str, drawn: bool) ->
 @given(st.recursive(NASTY | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(NASTY, inner)))
 def test_whatever_is_sent_is_read_again_and_steers_nothing(value: object) -> None:
     value = json.loads(json.dumps(value))
-    text = escaped(value)
+    text = escaped(json.dumps(value, ensure_ascii=False))
     assert clean(text) == text
     assert json.loads(text) == value
 

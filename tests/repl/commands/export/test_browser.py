@@ -167,9 +167,8 @@ def test_nothing_of_a_session_runs(part: int, tmp_path: Path) -> None:
     assert found["bodies"] > 1
 
 
-@pytest.mark.parametrize("kind", ["html", "svg"])
-def test_as_it_is_written_it_makes_no_complaint(kind: str, tmp_path: Path) -> None:
-    export(hostile(everything()), kind, tmp_path)
-    shown = browse(tmp_path / f"session.{kind}", tmp_path, "--dump-dom")
+def test_as_it_is_written_it_makes_no_complaint(tmp_path: Path) -> None:
+    export(hostile(everything()), "html", tmp_path)
+    shown = browse(tmp_path / "session.html", tmp_path, "--dump-dom")
     assert "CONSOLE" not in shown
     assert "pwned" in shown

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.background import Lagged
-from agent.figures import duration
 from agent.messages import Message, ToolCall
 from repl.commands.export.page import embedded
-from repl.commands.export.story import difference, stories
+from repl.commands.export.transcript import difference, transcripts
 from repl.screen.gantt import name_of
+from session.figures import duration
 from session.jsonl import to_json
 from session.session import Session
 from session.timeline import timeline
@@ -60,7 +60,7 @@ def test_every_view_can_be_made_of_it_again(spec: str, tmp_path: Path) -> None:
     session = read(spec=spec)
     document = whole_session(session, tmp_path)
     assert [message(each) for each in document["messages"]] == session.agent.history
-    told = stories(session)[0].calls
+    told = transcripts(session)[0].calls
     assert len(document["calls"]) == len(told) == sum(call.purpose == "answer" for call in session.agent.ledger.calls)
     history = {each["id"]: message(each) for each in document["messages"]}
     copies = [message(each) for each in document["copies"]]
@@ -82,7 +82,7 @@ def test_the_ledger_is_the_sessions(tmp_path: Path) -> None:
     assert [row["prompt"]["tokens"] for row in document["ledger"]] == [call.prompt.tokens for call in calls]
     assert document["totals"]["raw_prompt"] == sum(call.raw_prompt for call in calls)
     assert document["totals"]["exchanges"] == 2
-    assert [one["ending"] for one in document["exchanges"]] == [one.ending for one in stories(session)[0].exchanges]
+    assert [one["ending"] for one in document["exchanges"]] == [one.ending for one in transcripts(session)[0].exchanges]
 
 
 def test_the_timeline_is_in_every_format(tmp_path: Path) -> None:

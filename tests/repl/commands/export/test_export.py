@@ -14,7 +14,7 @@ import pytest
 
 from agent.errors import UsageError
 from models.scripted import Scripted
-from repl.commands.export.export import FORMATS, wanted, write
+from repl.commands.export.export import FORMATS, parse_arguments, write
 from repl.commands.table import obey
 from repl.screen.resumed import show_resumed
 from session.journal.journal import Journal
@@ -44,20 +44,20 @@ def test_alone_it_writes_a_page_into_the_current_folder(tmp_path: Path, monkeypa
         ("", ("html", None, False)),
         ("md", ("md", None, False)),
         ("JSON a.txt", ("json", "a.txt", False)),
-        ("a b.svg", ("svg", "a b.svg", False)),
+        ("a b.md", ("md", "a b.md", False)),
         ("x.json!", ("json", "x.json", True)),
         ("html page.html !", ("html", "page.html", True)),
     ],
 )
 def test_the_format_is_told_or_is_the_ending(typed: str, meant: tuple[str, str | None, bool]) -> None:
     kind, name, over = meant
-    assert wanted(typed) == (kind, Path(name) if name else None, over)
+    assert parse_arguments(typed) == (kind, Path(name) if name else None, over)
 
 
-@pytest.mark.parametrize("typed", ["pdf", "a.pdf", "x", "html a\x1b[2Jb", "\u202ea.md", "~nobody-here/a.md"])
+@pytest.mark.parametrize("typed", ["svg", "pdf", "a.pdf", "x", "html a\x1b[2Jb", "\u202ea.md", "~nobody-here/a.md"])
 def test_what_it_cannot_do_it_says(typed: str) -> None:
     with pytest.raises(UsageError, match=r"export|named|no folder"):
-        wanted(typed)
+        parse_arguments(typed)
 
 
 def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_only_a_file_is_replaced(name: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
     (tmp_path / "folder.md").mkdir()
     (tmp_path / "nowhere.md").symlink_to("/nowhere")
-    with pytest.raises(UsageError, match=r"is no file|cannot be written"):
+    with pytest.raises(UsageError, match=r"is not a file|cannot be written"):
         obey(read(), f"/export {tmp_path}/{name}", Paper().console)
     assert stat.S_ISFIFO((tmp_path / "pipe.md").stat().st_mode)
 
@@ -149,22 +149,16 @@ def test_an_export_leaves_the_session_as_it_was(kind: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_all_branches_are_told_or_that_they_are_not(kind: str, tmp_path: Path) -> None:
+def test_all_branches_are_told(kind: str, tmp_path: Path) -> None:
     session = read(2500, "What is observation masking?")
     session.reset()
-    whole = FORMATS[kind].all_branches
-    assert (kind in ("html", "md", "json")) == whole
-    if whole:  # nothing was asked on the branch in use
-        assert "What is observation masking?" in export(session, kind, tmp_path)
+    assert "What is observation masking?" in export(session, kind, tmp_path)  # nothing was asked on the branch in use
     ask(session, "Which article is about tokenisers?")
     written, paper = export(session, kind, tmp_path), Paper()
     assert "Which article is about tokenisers?" in written
-    assert ("What is observation masking?" in written) == whole
+    assert "What is observation masking?" in written
     obey(session, f"/export {kind} {tmp_path / 'again'}", paper.console)
-    told = (
-        "It holds all 2 branches." if whole else "It holds branch 2 of 2, the one in use; html, json and md hold all."
-    )
-    assert told in " ".join(paper.text.split())
+    assert "It holds all 2 branches." in " ".join(paper.text.split())
 
 
 def test_in_markdown_a_question_that_branches_share_stands_once(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def test_a_show_for_a_room(columns: int, tmp_path: Path) -> None:
         here.type("What is observation masking?\r")
         here.see("1 exchange")
         here.type("/probe\r")
-        here.see("✓ HIT", "The fact stands in message 4, as it was.", "› observation-masking ███ 3 of 3 calls")
+        here.see("✓ HIT", "The fact stands in message 4, as it was.", "observation-masking ‹", "███   3 of 3 calls")
         here.type("/predict all\r")
         here.see("The guess: 9 of 9 messages stay as they are, 0 do not.")
         here.type("What is a prefix cache?\r")

@@ -1,0 +1,42 @@
+"""Fates: what became of each message of the history in a view, measured by comparing the two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from agent.marks import is_mask
+from agent.messages import HERE, Message
+
+Fate = Literal["kept", "tidied", "masked", "shortened", "summarised", "offloaded", "dropped"]
+LEAST_SHARED = 8
+"""Characters at an end of a copy that are the original's, where it was shortened and not masked."""
+
+
+def fates(history: Sequence[Message], view: Sequence[Message]) -> list[Fate]:
+    """The fate of each message of the history."""
+    shown = {message.id: message for message in reversed(view)}
+    covered = {id_ for message in view for id_ in message.covers}
+    return [fate(message, shown.get(message.id), message.id in covered) for message in history]
+
+
+def fate(message: Message, copy: Message | None, covered: bool) -> Fate:
+    """The fate of a message, of which a view has this copy or none; `covered`: a summary stands for it."""
+    if copy is message:
+        return "kept"
+    if copy is None:
+        return "summarised" if covered else "dropped"
+    if copy.same(message):
+        return "kept"
+    if copy.ref:
+        return "tidied" if copy.ref == HERE else "offloaded"
+    if message.id in copy.covers:
+        return "summarised"
+    if is_mask(copy):
+        return "masked"
+    return "shortened" if "\n" in copy.content or _shares_an_end(copy.content, message.content) else "masked"
+
+
+def _shares_an_end(copy: str, original: str) -> bool:
+    same = copy[:LEAST_SHARED] == original[:LEAST_SHARED] or copy[-LEAST_SHARED:] == original[-LEAST_SHARED:]
+    return bool(original) and same

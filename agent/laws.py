@@ -1,0 +1,91 @@
+"""Laws: reject a strategy's answer if it is not messages; repair it if it breaks a law, and note each repair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from agent.messages import Message, pending
+from agent.repair import Repaired, repair
+from agent.turns import pinned
+
+MOST_MESSAGES = 200_000
+"""The most messages of a view; a longer answer may have no end."""
+PINNED = {"system": "system message", "user": "question or task"}
+
+
+def messages_of(answer: Sequence[Message]) -> list[Message]:
+    """The messages of a strategy's answer. Raises TypeError, in words, for anything else."""
+    if not isinstance(answer, Iterable):
+        raise TypeError(f"prepare must return a list of messages, not {answer!r:.40}")
+    proposed: list[Message] = []
+    for one in answer:  # one by one: the answer may have no end
+        if not isinstance(one, Message):
+            raise TypeError(f"prepare must return a list of messages; {one!r:.40} in it is none")
+        if len(proposed) == MOST_MESSAGES:
+            raise TypeError(f"prepare must return a list of messages, at most {MOST_MESSAGES:,}")
+        proposed.append(one)
+    return proposed
+
+
+def keep_laws(view: Sequence[Message], history: Sequence[Message]) -> Repaired:
+    """Make a strategy's answer keep the laws: the history's order, pinned messages, whole turns.
+
+    An answer that keeps the laws comes back unchanged. One that breaks them (a participant's first try, for example) is
+    repaired, with a note for each repair. Only a call that waits for its result in the history may wait for it here.
+    """
+    notes: list[str] = []
+    places = {message.id: at for at, message in enumerate(history)}
+    messages = _in_order(_with_roles(view, history, places, notes), places, notes)
+    for message in pinned(history):
+        messages = _with(messages, message, places, notes)
+    if history and history[0].role == "system" and messages[0].id != history[0].id:
+        notes.append("put the system message first")
+        messages.sort(key=lambda message: message.id != history[0].id)
+    waiting = pending(history)
+    if waiting and messages[-len(waiting) :] != waiting:
+        notes.append("put the pending call at the end")
+        ids = {message.id for message in waiting}
+        messages = [*(message for message in messages if message.id not in ids), *waiting]
+    sound = repair(messages, waits=bool(waiting))
+    return Repaired(sound.messages, [*notes, *sound.notes])
+
+
+def _with_roles(
+    view: Sequence[Message], history: Sequence[Message], places: Mapping[str, int], notes: list[str]
+) -> list[Message]:
+    """The view without system messages that the history has as others: these have their own role again."""
+    roles = {one.id: history[places[one.id]].role for one in view if one.role == "system" and one.id in places}
+    if {*roles.values()} <= {"system"}:
+        return [*view]
+    notes.append("put back the role of what the strategy made a system message")
+    return [replace(one, role=roles.get(one.id, one.role)) if one.role == "system" else one for one in view]
+
+
+def _in_order(view: list[Message], places: Mapping[str, int], notes: list[str]) -> list[Message]:
+    """The messages in the order of the history, each once; what is inserted stays behind the message before it."""
+    known = [places[message.id] for message in view if message.id in places]
+    if all(one < next_ for one, next_ in pairwise(known)):
+        return view
+    notes.append("put messages back into the order of the history, each once")
+    latest, keyed = -1, []
+    for message in view:
+        latest = places.get(message.id, latest)
+        keyed.append((latest, message))
+    unique: dict[str, Message] = {}
+    for _, message in sorted(keyed, key=lambda pair: pair[0]):
+        unique.setdefault(message.id, message)
+    return [*unique.values()]
+
+
+def _with(messages: list[Message], needed: Message, places: Mapping[str, int], notes: list[str]) -> list[Message]:
+    """The messages with this one of the history added, unchanged and in its place."""
+    if any(message.id == needed.id and message.same(needed) for message in messages):
+        return messages
+    notes.append(f"put back the {PINNED.get(needed.role, 'pending call')}")
+    rest = [message for message in messages if message.id != needed.id]
+    here = places[needed.id]
+    later = (at for at, message in enumerate(rest) if places.get(message.id, -1) > here)
+    at = next(later, len(rest)) if here else 0
+    return [*rest[:at], needed, *rest[at:]]

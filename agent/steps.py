@@ -1,0 +1,98 @@
+"""Steps: who changed each message on its way into a view, and why; worked out when somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from agent.budget import Budget
+from agent.fates import Fate, fate
+from agent.messages import Message
+from agent.protocols import Stage, Strategy
+
+FIT = "fit"
+"""The name of `fit` among those who change a message."""
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change of a message on its way into a view: who made it, its fate then, why, its tokens before and then.
+
+    `by` is the name of a part of the strategy, `tidy`, `fit`, or "" for the strategy as a whole.
+    """
+
+    by: str
+    fate: Fate
+    why: str
+    before: int
+    tokens: int
+
+
+class Lazy(Mapping[str, Value]):
+    """Values by message id, all worked out when somebody looks at one."""
+
+    def __init__(self, make: Callable[[], dict[str, Value]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> dict[str, Value]:
+        return self._make()
+
+    def __getitem__(self, id_: str) -> Value:
+        return self._made[id_]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
+def left_out(
+    fated: Sequence[tuple[Message, Fate]], stages: Sequence[Stage], strategy: Strategy, budget: Budget
+) -> dict[str, str]:
+    """Why each dropped message is not in the view: the words of the strategy, or those of `fit`."""
+    shown = [(stage.by, {message.id for message in stage.messages}) for stage in stages]
+    size, limit = budget.size(stages[-2].messages), budget.limit
+    over = f"the view was {size:,} of {limit:,} tokens: the oldest went, a quarter of the budget at a time"
+    whys = {}
+    for message, its_fate in fated:
+        if its_fate == "dropped":
+            by = next(by for by, ids in shown if message.id not in ids)
+            reason = over if by == FIT else strategy.why(message)
+            whys[message.id] = f"{by} left it out ({reason})" if by and reason else reason
+    return whys
+
+
+def steps(
+    fated: Sequence[tuple[Message, Fate]], stages: Sequence[Stage], whys: Mapping[str, str], budget: Budget
+) -> dict[str, Sequence[Step]]:
+    """What changed each message that is not kept, in order."""
+    shown = [(stage.by, {message.id: message for message in stage.messages}) for stage in stages]
+    covering = {id_: message for stage in stages for message in stage.messages for id_ in message.covers}
+
+    def step(by: str, original: Message, now: Message, copy: Message | None) -> Step:
+        cover, before = covering.get(original.id), budget.count(now)
+        if copy:
+            return Step(by, fate(original, copy, cover is not None), copy.why, before, budget.count(copy))
+        if cover:
+            return Step(by, "summarised", cover.why, before, 0)
+        return Step(by, "dropped", whys.get(original.id, ""), before, 0)
+
+    found: dict[str, Sequence[Step]] = {}
+    for original, its_fate in fated:
+        if its_fate == "kept":
+            continue
+        now, its = original, list[Step]()
+        for by, messages in shown:
+            copy = messages.get(original.id)
+            if copy is None and its and not its[-1].tokens:
+                continue
+            if copy is None or not copy.same(now):
+                its.append(step(by, original, now, copy))
+            now = copy or original
+        found[original.id] = its
+    return found

@@ -1,0 +1,78 @@
+"""The runs of the agents in token sizes: drawn from means, or taken from recorded trajectories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import exp, log1p, sqrt
+from random import Random
+from statistics import NormalDist
+
+from agent.budget import Counter
+from agent.messages import turns
+from agent.repair import repair
+from lab.replay.trajectories import Trajectory
+
+MOST_STEPS = 100
+"""The paper's limit on steps (4.1)."""
+SIZE_SPREAD = 0.5
+"""Numbers of calls and sizes are lognormal; their standard deviation is this share of their mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSize:
+    """Tokens of a call's reply (reasoning and action), and of what comes back before the next call."""
+
+    output: int
+    observation: int
+
+    @property
+    def size(self) -> int:
+        """Tokens that it adds to the history."""
+        return self.output + self.observation
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRun:
+    """A run of an agent: the tokens before its first call, and its turns."""
+
+    head: int
+    turns: Sequence[TurnSize]
+
+
+@dataclass(frozen=True, slots=True)
+class MeanSizes:
+    """Mean sizes in tokens: the part before the first call (the same in all runs), a reply, an observation."""
+
+    head: int
+    output: float
+    observation: float
+
+
+def drawn(number: int, calls: float, means: MeanSizes, seed: int) -> list[AgentRun]:
+    """So many runs. Their numbers of calls are the quantiles of the distribution; their sizes are drawn by the seed."""
+    chance = Random(seed)
+    runs = []
+    for at in range(number):
+        length = min(MOST_STEPS, _lognormal(calls, (at + 0.5) / number))
+        sizes = [
+            [_lognormal(mean, 1 - chance.random()) for mean in (means.output, means.observation)] for _ in range(length)
+        ]
+        runs.append(AgentRun(means.head, [TurnSize(*each) for each in sizes]))
+    return runs
+
+
+def _lognormal(mean: float, quantile: float) -> int:
+    """At least 1."""
+    variance = log1p(SIZE_SPREAD**2)
+    return max(1, round(mean * exp(NormalDist(-variance / 2, sqrt(variance)).inv_cdf(quantile))))
+
+
+def recorded(trajectory: Trajectory, counter: Counter) -> AgentRun:
+    """The sizes of a recorded run. What a user says between two calls counts as observation."""
+    messages = repair(trajectory.messages).messages
+    sizes = [counter.count(message) for message in messages]
+    bounds = [*(turn.start for turn in turns(messages)), len(messages)]
+    found = [TurnSize(sizes[at], sum(sizes[at + 1 : stop])) for at, stop in pairwise(bounds)]
+    return AgentRun(counter.overhead(trajectory.tools) + sum(sizes[: bounds[0]]), found)

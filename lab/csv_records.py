@@ -1,0 +1,90 @@
+"""The records of a CSV file, each with its line; a wrong file, column or value is an error that names the line."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.errors import UsageError
+from lab.file_text import file_text
+from session.bounded import MOST_INPUT_BYTES
+
+CSV_FORM = "give CSV: UTF-8, commas, the names of the columns in the first line; gzipped or not"
+MOST_RECORDS = 200_000
+MOST_NUMBER = 1e12
+TRUTH: Mapping[str, bool] = {"1": True, "true": True, "0": False, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record. `place` is its file and line, for errors."""
+
+    place: str
+    fields: Mapping[str, str]
+
+    def name(self, column: str) -> str:
+        """A text that is fit to be shown."""
+        name = self.fields[column].strip()
+        if not name or not name.isprintable():
+            raise UsageError(f"{self.place}: {column} {_short(name)} is no name", f"give each record its {column}")
+        return name
+
+    def number(self, column: str) -> float:
+        """A number."""
+        try:
+            number = float(self.fields[column])
+        except ValueError:
+            number = float("nan")
+        if not abs(number) <= MOST_NUMBER:
+            what = f"{self.place}: {column} {_short(self.fields[column])} is no number"
+            raise UsageError(what, "write it like 0.25, without a unit")
+        return number
+
+    def truth(self, column: str) -> bool:
+        """A yes or no."""
+        text = self.fields[column].strip().lower()
+        if text not in TRUTH:
+            raise UsageError(f"{self.place}: {column} {_short(text)} is neither 1 nor 0", "write 1 or 0")
+        return TRUTH[text]
+
+
+def _short(text: str) -> str:
+    """A value for an error, on one line."""
+    return repr(text[:60])
+
+
+def read(path: Path) -> tuple[list[str], list[Record]]:
+    """The columns of a file and its records.
+
+    Raises:
+        UsageError: it cannot be read, is no CSV, or is too large.
+    """
+    reader = csv.reader(io.StringIO(file_text(path, MOST_INPUT_BYTES, CSV_FORM), newline=""), strict=True)
+    try:
+        lines = [(reader.line_num, fields) for fields in reader if fields]
+    except csv.Error as error:
+        raise UsageError(f"{path}, line {reader.line_num}: this is no CSV ({error})", CSV_FORM) from error
+    if not lines:
+        raise UsageError(f"{path} is empty", CSV_FORM)
+    if len(lines) > MOST_RECORDS:
+        raise UsageError(f"{path} has more than {MOST_RECORDS:,} records", "give fewer instances or strategies")
+    columns = [name.strip() for name in lines[0][1]]
+    if len({*columns}) < len(columns):
+        raise UsageError(f"{path}, line 1: two columns have one name", CSV_FORM)
+    for line, fields in lines[1:]:
+        if len(fields) != len(columns):
+            raise UsageError(f"{path}, line {line}: {len(fields)} fields for {len(columns)} columns", CSV_FORM)
+    return columns, [
+        Record(f"{path}, line {line}", dict(zip(columns, fields, strict=True))) for line, fields in lines[1:]
+    ]
+
+
+def require(path: Path, columns: Sequence[str], needed: Sequence[str]) -> None:
+    """Raise UsageError if a column is missing."""
+    missing = [name for name in needed if name not in columns]
+    if missing:
+        fix = "separate the columns by commas" if ";" in columns[0] else f"the first line must name {', '.join(needed)}"
+        raise UsageError(f"{path}, line 1: there is no column {', '.join(missing)}", fix)

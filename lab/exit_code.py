@@ -1,0 +1,51 @@
+"""The exit code of an experiment. An error is one line; the reader of a pipe may close it early."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+
+from agent.errors import ThimbleError, UsageError
+
+
+def exit_code(prog: str, run: Callable[[], object]) -> int:
+    """Run an experiment (`prog` in error messages) and return the exit code.
+
+    0 done; 1 stopped, or nobody reads the output; 2 wrong usage, or standard output is closed or full.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        return _run(run)
+    except ThimbleError as error:
+        return _told(2, f"{prog}: {error.what}", f"fix: {error.fix}")
+    except KeyboardInterrupt as stopped:
+        return _told(1, f"{prog}: {str(stopped) or 'stopped'}")
+    except OSError as error:  # the rest of the buffer must not raise an error at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # the reader has closed the pipe
+            return 1
+        return _told(2, f"{prog}: cannot write: {error.strerror or error}", "fix: check where it goes")
+
+
+def _run(run: Callable[[], object]) -> int:
+    if sys.stdout is None:
+        raise UsageError("standard output is closed", "open it: > FILE")
+    code = 0
+    try:
+        run()
+    except SystemExit as ending:  # of --help, or of rich where nobody reads a table
+        code = int(bool(ending.code))
+    sys.stdout.flush()
+    return code
+
+
+def _told(code: int, *lines: str) -> int:
+    """The code; the lines go to standard error, where that is open."""
+    with suppress(OSError):
+        if sys.stderr is not None:
+            print(*lines, sep="\n", file=sys.stderr)
+    return code

@@ -1,0 +1,115 @@
+"""The flags that several experiments have, and how their values are read."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from agent.budget import UNLIMITED, Prices, read_limit
+from agent.errors import UsageError
+from session.prices import MOST
+
+CACHED_PRICES = "1.0,0.4,0.25,0.1"
+COUNTED_MODEL = "qwen2.5:7b"
+
+
+def whole(flag: str, least: int, most: int) -> Callable[[str], int]:
+    """How this flag reads a number from `least` to `most`. What it makes raises UsageError for any other text."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdecimal()) or not least <= int(text) <= most:
+            raise UsageError(f"{flag} {text[:40]} is not possible", f"it takes {least} to {most:,}")
+        return int(text)
+
+    return read
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that say how the findings are shown."""
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="print a JSON list")
+    forms.add_argument("--csv", action="store_true", help="print CSV, a line for each row")
+    forms.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
+    told = "write the tables to a page, too; FILE.html! replaces one"
+    parser.add_argument("--report", type=_page, metavar="FILE.html", help=told)
+
+
+def _page(text: str) -> Path:
+    """A path that can be written: it is checked before the work begins."""
+    path = Path(text.removesuffix("!"))
+    if path.suffix.lower() != ".html" or "\0" in text:
+        raise UsageError(f"--report {text[:200]!r} is no page", "give a path that ends in .html")
+    if not os.access(path.parent, os.W_OK) or path.is_dir():
+        raise UsageError(f"--report {path} cannot be written", "give a path in a folder that exists and is yours")
+    if os.path.lexists(path) and not text.endswith("!"):
+        raise UsageError(f"{path} is there already", f"to replace it: --report '{path}!'")
+    return path
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """Add the flag that says how many processes work."""
+    told = "processes that work at once; default: one for each core"
+    parser.add_argument("--jobs", type=whole("--jobs", 1, 256), metavar="N", help=told)
+
+
+def add_lag(parser: argparse.ArgumentParser, **more: object) -> None:
+    """Add the flag that says how late a summary in the background is there."""
+    told = "calls that pass before a summary in the background is there; default: 0"
+    parser.add_argument("--lag", type=whole("--lag", 0, 1_000), metavar="N", help=told, **more)  # type: ignore[arg-type]
+
+
+def add_prompts(parser: argparse.ArgumentParser, strategies: str, cached: str = CACHED_PRICES) -> None:
+    """Add the flags that say how prompts are prepared, counted and priced; `strategies` and `cached` are defaults."""
+    add = parser.add_argument
+    add("--strategy", nargs="+", action="extend", metavar="SPEC", help=f"default: {strategies}")
+    add("--budget", default=UNLIMITED, type=read_limit, metavar="N", help="prompt tokens a call may use; default: none")
+    add_costs(parser, cached)
+
+
+def add_costs(parser: argparse.ArgumentParser, cached: str = CACHED_PRICES) -> None:
+    """Add those of them that say how prompts are counted and priced."""
+    add = parser.add_argument
+    add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={cached},output=4")
+    add(
+        "--model",
+        default=COUNTED_MODEL,
+        metavar="NAME",
+        help=f"the model whose tokens are counted; default: {COUNTED_MODEL}",
+    )
+    tokens = whole("--summary-tokens", 0, 100_000)
+    add("--summary-tokens", default=700, type=tokens, metavar="N", help="length of each summary; default: 700")
+    add("--uncached-summaries", action="store_true", help="no cache holds the prompts of a strategy's own model calls")
+
+
+def price_cards(given: Sequence[str], usual: str = CACHED_PRICES) -> list[Prices]:
+    """A price card for each cached price in `--price`: `cached=1.0,0.1,output=4`.
+
+    Raises:
+        UsageError: it names something else, several prices of output, or a price outside its range.
+    """
+    found: dict[str, list[float]] = {"cached": [], "output": []}
+    name = ""
+    for word in ",".join(given).split(",") if given else ():
+        key, equals, text = word.rpartition("=")
+        name = key.strip() if equals else name
+        if name not in found:
+            raise UsageError(f"--price: {word!r} names no price", "write --price cached=1.0,0.4,0.1,output=4")
+        found[name].append(_price(name, text))
+    if len(found["output"]) > 1:
+        raise UsageError("--price names several prices of output", "give one: --price cached=1.0,0.1,output=4")
+    cached = found["cached"] or [float(price) for price in usual.split(",")]
+    return [Prices(price, *found["output"]) for price in dict.fromkeys(cached)]
+
+
+def _price(name: str, text: str) -> float:
+    try:
+        price = float(text)
+    except ValueError:
+        price = math.nan
+    if not 0 <= price <= MOST[name]:
+        what = f"--price: {name}={text} is not possible"
+        raise UsageError(what, f"{name} takes 0 to {MOST[name]:g}; a prompt token that is computed anew costs 1")
+    return price

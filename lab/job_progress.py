@@ -1,0 +1,31 @@
+"""How far a command is and how long it takes: lines on standard error, now and then."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+from session.figures import duration
+
+LINE_PAUSE_SECONDS = 10.0
+"""The fewest seconds between two lines."""
+Advance = Callable[[int], None]
+
+
+@contextmanager
+def progress(did: str, jobs: int, total: int, clock: Callable[[], float] = monotonic) -> Iterator[Advance]:
+    """Yield a function to call with the size of each finished job. `total` is the size of all; `did`: "asked"."""
+    done = size = 0
+    began = last = clock()
+
+    def advance(more: int) -> None:
+        nonlocal done, size, last
+        done, size = done + 1, size + more
+        if clock() - last >= LINE_PAUSE_SECONDS and sys.stderr:
+            last = clock()
+            left = f", about {duration((last - began) / size * (total - size))} left" if size else ""
+            print(f"{did} {done:,} of {jobs:,}{left}", file=sys.stderr, flush=True)
+
+    yield advance

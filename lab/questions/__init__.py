@@ -1,0 +1,1 @@
+"""Questions: which strategy keeps the answers."""

@@ -1,0 +1,89 @@
+"""A simulated server: its prefix cache, and a summariser that writes a given number of meaningless tokens."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from agent.budget import Counter
+from agent.messages import Message, Schema, common_prefix
+from agent.prefix_cache import MOST_PROMPTS
+from agent.protocols import BackendDefaults, Delta, Text, Usage
+
+SUMMARY_WORDS = ("what", "was", "found", "so", "far", "in", "the", "old", "part", "of", "this", "run")
+
+
+@dataclass(frozen=True, slots=True)
+class SideCall:
+    """A call of a strategy, and its tokens."""
+
+    messages: Sequence[Message]
+    prompt_tokens: int
+    cached_tokens: int
+    output_tokens: int
+
+
+class FakeModel(BackendDefaults):
+    """Answers every call of a strategy with `tokens` tokens of text, different at each call, within its `max_tokens`.
+
+    It remembers the agent's last prompt and the side calls since, as a server with a prefix cache does (vLLM and
+    llama.cpp keep both). The cached part of a prompt is its longest start, in whole messages, that it remembers. If it
+    does not `remember` side calls, each is computed whole and leaves nothing, as on another server without a cache.
+    """
+
+    name = model = "fake"
+
+    def __init__(self, counter: Counter, tokens: int, remember: bool = True) -> None:
+        self.counter = counter
+        self._tokens, self._remember = tokens, remember
+        self._known: list[tuple[int, Sequence[Message]]] = []
+        self._written = 0
+        self._calls: list[SideCall] = []
+
+    def cached(self, messages: Sequence[Message], overhead: int) -> int:
+        """The cached tokens of this prompt; none if the tools have changed."""
+        others = (known for offered, known in self._known if offered == overhead)
+        shared = max((common_prefix(messages, known) for known in others), default=0)
+        return overhead + sum(map(self.counter.count, messages[:shared])) if shared else 0
+
+    def sent(self, messages: Sequence[Message], overhead: int) -> None:
+        """Remember a prompt of the agent; forget the last one and the side calls since."""
+        self._known = [(overhead, messages)]
+
+    def drain(self) -> tuple[SideCall, ...]:
+        """The calls since the last drain."""
+        calls, self._calls = tuple(self._calls), []
+        return calls
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
+    ) -> Generator[Delta, None, None]:
+        """Answer a strategy."""
+        overhead = self.counter.overhead(tools)
+        prompt = overhead + sum(map(self.counter.count, messages))
+        cached = self.cached(messages, overhead) if self._remember else 0
+        text = self._text(min(self._tokens, max_tokens or self._tokens))
+        output = self._size(text)
+        if self._remember:
+            self._known = [*self._known, (overhead, messages)][-MOST_PROMPTS:]
+        self._calls.append(SideCall(messages, prompt, cached, output))
+        yield Text(text)
+        yield Usage(prompt_tokens=prompt, cached_tokens=cached, output_tokens=output, finish="stop")
+
+    def _text(self, tokens: int) -> str:
+        """A text of this many tokens that never goes round in circles; the first words are the number of the call."""
+        self._written += 1
+        words = ["summary", str(self._written), *Random(self._written).choices(SUMMARY_WORDS, k=tokens)]
+        fitting = bisect_right(range(len(words) + 1), tokens, key=lambda number: self._size(" ".join(words[:number])))
+        return " ".join(words[: fitting - 1])
+
+    def _size(self, text: str) -> int:
+        return self.counter.count(Message("", "assistant", text)) - self.counter.count(Message("", "assistant"))

@@ -1,0 +1,159 @@
+"""Recorded runs under strategies: the view of each call, and the tokens that a server would compute for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
+from functools import cache
+
+from agent.background import Lagged
+from agent.budget import Budget, Counter, Prices
+from agent.errors import BudgetError, UsageError
+from agent.fit import fit
+from agent.messages import Message, turns
+from agent.repair import repair
+from agent.side import SideModel
+from agent.turns import pinned
+from agent.view import View, prepare
+from lab.replay.fake_model import FakeModel, SideCall
+from lab.replay.trajectories import Trajectory
+from models.counting.choose import counter_for
+from models.embeddings.static import static_embedder
+from strategies import parse
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySetting:
+    """The settings of a replay. `model` counts the tokens; a summary has `summary_tokens` tokens.
+
+    `side_cache`: a side call finds the agent's prompts in the cache, and the next prompt finds the side call. A call in
+    the background goes to a server of its own, and is over when the agent has prepared `lag` calls without it.
+    """
+
+    strategy: str
+    limit: int
+    prices: Prices
+    model: str
+    summary_tokens: int
+    side_cache: bool = True
+    lag: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedCall:
+    """One call of the agent: its view, the tokens that a server would compute, and the side calls for it.
+
+    `view` is None if no view fits the budget.
+    """
+
+    turn: int
+    view: View | None
+    prefill: int = 0
+    asked: Sequence[SideCall] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Sums over calls, in tokens unless the name says otherwise.
+
+    `prompt_tokens`, `prefill_tokens` and `over_budget` count the agent's own calls, `side_…` those of its strategy.
+    `history_tokens` and `observation_tokens` count the runs as recorded.
+    """
+
+    runs: int = 0
+    calls: int = 0
+    prompt_tokens: int = 0
+    prefill_tokens: int = 0
+    over_budget: int = 0
+    refused: int = 0
+    edits: int = 0
+    side_calls: int = 0
+    side_prompt_tokens: int = 0
+    side_cached_tokens: int = 0
+    side_output_tokens: int = 0
+    history_tokens: int = 0
+    observation_tokens: int = 0
+
+    def __add__(self, other: Figures) -> Figures:
+        return Figures(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+    def cost(self, prices: Prices) -> float:
+        """The whole cost, where a computed prompt token costs 1."""
+        cached = self.prompt_tokens - self.prefill_tokens + self.side_cached_tokens
+        prompt = prices.prompt(self.prompt_tokens + self.side_prompt_tokens, cached)
+        return prompt + prices.output * self.side_output_tokens
+
+
+def replay(run: Trajectory, setting: ReplaySetting) -> Iterator[ReplayedCall]:
+    """The calls of a recorded run, each with its view under the strategy."""
+    counter = counter_of(setting.model)
+    budget = Budget(setting.limit, counter, counter.overhead(run.tools), setting.prices)
+    server, memory = (FakeModel(counter, setting.summary_tokens, setting.side_cache) for _ in range(2))
+    strategy = parse(setting.strategy, SideModel(server, static_embedder(), memory, Lagged(setting.lag)))
+    before: View | None = None
+    for turn, history in enumerate(run.histories(), 1):
+        try:
+            view = prepare(history, strategy, budget, before) if can_be_sent(history, budget) else None
+        except BudgetError:
+            view = None
+        except (Exception, SystemExit) as error:
+            said = " ".join(str(error).split())
+            said = said if isinstance(error, UsageError) else f"{type(error).__name__}: {said}"
+            what = f"{setting.strategy} failed on {run.name}, turn {turn}: {said}"
+            raise UsageError(what, "mend the strategy, or leave it out") from error
+        if view is None:
+            yield ReplayedCall(turn, None, asked=(*server.drain(), *memory.drain()))
+            continue
+        asked = server.drain()
+        cached = server.cached(view.messages, budget.overhead) if asked else view.cached
+        server.sent(view.messages, budget.overhead)
+        yield ReplayedCall(turn, view, view.tokens - cached, (*asked, *memory.drain()))
+        before = view
+
+
+@cache
+def counter_of(model: str) -> Counter:
+    """The counter of a model, one for each process, so that counts are remembered."""
+    return counter_for(model)
+
+
+def decides_by_price(spec: str, model: str) -> bool:
+    """Whether a strategy depends on the price card. Raises UsageError if there is no such strategy."""
+    return bool(getattr(parse(spec, SideModel(FakeModel(counter_of(model), 0), static_embedder())), "priced", False))
+
+
+def can_be_sent(history: Sequence[Message], budget: Budget) -> bool:
+    """Whether the smallest possible view fits; if not, the call is left out for every strategy, `none` too."""
+    if not budget.over(history):
+        return True
+    messages = repair(history).messages
+    stays = {message.id for message in pinned(messages)}
+    asked = max((index for index, message in enumerate(messages) if message.id in stays), default=-1)
+    last = next((turn for turn in turns(messages)[-1:] if turn.start > asked), range(0))
+    least = [message for index, message in enumerate(messages) if message.id in stays or index in last]
+    try:
+        fit(least, budget, stays)
+    except BudgetError:
+        return False
+    return True
+
+
+def figures(run: Trajectory, calls: Sequence[ReplayedCall], counter: Counter) -> Figures:
+    """The sums of one run."""
+    views = [call.view for call in calls if call.view]
+    asked = [side for call in calls for side in call.asked]
+    return Figures(
+        runs=1,
+        calls=len(views),
+        prompt_tokens=sum(view.tokens for view in views),
+        prefill_tokens=sum(call.prefill for call in calls),
+        over_budget=sum(view.tokens > view.limit for view in views),
+        refused=len(calls) - len(views),
+        edits=sum(view.edited for view in views),
+        side_calls=len(asked),
+        side_prompt_tokens=sum(side.prompt_tokens for side in asked),
+        side_cached_tokens=sum(side.cached_tokens for side in asked),
+        side_output_tokens=sum(side.output_tokens for side in asked),
+        history_tokens=sum(map(counter.count, run.messages)),
+        observation_tokens=sum(counter.count(message) for message in run.messages if message.role == "tool"),
+    )

@@ -1,0 +1,69 @@
+"""A run whose turns are all of one size: from given means, or from the means of recorded runs (Eq. 7)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from agent.budget import Counter
+from agent.errors import UsageError
+from agent.messages import Message, ToolCall
+from lab.replay.trajectories import Trajectory
+
+TASK = "Find the fault and mend it."
+TOOL = "read"
+
+
+@dataclass(frozen=True, slots=True)
+class MeanTurn:
+    """Tokens of a turn: reasoning, action and observation, with the template around them."""
+
+    reasoning: int
+    action: int
+    observation: int
+
+
+def means(runs: Sequence[Trajectory], counter: Counter) -> MeanTurn:
+    """The means over all turns of all runs, rounded: each turn weighs the same (Eq. 7).
+
+    A turn is an assistant message; its calls are the action, all results up to the next one the observation.
+    """
+    turns = sum(run.turns for run in runs)
+    if not turns:
+        raise UsageError("the files hold no turn", "give runs with assistant messages")
+    said = [message for run in runs for message in run.messages if message.role == "assistant"]
+    whole = sum(map(counter.count, said))
+    words = sum(counter.count(replace(message, calls=())) for message in said)
+    seen = sum(counter.count(message) for run in runs for message in run.messages if message.role == "tool")
+    return MeanTurn(round(words / turns), round((whole - words) / turns), round(seen / turns))
+
+
+def run(of: MeanTurn, turns: int, counter: Counter) -> Trajectory:
+    """A task and so many turns, each as long as these means say.
+
+    Raises:
+        UsageError: a size is below what the template around an empty message takes.
+    """
+
+    def act(turn: int, words: int) -> Message:
+        call = ToolCall(f"c{turn}", TOOL, f'{{"part": "{turn:05}"}}')
+        return Message(f"a{turn}", "assistant", f"step {turn:05}{' on' * words}", calls=(call,))
+
+    def see(turn: int, words: int) -> Message:
+        return Message(f"o{turn}", "tool", f"part {turn:05}{' of' * words}", call_id=f"c{turn}", name=TOOL)
+
+    said = _words(of.reasoning + of.action, lambda words: counter.count(act(1, words)), "--reasoning and --action")
+    seen = _words(of.observation, lambda words: counter.count(see(1, words)), "--observation")
+    messages = [Message("task", "user", TASK)]
+    for turn in range(1, turns + 1):
+        messages += [act(turn, said), see(turn, seen)]
+    return Trajectory("simulated", messages)
+
+
+def _words(tokens: int, size: Callable[[int], int], flags: str) -> int:
+    """The most words that a message of at most so many tokens can have."""
+    least = size(0)
+    if tokens < least:
+        raise UsageError(f"{flags} cannot be {tokens} tokens a turn", f"the least is {least}, with the template around")
+    return bisect_right(range(tokens + 1), tokens, key=size) - 1

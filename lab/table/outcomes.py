@@ -1,0 +1,123 @@
+"""Anybody's rows: rates, costs and paired differences of each strategy, with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agent.errors import UsageError
+from lab.csv_records import Record, require
+from lab.statistics import holm, interval, paired, resampled, wilson
+
+OUTCOME_COLUMNS = ("instance", "strategy", "solved", "cost")
+MEASURES = ("solved", "cost")
+FEW_PAIRS = 20
+"""With fewer pairs, the interval of a bootstrap is too narrow."""
+MOST_NAMED = 20
+"""The most instances that a line names."""
+
+OutcomeRow = dict[str, Any]
+
+
+class Outcome(NamedTuple):
+    """One instance under one strategy: 100 if solved, else 0; the cost in any unit."""
+
+    solved: float
+    cost: float
+
+
+Outcomes = Mapping[str, Mapping[str, Outcome]]
+"""By strategy and instance, in the order of the file."""
+
+
+def outcomes(path: Path, columns: Sequence[str], records: Sequence[Record]) -> Outcomes:
+    """The records by strategy and instance.
+
+    Raises:
+        UsageError: a column is missing, a value is wrong, an instance is there twice, or there is none.
+    """
+    require(path, columns, OUTCOME_COLUMNS)
+    found: dict[str, dict[str, Outcome]] = {}
+    for record in records:
+        strategy, instance = record.name("strategy"), record.name("instance")
+        if instance in found.setdefault(strategy, {}):
+            raise UsageError(f"{record.place}: {strategy} has {instance} already", "give each instance once")
+        found[strategy][instance] = Outcome(100.0 * record.truth("solved"), record.number("cost"))
+    if not found:
+        raise UsageError(f"{path} has no rows", "give a row for each instance and strategy")
+    return found
+
+
+def chosen(found: Outcomes, baseline: str | None) -> str:
+    """The strategy to compare with: the first one if none is named.
+
+    Raises:
+        UsageError: there is no such strategy.
+    """
+    if baseline is None or baseline in found:
+        return baseline or next(iter(found))
+    near = get_close_matches(baseline, found, 1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise UsageError(f"there is no strategy {baseline[:60]!r}", f"{hint}the file has {', '.join(found)[:200]}")
+
+
+def compared(found: Outcomes, baseline: str) -> list[OutcomeRow]:
+    """A row for each strategy.
+
+    Rates are in percent, their differences in points. An instance that only one of the two has is under `unpaired` and
+    in no difference. The corrected p is for all comparisons of the table.
+    """
+    rows = [_absolute(name, run) | _difference(run, found[baseline], name == baseline) for name, run in found.items()]
+    places = [(row, f"{measure}_p") for row in rows for measure in MEASURES if row[f"{measure}_p"] is not None]
+    for (row, key), corrected in zip(places, holm([row[key] for row, key in places]), strict=True):
+        row[f"{key}_holm"] = corrected
+    return rows
+
+
+def _absolute(strategy: str, run: Mapping[str, Outcome]) -> OutcomeRow:
+    solved = sum(outcome.solved > 0 for outcome in run.values())
+    costs = [outcome.cost for outcome in run.values()]
+    low, high = wilson(solved, len(run))
+    cost_low, cost_high = interval(resampled(costs))
+    return {
+        "strategy": strategy,
+        "instances": len(run),
+        "solved": 100 * solved / len(run),
+        "solved_low": 100 * low,
+        "solved_high": 100 * high,
+        "cost": float(np.mean(costs)),
+        "cost_low": cost_low,
+        "cost_high": cost_high,
+    }
+
+
+def _difference(run: Mapping[str, Outcome], base: Mapping[str, Outcome], same: bool) -> OutcomeRow:
+    """The differences from the baseline; None for the baseline itself, and where there is no pair."""
+    both = [] if same else [name for name in base if name in run]
+    row: OutcomeRow = {"pairs": len(both)}
+    for measure in MEASURES:
+        values = ([getattr(of[name], measure) for name in both] for of in (run, base))
+        found = paired(*values) if both else None
+        row |= {
+            f"{measure}_difference": found and found.difference,
+            f"{measure}_difference_low": found and found.low,
+            f"{measure}_difference_high": found and found.high,
+            f"{measure}_p": found and found.p,
+            f"{measure}_p_holm": None,
+        }
+    return row | {"unpaired": sorted(run.keys() ^ base.keys())}
+
+
+def notes(rows: Sequence[OutcomeRow], baseline: str) -> Iterator[str]:
+    """What a reader of the rows must know: which instances are in no difference, and where pairs are few."""
+    for row in rows:
+        names, of = row["unpaired"], row["strategy"]
+        if names:
+            more = f" and {len(names) - MOST_NAMED:,} more (--json names all)" if len(names) > MOST_NAMED else ""
+            yield f"Only {of} or only {baseline} has {', '.join(names[:MOST_NAMED])}{more}: left out of Δ."
+        if of != baseline and row["pairs"] < FEW_PAIRS:
+            yield f"{of} has {row['pairs']} pairs: so few make the interval of Δ too narrow and p too small."

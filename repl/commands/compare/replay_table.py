@@ -1,0 +1,144 @@
+"""The result of a replay under several strategies: a table, a bar for each, remarks. `*` is the best of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from agent.events import SideCalled
+from repl.commands.compare.replay import Replayed
+from repl.commands.context.rows import rows_of
+from repl.commands.context.strip import bar, messages_before, widths
+from repl.screen.fate_letters import FATE_LETTERS
+from repl.screen.pager import paged
+from repl.screen.sanitise import line
+from repl.screen.tables import Table
+from repl.screen.theme import is_drawn, say
+from repl.screen.trace import cut
+from session import figures
+from session.replay import calls
+from session.session import Session
+
+BEST = "* best of those that kept to the budget at every call"
+
+
+def show_replayed(session: Session, found: Sequence[Replayed], console: Console) -> None:
+    """The figures of each strategy, its history as a bar, what the budget could not hold, what a model was asked."""
+    if not found:
+        return
+    exact = session.agent.backend.counter.exact
+    with paged(console):
+        table(session, found, exact, console).show(console)
+        console.print()
+        if is_drawn(console):
+            _show_bars(session, found, console)
+        for text in key(session, found, console):
+            say(console, text, "quiet")
+        for one in found:
+            for text in remarks(one, exact):
+                say(console, line(f"{one.spec}: {text}"), "warn" if one.fits else "over")
+
+
+def table(session: Session, found: Sequence[Replayed], exact: bool, console: Console) -> Table:
+    """The next prompt, prompts and prefill of all calls, and what the next prompt holds of the history."""
+    nexts = [one.next.tokens if one.next else None for one in found]
+    columns = [
+        starred(found, nexts, lambda tokens: figures.tokens(tokens, exact)),
+        starred(found, [one.prompt for one in found], lambda tokens: figures.short(tokens, exact)),
+        starred(found, [one.prefill for one in found], lambda tokens: figures.short(tokens, exact)),
+        starred(found, [-one.kept if one.next else None for one in found], lambda kept: f"{-kept:,}"),
+        [fates(one, is_drawn(console)) for one in found],
+    ]
+    rows = [(marked_in_use(session, one.spec, console), *row) for one, *row in zip(found, *columns, strict=True)]
+    agent = session.agent
+    past = figures.several(len(calls(agent.history)) - 1, "call")
+    written = "; each /plant counts as a call" if session.planted else ""
+    title = f"{past} of this session and the next one, in {agent.limit:,} tokens each{written}"
+    return Table(title, ("strategy", ">next", ">prompts", ">prefill", ">kept", "fates"), rows)
+
+
+def _show_bars(session: Session, found: Sequence[Replayed], console: Console) -> None:
+    """The history under each strategy, all to one scale: a block a message, lettered by what became of it."""
+    count = session.agent.backend.counter.count
+    names = [cut(line(marked_in_use(session, one.spec, console)), 26) for one in found]
+    room = max(map(cell_len, names)) + 4
+    say(console, "Each message of the history, as wide as its tokens, oldest first", "bold")
+    for one, name in zip(found, names, strict=True):
+        if one.next and not one.failed:
+            blocks = messages_before(rows_of(one.next, count))
+            shown = Text(f"  {name}{' ' * (room - 2 - cell_len(name))}", no_wrap=True)
+            console.print(shown.append_text(bar(blocks, widths(blocks, max(8, console.width - room)))))
+    console.print()
+
+
+def starred(found: Sequence[Replayed], values: Sequence[int | None], written: Callable[[int], str]) -> list[str]:
+    """The cells of a column, with `*` before the lowest value; none if all are equal."""
+    known = [value for one, value in zip(found, values, strict=True) if one.fits and value is not None]
+    best = min(known) if len(set(known)) > 1 else None
+
+    def cell(one: Replayed, value: int | None) -> str:
+        if value is None or one.failed:
+            return "" if one.failed else "too large"
+        return f"{'*' if one.fits and value == best else ''}{written(value)}"
+
+    return list(map(cell, found, values))
+
+
+def fates(one: Replayed, drawn: bool) -> str:
+    """The changed messages by fate: `M5 D12 · fit S1`, or `5 masked, 12 dropped; fit: 1 shortened` to be read aloud."""
+    own = {fate: count - one.fitted.get(fate, 0) for fate, count in changed(one).items()}
+    by_fit = _by_fate(one.fitted, drawn)
+    said = [_by_fate(own, drawn), f"fit{'' if drawn else ':'} {by_fit}" if by_fit else ""]
+    return (" · " if drawn else "; ").join(filter(None, said))
+
+
+def _by_fate(met: Mapping[str, int], drawn: bool) -> str:
+    counts = [(fate, met[fate]) for fate in FATE_LETTERS if met.get(fate)]
+    if drawn:
+        return " ".join(f"{FATE_LETTERS[fate]}{count:,}" for fate, count in counts)
+    return ", ".join(f"{count:,} {fate}" for fate, count in counts)
+
+
+def changed(one: Replayed) -> dict[str, int]:
+    """How many messages met each fate but to be kept."""
+    met: dict[str, int] = {fate: count for fate, count in one.fates.items() if fate != "kept"}
+    return {**met, "inserted": len(one.next.inserted)} if one.next and one.next.inserted else met
+
+
+def key(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
+    """The meaning of the marks and letters in these rows, and what holds for all of them."""
+    tidy = ["tidy is on in every row; without it: /tidy off, then /compare"] * session.agent.state.tidy
+    if not is_drawn(console):
+        return [BEST, *tidy]
+    used = ["‹ in use"] * (session.spec in {one.spec for one in found})
+    met = {fate for one in found for fate in changed(one)}
+    letters = [f"{letter} {fate}" for fate, letter in FATE_LETTERS.items() if fate in met or (fate == "kept" and met)]
+    return [" · ".join([*used, BEST]), *([" · ".join(letters)] if letters else []), *tidy]
+
+
+def remarks(one: Replayed, exact: bool) -> list[str]:
+    """Remarks for which there is no column: failures, calls over the budget, and questions to a model."""
+    said = [f"failed: {one.failed}"] if one.failed else []
+    if one.refused:
+        said.append(f"the budget could not hold {figures.several(one.refused, 'call')}")
+    if one.over:
+        said.append(figures.over(one.over, one.most_over, exact))
+    return [*said, *([asked(one.asked, exact)] if one.asked else [])]
+
+
+def asked(side: Sequence[SideCalled], exact: bool) -> str:
+    """`asked the model 3 times: 4,812 tokens read, 3.2 s, 1 failed`."""
+    read = sum(call.prompt_tokens if call.usage.prompt_tokens is None else call.usage.prompt_tokens for call in side)
+    known = exact or all(call.usage.prompt_tokens is not None for call in side)
+    seconds, failed = figures.duration(sum(call.seconds for call in side)), sum(bool(call.error) for call in side)
+    words = f"asked the model {figures.several(len(side), 'time')}: {figures.tokens(read, known)} tokens in, {seconds}"
+    return words + (f", {failed} failed" if failed else "")
+
+
+def marked_in_use(session: Session, spec: str, console: Console) -> str:
+    """A SPEC, and whether it is the one in use."""
+    used = spec == session.spec
+    return f"{spec}{(' ‹' if is_drawn(console) else ' (in use)') if used else ''}"

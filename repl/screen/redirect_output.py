@@ -1,0 +1,108 @@
+"""What code of the user's own prints: to standard error, or above what is live; clean, and never among the answers."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from typing import IO, TYPE_CHECKING, Any, TextIO
+
+from repl.screen.sanitise import clean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+MOST_LETTERS = 1 << 16
+"""The longest line that is waited for."""
+
+
+class RedirectedOutput:
+    """In it everything that Python prints goes to standard error, each line clean; can be entered again and again."""
+
+    def __enter__(self) -> None:
+        """Begin."""
+        self._out, self._err = sys.stdout, sys.stderr
+        self._lines = CleanLines(_printer(sys.stderr))
+        sys.stdout = sys.stderr = self._lines
+
+    def __exit__(self, *_: object) -> None:
+        """Show the rest."""
+        sys.stdout, sys.stderr = self._out, self._err
+        self._lines.end()
+
+    @contextmanager
+    def lifted(self) -> Iterator[None]:
+        """Meanwhile the standard streams are the real ones again."""
+        with redirect_stdout(self._out), redirect_stderr(self._err):
+            yield
+
+
+class CleanLines(io.TextIOBase):
+    """A stream that passes lines on, clean. A failure must not stop an answer."""
+
+    def __init__(self, show: Callable[[str], object]) -> None:
+        self._show, self._rest = show, ""
+
+    @property
+    def buffer(self) -> Any:
+        """For bytes."""
+        return Bytes(self)
+
+    def write(self, text: str) -> int:
+        """Pass on the lines that are complete."""
+        *lines, self._rest = f"{self._rest}{text}".split("\n")
+        if len(self._rest) > MOST_LETTERS:
+            lines, self._rest = [*lines, self._rest], ""
+        with suppress(OSError, ValueError):
+            for each in lines:
+                self._show(clean(each))
+        return len(text)
+
+    def end(self) -> None:
+        """Pass on what has no line end."""
+        if self._rest:
+            self.write("\n")
+
+
+@contextmanager
+def print_above_live(console: Console) -> Iterator[None]:
+    """Everything that is printed meanwhile comes clean, line by line above what is live."""
+    from rich.file_proxy import FileProxy
+    from rich.text import Text
+
+    class AboveLive(CleanLines, FileProxy):
+        """A proxy for a file, past which rich itself writes."""
+
+        def __init__(self, file: IO[str]) -> None:
+            FileProxy.__init__(self, console, file)
+            CleanLines.__init__(self, lambda text: console.print(Text(text), soft_wrap=True))
+
+    out, err = AboveLive(sys.stdout), AboveLive(sys.stderr)
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            yield
+        finally:
+            out.end()
+            err.end()
+
+
+class Bytes(io.RawIOBase):
+    """The bytes of a text stream, so that nobody writes past it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, data: Any) -> int:
+        """Write them as text."""
+        self._stream.write(bytes(data).decode("utf-8", "replace"))
+        return len(data)
+
+
+def _printer(stream: TextIO | None) -> Callable[[str], None]:
+    def show(text: str) -> None:
+        if stream:
+            stream.write(f"{text}\n")
+            stream.flush()
+
+    return show

@@ -1,0 +1,261 @@
+"""The page of answers: asks the built-in reader the questions with known answers under each strategy.
+
+    python -m scripts.answers                  # docs/results/answers.md up to its third heading
+    python -m scripts.answers --kind dialogue  # only this kind of question
+
+Every question is asked in its own session; the exchanges of a dialogue share one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, product
+from statistics import mean
+
+from agent.background import Lagged
+from agent.errors import BudgetError
+from agent.events import Answered
+from corpus.questions import Question, QuestionSet
+from corpus.questions import load as load_questions
+from corpus.score import score
+from lab.exit_code import exit_code
+from lab.job_progress import progress
+from lab.pool import pooled
+from lab.run.jobs import fingerprint
+from lab.statistics import wilson
+from models import READER
+from session.parser import Parser
+from session.session import Session
+from session.settings import Settings
+from session.totals import totals
+from strategies import STRATEGIES
+
+ASKED_TOOLS = ("articles", "confined", "files", "lines", "notes", "schema", "wording")
+READING = (
+    "models/reader/*.py",
+    "models/embeddings/static.py",
+    *(f"corpus/{name}.py" for name in ("index", "markdown", "passages", "ranking", "search", "words")),
+    *(f"tools/{name}.py" for name in ASKED_TOOLS),
+)
+"""The code that the built-in reader uses to find and read, without the tools that it never gets."""
+HEAD = """\
+# Answers
+
+Under which strategy does the built-in reader still answer right? The exchanges of one dialogue depend on each other, so
+the intervals of their rows are too narrow. All rows have the same dialogues: compare *lost* and *won*, the answers that
+are lost and won against the first row, which has room enough. A single question mostly fits into 8,000 tokens, so only
+the first row has the single questions; the others have each fifth dialogue.
+
+```sh
+python -m scripts.answers
+```
+
+| column | is |
+|---|---|
+| a kind of question, and how many | the share of right answers, with its 95 % Wilson interval |
+| prompt, prefill, turns | tokens and turns of one exchange of a dialogue, with the strategy's own calls |
+"""
+LIBRARY = ("corpus/articles/*.md", "corpus/files/**/*.*", "corpus/questions.yaml")
+BUDGET, ROOM_ENOUGH = 8_000, 64_000
+DIALOGUES_SKIPPED = 5
+"""Each fifth dialogue is held under every strategy: they are long."""
+KINDS = {
+    "single": "one fact",
+    "several": "two or three articles",
+    "comparison": "comparison",
+    "file": "files",
+    "unanswerable": "not answerable",
+    "dialogue": "dialogues, every exchange",
+    "definition": "what is it",
+    "explanation": "how and why",
+    "advice": "what should I do",
+    "difference": "what is the difference",
+    "summary": "summary of an article",
+    "listing": "which articles",
+    "filefact": "about the files",
+    "followup": "follow-ups, every exchange",
+    "offtopic": "off the subject",
+    "neartopic": "near the subject, not in it",
+    "talk": "small talk",
+}
+LEANING = "dialogues, exchanges that lean on earlier ones"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The strategy and the budget that questions are asked under."""
+
+    strategy: str
+    budget: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One answer and its score. `tokens` and `prefill` count all its model calls; None if unknown."""
+
+    question: str
+    kind: str
+    exchange: int
+    held_out: bool
+    leans: bool
+    right: bool
+    why: str
+    answer: str
+    turns: int
+    tokens: int | None
+    prefill: int | None
+
+
+def ask(question: Question, under: Asked) -> list[Mark]:
+    """Ask one question or hold one dialogue in a new session; a mark for each scored exchange."""
+    session = Session(Settings(backend=READER, strategy=under.strategy, budget=under.budget))
+    session.agent.side.worker = Lagged()  # the same every time
+    marks = []
+    for number, exchange in enumerate(question.exchanges, 1):
+        answer = _answer(session, exchange.question)
+        if exchange.scored:
+            ledger = session.agent.ledger
+            scored, used = score(exchange, answer, question.kind), totals(ledger.of_exchange(ledger.exchanges))
+            marks.append(
+                Mark(
+                    question.id,
+                    question.kind,
+                    number,
+                    question.held_out,
+                    bool(exchange.leans_on),
+                    scored.right,
+                    scored.why,
+                    answer,
+                    used.turns,
+                    used.prompt.tokens,
+                    used.prefill.tokens,
+                )
+            )
+    return marks
+
+
+def _answer(session: Session, question: str) -> str:
+    """The session's answer; "" if the budget cannot hold the question."""
+    try:
+        return next((event.text for event in session.ask(question) if isinstance(event, Answered)), "")
+    except BudgetError:
+        return ""
+
+
+def ask_all(jobs: Sequence[tuple[Question, Asked]]) -> dict[Asked, list[Mark]]:
+    """The marks of every question, in order, as it was asked."""
+    found: dict[tuple[str, Asked], list[Mark]] = {}
+    pool = pooled(_do, iter(jobs), os.cpu_count() or 1)
+    with progress("asked", len(jobs), len(jobs)) as advance, closing(pool) as done:
+        for (question, under), marks in done:
+            found[question.id, under] = marks
+            advance(1)
+    by_setting: dict[Asked, list[Mark]] = {under: [] for _, under in jobs}
+    for question, under in jobs:
+        by_setting[under] += found[question.id, under]
+    return by_setting
+
+
+def _do(job: tuple[Question, Asked]) -> list[Mark]:
+    return ask(*job)
+
+
+Wanted = Callable[[Mark], bool]
+
+
+def rows(marks: Iterable[Mark]) -> dict[str, list[Mark]]:
+    """The marks by the rows of the table."""
+    found: dict[str, list[Mark]] = {name: [] for name in (*KINDS.values(), LEANING)}
+    for mark in marks:
+        found[KINDS[mark.kind]].append(mark)
+        if mark.leans:
+            found[LEANING].append(mark)
+    return found
+
+
+def table(marks: dict[Asked, list[Mark]], wanted: Wanted) -> Iterator[str]:
+    """Settings by kind, as lines of Markdown: share of right answers with its interval, lost answers, tokens.
+
+    Comparisons, lost and won answers and tokens cover only the questions that every setting got.
+    """
+    every = ((setting, [mark for mark in found if wanted(mark)]) for setting, found in marks.items())
+    chosen = {setting: found for setting, found in every if found}
+    by_kind = {setting: rows(found) for setting, found in chosen.items()}
+    first = next(iter(by_kind.values()))
+    kinds = [name for name in first if first[name]]
+    asked = " | ".join(f"{name} ({len(first[name])})" for name in kinds)
+    yield f"| | {asked} | lost | won | prompt | prefill | turns |"
+    yield "|---" + "|--:" * (len(kinds) + 5) + "|"
+    shared = set.intersection(*({_place(mark) for mark in found} for found in chosen.values()))
+    common = {setting: [mark for mark in found if _place(mark) in shared] for setting, found in chosen.items()}
+    start = next(iter(common.values()))
+    for setting, found in common.items():
+        cells = [_share(by_kind[setting][name]) for name in kinds]
+        cells += [
+            str(sum(_changed(start, found, was_right))) if found is not start else "" for was_right in (True, False)
+        ]
+        cells += [_mean([getattr(mark, amount) for mark in found]) for amount in ("tokens", "prefill", "turns")]
+        yield f"| {setting.strategy} @{setting.budget:,} | {' | '.join(cells)} |"
+
+
+def _place(mark: Mark) -> tuple[str, int]:
+    return mark.question, mark.exchange
+
+
+def _changed(first: Sequence[Mark], found: Sequence[Mark], was_right: bool) -> Iterator[bool]:
+    """For each answer, whether it was right (or wrong) in the first row and has changed."""
+    return (one.right is was_right and other.right is not was_right for one, other in zip(first, found, strict=True))
+
+
+def _share(marks: Sequence[Mark]) -> str:
+    if not marks:
+        return ""
+    right = sum(mark.right for mark in marks)
+    low, high = wilson(right, len(marks))
+    return f"{right / len(marks):.0%} ({low:.0%} to {high:.0%})".replace("%", " %").replace(" % to", " to")
+
+
+def _mean(amounts: Sequence[float | None]) -> str:
+    known = [amount for amount in amounts if amount is not None]
+    if len(known) < len(amounts) or not known:
+        return "?"
+    return f"{mean(known):,.1f}" if mean(known) < 100 else f"{mean(known):,.0f}"
+
+
+def page(asked: QuestionSet, marks: dict[Asked, list[Mark]]) -> Iterator[str]:
+    """The results as a page of Markdown."""
+    reader, library = fingerprint(*READING), fingerprint(*LIBRARY)
+    changed = "has not changed" if reader == asked.reader else "HAS changed"
+    yield HEAD
+    yield f"Library and questions `{library}`; reader and search `{reader}`, which {changed} since"
+    yield "the held-out questions were first asked.\n"
+    for title, wanted in (
+        ("Held-out questions", lambda mark: mark.held_out),
+        ("Questions that the reader was developed on", lambda mark: not mark.held_out),
+    ):
+        if any(map(wanted, chain.from_iterable(marks.values()))):
+            yield f"## {title}\n"
+            yield from table(marks, wanted)
+            yield ""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the page."""
+    parser = Parser("python -m scripts.answers", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--kind", choices=list(KINDS), help="ask only this kind of question")
+    options = parser.parse_args(arguments)
+    asked = load_questions()
+    questions = [one for one in asked.questions if options.kind in (None, one.kind)]
+    dialogues = [one for one in questions if one.kind == "dialogue"][::DIALOGUES_SKIPPED] or questions
+    jobs = list(product(questions, [Asked("none", ROOM_ENOUGH)]))
+    jobs += [(one, Asked(spec, BUDGET)) for spec in STRATEGIES if spec != "none" for one in dialogues]
+    print("\n".join(page(asked, ask_all(jobs))))
+
+
+if __name__ == "__main__":
+    sys.exit(exit_code("python -m scripts.answers", partial(main, sys.argv[1:])))

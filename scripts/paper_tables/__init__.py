@@ -1,0 +1,1 @@
+"""The tables of The Complexity Trap, recomputed from its published rows."""

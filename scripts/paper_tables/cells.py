@@ -1,0 +1,134 @@
+"""Each printed cell beside the recomputed one: whether they agree, and if not, why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lab.statistics import holm
+from scripts.paper_tables.printed import COST, HYBRID, MASKING, NUMBER, RAW, SOLVED, SUMMARY, TABLES, half_unit
+from scripts.paper_tables.published import CODER
+from scripts.paper_tables.recomputed import (
+    Figure,
+    Recomputed,
+    absolute,
+    difference,
+    probability,
+    rounds,
+    summary_cost,
+    summary_share,
+)
+
+SAME, WITHIN, ROUNDED, DIFFERS = VERDICTS = ("same", "within", "rounded", "differs")
+MEANING = (
+    "same: equal as printed. within: within Monte Carlo error, four standard errors of both draws. "
+    "rounded: print follows from rounded figures in print. differs: none of these."
+)
+SIGNIFICANT, MARK = 0.05, "†"
+MARKED = ("1", "3", "4")
+COPIED = "this is the figure of Table 1, of 500 instances"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell as printed and recomputed. `verdict` is that of its worst figure; `reason` is for the figures at fault."""
+
+    table: str
+    model: str
+    strategy: str
+    column: str
+    printed: str
+    recomputed: str
+    verdict: str
+    reason: str
+
+
+def cells(models: Mapping[str, Recomputed], table: str) -> Iterator[Cell]:
+    """Every cell of a table, in order of print."""
+    for (model, strategy, column), printed in TABLES[table].cells().items():
+        of = models[model]
+        figures = [*_figures(of, table, model, strategy, column)]
+        marked = table in MARKED and strategy != RAW
+        p = probability(of.compared(strategy, _measure(column)).p) if marked else None
+        yield Cell(table, model, strategy, column, printed, *agreement(printed, figures, p))
+
+
+def _figures(of: Recomputed, table: str, model: str, strategy: str, column: str) -> Iterable[Figure]:
+    every, first, measure = TABLES[table].cells(), TABLES["1"].cells(), _measure(column)
+    printed = every[model, strategy, column]
+    match table:
+        case "2" if measure == COST:
+            return [summary_cost(of, printed)]
+        case "2":
+            costs = {name: first[model, name, COST] for name in (MASKING, SUMMARY)}
+            return [summary_share(of, printed, every[model, strategy, TABLES["2"].columns[0]], costs)]
+        case "4":
+            return difference(of, strategy, measure, printed)
+    found = absolute(of, strategy, measure, printed, every[model, RAW, column])
+    copied = table == "hybrid" and printed in first.get((CODER, strategy, column), "")
+    return [replace(one, reason=COPIED) for one in found] if copied else found
+
+
+def _measure(column: str) -> str:
+    return COST if column.endswith("$") else SOLVED
+
+
+def agreement(printed: str, figures: Sequence[Figure], p: Figure | None = None) -> tuple[str, str, str]:
+    """The figures in the form of print, the verdict, and the reasons. With a p, the mark is a figure too."""
+    numbers = NUMBER.findall(printed)
+    verdicts = [verdict(number, figure) for number, figure in zip(numbers, figures, strict=True)]
+    reasons = [one.reason for one, found in zip(figures, verdicts, strict=True) if found in (ROUNDED, DIFFERS)]
+    values = iter(figures)
+    text = NUMBER.sub(lambda number: _in_form(next(values).value, number[0]), printed).removesuffix(f" {MARK}")
+    if p:
+        text += f" {MARK}" * (p.value < SIGNIFICANT)
+        if text.endswith(MARK) != printed.endswith(MARK):
+            verdicts.append(WITHIN if p.low < SIGNIFICANT <= p.high else DIFFERS)
+            reasons.append(f"p is {p.value:.4f}")
+    return text, max(verdicts, key=VERDICTS.index), "; ".join(dict.fromkeys(reasons))
+
+
+def verdict(printed: str, figure: Figure) -> str:
+    """Whether a printed number agrees with a figure."""
+    half = half_unit(printed)
+    if rounds(figure.value, printed):
+        return SAME
+    if figure.low < figure.high and figure.low - half <= float(printed) <= figure.high + half:
+        return WITHIN
+    return ROUNDED if figure.own is not None and rounds(figure.own, printed) else DIFFERS
+
+
+def _in_form(value: float, printed: str) -> str:
+    """The value with the decimals of the printed number, and with a plus if that has one."""
+    return format(value, f"{'+' if printed[0] == '+' else ''}z.{len(printed.partition('.')[2])}f")
+
+
+def notes(models: Mapping[str, Recomputed], table: str) -> Iterator[str]:
+    """What the rows say beyond the printed cells of a table."""
+    if table == "4":
+        yield _corrected(models)
+    if table == "hybrid":
+        (of,) = {models[model] for model, _, _ in TABLES[table].cells()}
+        for baseline in (RAW, MASKING, SUMMARY):
+            cost, solved = (of.compared(HYBRID, measure, baseline) for measure in (COST, SOLVED))
+            yield (
+                f"{HYBRID} against {baseline} on these {len(of.instances)} instances: "
+                f"{100 * cost.difference / of.mean(baseline, COST):+.1f} % of the cost, "
+                f"{cost.difference:.2f} $ [{cost.low:.2f}, {cost.high:.2f}], p {cost.p:.4f}; "
+                f"{solved.difference:+z.1f} points of the solve rate [{solved.low:z.1f}, {solved.high:z.1f}], "
+                f"p {solved.p:.4f}."
+            )
+
+
+def _corrected(models: Mapping[str, Recomputed]) -> str:
+    """Which marks of Table 4 a correction for many comparisons leaves."""
+    keys = [*TABLES["4"].cells()]
+    ps = [models[model].compared(strategy, _measure(column)).p for model, strategy, column in keys]
+    lost = [
+        f"{model}, {strategy}, {column} (p {p:.4f}, corrected {corrected:.4f})"
+        for (model, strategy, column), p, corrected in zip(keys, ps, holm(ps), strict=True)
+        if p < SIGNIFICANT <= corrected
+    ]
+    marked = sum(p < SIGNIFICANT for p in ps)
+    left = f"Holm's correction for {len(ps)} comparisons leaves {marked - len(lost)} of {marked} {MARK}"
+    return f"{left}; lost: {'; '.join(lost)}." if lost else f"{left}."

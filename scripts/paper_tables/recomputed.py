@@ -1,0 +1,148 @@
+"""The figures behind the cells of the tables, recomputed from published rows, each with its Monte Carlo error.
+
+An instance without a published row counts as not solved, which gives every printed solve rate; for the cost it is left
+out, and so is its pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from lab.statistics import RESAMPLES, TAILS, Comparison, Floats, interval, resampled, two_sided
+from scripts.paper_tables.printed import COST, MASKING, NUMBER, RAW, SOLVED, SUMMARY, half_unit
+from scripts.paper_tables.published import Runs
+
+ERRORS = 4
+"""Monte Carlo error is this many standard errors: one figure in 16,000 is beyond it by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A recomputed figure, and the range that other resamples would give.
+
+    `own` is the same figure from the rounded ones in print. `reason` says why print can differ.
+    """
+
+    value: float
+    low: float
+    high: float
+    reason: str = ""
+    own: float | None = None
+
+
+class Recomputed:
+    """The runs of one model; their resamples are drawn once. A measure is SOLVED (in percent) or COST (in dollars)."""
+
+    def __init__(self, runs: Runs) -> None:
+        self.runs = runs
+        self.instances = sorted(set().union(*runs.values()))
+        self.means = cache(lambda strategy, measure: resampled([*self.values(strategy, measure).values()]))
+        self.changes = cache(lambda strategy, measure, baseline: resampled(self.pairs(strategy, measure, baseline)))
+
+    def values(self, strategy: str, measure: str) -> dict[str, float]:
+        """By instance."""
+        run = self.runs[strategy]
+        if measure == COST:
+            return {name: outcome.cost for name, outcome in run.items()}
+        return {name: 100.0 * (name in run and run[name].solved) for name in self.instances}
+
+    def mean(self, strategy: str, measure: str) -> float:
+        """The solve rate or the mean cost."""
+        return float(np.mean([*self.values(strategy, measure).values()]))
+
+    def pairs(self, strategy: str, measure: str, baseline: str = RAW) -> list[float]:
+        """The difference from the baseline on each instance that both have."""
+        of, base = (self.values(name, measure) for name in (strategy, baseline))
+        return [of[name] - base[name] for name in self.instances if name in of and name in base]
+
+    def compared(self, strategy: str, measure: str, baseline: str = RAW) -> Comparison:
+        """A strategy against the baseline."""
+        means = self.changes(strategy, measure, baseline)
+        difference = float(np.mean(self.pairs(strategy, measure, baseline)))
+        return Comparison(difference, *interval(means), two_sided(means))
+
+    def published(self, n: int, what: str, value: float, printed: str) -> str:
+        """How many of the instances are published; if not all, what the others must have where print is right."""
+        if n == len(self.instances):
+            return f"all {n} {what} are published, so print had other values"
+        rest = (len(self.instances) * float(printed) - n * value) / (len(self.instances) - n)
+        return f"{n} of {len(self.instances)} {what} are published; print holds if the others have {rest:z.2f} $ each"
+
+
+def absolute(of: Recomputed, strategy: str, measure: str, printed: str, raw: str) -> Iterator[Figure]:
+    """The figures of a cell with a rate or a cost, as far as it has them: mean, interval, change against Raw Agent.
+
+    `raw` is the printed cell of Raw Agent.
+    """
+    numbers, mean, n = NUMBER.findall(printed), of.mean(strategy, measure), len(of.values(strategy, measure))
+    whole = f"{numbers[0]} % of {n} instances is {float(numbers[0]) * n / 100:.1f} instances"
+    reason = whole if measure == SOLVED else of.published(n, "rows", mean, numbers[0])
+    yield Figure(mean, mean, mean, reason)
+    low, high = (quantile(of.means(strategy, measure), tail) for tail in TAILS)
+    if "±" in printed:
+        yield Figure((high.value - low.value) / 2, (high.low - low.high) / 2, (high.high - low.low) / 2, reason)
+    elif len(numbers) > 2:
+        for end in (high, low):
+            yield Figure(end.value - mean, end.low - mean, end.high - mean, reason)
+    if "%" in printed:
+        yield _change(mean, of.mean(RAW, measure), numbers[0], NUMBER.findall(raw)[0])
+
+
+def difference(of: Recomputed, strategy: str, measure: str, printed: str) -> Iterator[Figure]:
+    """The figures of a cell in Table 4: mean difference, its interval, p."""
+    found, n = of.compared(strategy, measure), len(of.pairs(strategy, measure))
+    reason = of.published(n, "pairs", found.difference, NUMBER.findall(printed)[0])
+    yield Figure(found.difference, found.difference, found.difference, reason)
+    for tail in TAILS:
+        end = quantile(of.changes(strategy, measure, RAW), tail)
+        yield Figure(end.value, end.low, end.high, reason)
+    yield probability(found.p, reason)
+
+
+def summary_cost(of: Recomputed, printed: str) -> Figure:
+    """The first cell of a row in Table 2, in dollars."""
+    run = of.runs[SUMMARY]
+    mean = float(np.mean([outcome.summaries for outcome in run.values()]))
+    return Figure(mean, mean, mean, of.published(len(run), "rows", mean, printed))
+
+
+def summary_share(of: Recomputed, printed: str, dollars: str, costs: Mapping[str, str]) -> Figure:
+    """The second cell, in percent. `costs` are the printed cells of Table 1, by strategy."""
+    spent, cost = (sum(getattr(one, name) for one in of.runs[SUMMARY].values()) for name in ("summaries", "cost"))
+    shares = {name: (whole := NUMBER.findall(costs[name])[0], 100 * float(dollars) / float(whole)) for name in costs}
+    whole, own = shares[SUMMARY]
+    reason = f"{dollars} of {whole}, as printed, is {own:.2f} %"
+    other, wrong = shares[MASKING]
+    if not rounds(own, printed) and rounds(wrong, printed):
+        reason += f"; {printed} % is its share of {other}, the cost of {MASKING}"
+    value = 100 * spent / cost
+    return Figure(value, value, value, reason, own)
+
+
+def _change(value: float, raw: float, printed: str, printed_raw: str) -> Figure:
+    exact, own = 100 * (value / raw - 1), 100 * (float(printed) / float(printed_raw) - 1)
+    return Figure(exact, exact, exact, f"{printed} against {printed_raw}, as printed, is {own:+z.1f} %", own)
+
+
+def quantile(means: Floats, tail: float) -> Figure:
+    """A quantile of resampled means, and where it can lie if it and the printed one were both drawn."""
+    error = ERRORS * math.sqrt(2 * tail * (1 - tail) / RESAMPLES)
+    low, value, high = np.quantile(means, [tail - error, tail, tail + error])
+    return Figure(float(value), float(low), float(high))
+
+
+def probability(p: float, reason: str = "") -> Figure:
+    """A two-sided p, and where it can lie if it and the printed one were both drawn."""
+    share = max(p / 2, 1 / RESAMPLES)
+    error = ERRORS * 2 * math.sqrt(2 * share * (1 - share) / RESAMPLES)
+    return Figure(p, max(0.0, p - error), min(1.0, p + error), reason)
+
+
+def rounds(value: float, printed: str) -> bool:
+    """Whether the value may be printed so: one half way between two may be rounded up or down."""
+    return abs(value - float(printed)) <= half_unit(printed) * (1 + 1e-9)

@@ -1,0 +1,57 @@
+"""Totals: sums over the calls of a ledger, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agent.budget import Prices
+from agent.ledger import NOTHING, Amount, Call
+
+
+def cost(spent: Call | Totals, prices: Prices) -> float | None:
+    """What calls cost at these prices, in computed prompt tokens; None if it is not known."""
+    prompt, cached, output = spent.prompt.tokens, spent.cached.tokens, spent.output.tokens
+    if prompt is None or cached is None or output is None:
+        return None
+    return prices.prompt(prompt, cached) + prices.output * output
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over calls, in tokens and seconds. `turns` does not count the calls of strategies.
+
+    `over` counts those over the budget, and `most_over` are the tokens by which one was, at most.
+    """
+
+    calls: int
+    turns: int
+    prompt: Amount
+    cached: Amount
+    prefill: Amount
+    output: Amount
+    seconds: float
+    raw_prompt: int
+    raw_prefill: int
+    waited: float
+    over: int
+    most_over: int
+
+
+def totals(calls: Iterable[Call]) -> Totals:
+    """Add up calls. One unknown value makes a sum unknown but for a least value; one estimate makes it an estimate."""
+    rows = list(calls)
+    return Totals(
+        calls=len(rows),
+        turns=sum(row.purpose == "answer" for row in rows),
+        prompt=sum((row.prompt for row in rows), NOTHING),
+        cached=sum((row.cached for row in rows), NOTHING),
+        prefill=sum((row.prefill for row in rows), NOTHING),
+        output=sum((row.output for row in rows), NOTHING),
+        seconds=sum(row.seconds for row in rows),
+        raw_prompt=sum(row.raw_prompt for row in rows),
+        raw_prefill=sum(row.raw_prefill for row in rows),
+        waited=sum(row.waited for row in rows),
+        over=sum(row.over > 0 for row in rows),
+        most_over=max((row.over for row in rows), default=0),
+    )

@@ -1,0 +1,46 @@
+"""Unit: a piece of a text that an excerpt keeps or leaves out, and lines as units."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+VARIABLE = re.compile(r"((?<![\w./:+-])[\w./:+-]*?\d[\w./:+-]*+)")
+"""A word with a digit: a number, a date, an id, a path. Lines of one shape differ in these."""
+
+
+@dataclass(slots=True)
+class Unit:
+    """A piece of a text that stays or goes whole: a line, a record, a sentence.
+
+    `shape`: units of one shape say the same about different things. `cells`: in what they differ; cell n of one unit
+    compares with cell n of another one of this shape. `weight`: bits that its kind adds: 0 for a unit like any other,
+    positive for names of columns or a signature. `shown`: how the unit is written where it stays, if not as its text.
+    """
+
+    text: str
+    shape: str = ""
+    cells: tuple[str, ...] = ()
+    weight: float = 0.0
+    shown: str | None = None
+
+    @property
+    def says(self) -> str:
+        """How it is written in an excerpt."""
+        return self.text if self.shown is None else self.shown
+
+
+def line_unit(line: str, weight: float = 0.0) -> Unit:
+    """A line as a unit: its shape is the line without its variables, which are its cells."""
+    return Unit(line, *parted(line), weight)
+
+
+def parted(line: str) -> tuple[str, tuple[str, ...]]:
+    """A line without its variables, and these."""
+    parts = VARIABLE.split(line)
+    return "0".join(parts[::2]).strip(), tuple(parts[1::2])
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their ends; joined, they are the text. A line ends at a newline and nowhere else."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)

@@ -1,0 +1,153 @@
+"""What an experiment found says the same in each form, whatever its words are; the page and its flag."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from argparse import Namespace
+from contextlib import redirect_stdout
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import UsageError
+from lab.experiment_flags import add_output
+from lab.findings import Findings, ResultTable
+from lab.html_page import write_page
+from lab.publish import publish
+from session.parser import Parser
+
+WORDS = st.one_of(
+    st.text(st.characters(exclude_categories=["C"]), max_size=9),
+    st.sampled_from(["</td><script>alert(1)</script>", '" onload="x', "&amp;", "a|b", "[bold]x[/bold]", "**1**"]),
+)
+TABLES = st.integers(1, 4).flatmap(
+    lambda width: st.builds(
+        ResultTable,
+        WORDS,
+        st.lists(WORDS, min_size=width, max_size=width),
+        st.lists(st.lists(WORDS, min_size=width, max_size=width), max_size=4),
+        WORDS,
+        st.integers(0, width),
+    )
+)
+FINDINGS = st.builds(
+    Findings,
+    WORDS,
+    st.lists(WORDS, max_size=2),
+    st.lists(TABLES, max_size=3),
+    st.lists(st.fixed_dictionaries({"name": WORDS, "of": st.lists(WORDS.filter(str.split), max_size=2)}), min_size=1),
+)
+
+
+def printed(found: Findings, form: str = "") -> str:
+    options = Namespace(**{name: name == form for name in ("json", "csv", "markdown")}, report=None)
+    with redirect_stdout(io.StringIO()) as paper:
+        publish(found, options, "thimble lab x", [])
+    return paper.getvalue()
+
+
+class Reading(HTMLParser):
+    """The cells of a page, and the elements that it has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cells: list[str] = []
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self._in_cell = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self._in_cell = tag in ("td", "th")
+        self.cells += [""] * self._in_cell
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_cell = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_cell:
+            self.cells[-1] += data
+
+
+@given(FINDINGS)
+def test_each_form_has_all_of_it(found: Findings) -> None:
+    assert json.loads(printed(found, "json")) == found.records
+    lines = [*csv.DictReader(io.StringIO(printed(found, "csv"), newline=""))]
+    assert lines == [{"name": record["name"], "of": " ".join(record["of"])} for record in found.records]
+    rows = [line for line in printed(found, "markdown").split("\n") if line.startswith("| ")]
+    assert len(rows) >= sum(1 + len(table.rows) for table in found.tables)
+
+
+@given(FINDINGS)
+def test_any_words_make_a_page_that_runs_nothing(tmp_path_factory: pytest.TempPathFactory, found: Findings) -> None:
+    path = tmp_path_factory.mktemp("page") / "p.html"
+    write_page(path, found, "thimble lab x '<b>'")
+    page = path.read_text()
+    write_page(path, found, "thimble lab x '<b>'")
+    assert path.read_text() == page
+    reading = Reading()
+    reading.feed(page)
+    reading.close()
+    assert reading.cells == [cell for table in found.tables for row in [table.columns, *table.rows] for cell in row]
+    assert not reading.tags & {"script", "link", "img", "iframe", "object", "b"}
+    assert not {name for name in reading.attributes if name.startswith("on") or name in ("href", "src", "style")}
+
+
+def test_foreign_words_are_no_markup_of_the_terminal() -> None:
+    table = ResultTable("[b]Costs", ["[i]strategy"], [["[red]none[/red]"]], "[link=x]")
+    said = printed(Findings("", ["[dim]told"], [table], [], after=["[/b]"]))
+    assert all(word in said for word in ("[dim]told", "[b]Costs", "[link=x]", "[i]strategy", "[red]none[/red]", "[/b]"))
+
+
+def test_text_stands_left_and_figures_right() -> None:
+    found = Findings(
+        "", [], [ResultTable("Costs", ["strategy", "cost"], [["none", "1"], ["a|b", "22"]], "Less is better.")], []
+    )
+    assert printed(found, "markdown") == (
+        "\n## Costs\n\nLess is better.\n\n| strategy | cost |\n|---|--:|\n| none | 1 |\n| a\\|b | 22 |\n"
+    )
+    assert [line.rstrip() for line in printed(found).splitlines()[5:]] == [
+        "strategy  cost",
+        "───────────────",
+        "none         1",
+        "a|b         22",
+    ]
+
+
+# --- the flag ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_page_is_replaced_only_with_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parser = Parser("x")
+    add_output(parser)
+    assert parser.parse_args([]).report is None
+    assert parser.parse_args(["--report", "r.html"]).report == Path("r.html")
+    Path("r.html").touch()
+    with pytest.raises(UsageError) as error:
+        parser.parse_args(["--report", "r.html"])
+    assert (error.value.what, error.value.fix) == ("r.html is there already", "to replace it: --report 'r.html!'")
+    assert parser.parse_args(["--report", "r.html!"]).report == Path("r.html")
+
+
+@pytest.mark.parametrize("text", ["r.txt", "", "!", "no/such/folder/r.html", "a\0.html", "folder.html", "folder.html!"])
+def test_a_path_that_cannot_be_written_is_told_before_the_work(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder.html").mkdir()
+    parser = Parser("x")
+    add_output(parser)
+    with pytest.raises(UsageError, match="--report"):
+        parser.parse_args(["--report", text])
+
+
+def test_a_folder_that_is_gone_is_an_error_of_the_user(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be written"):
+        write_page(tmp_path / "gone" / "r.html", Findings("", [], [], []), "x")
