@@ -52,12 +52,11 @@ def share_out(functions: Iterable[Any]) -> None:
 
 
 @pytest.fixture(scope="session")
-def forked(_state: None) -> Iterator[Path]:
+def forked(_state: None) -> Path:
     """A program that is thimble, started often for little: it forks from one that has imported and read all."""
     from tests.support.forked_thimble import forked_thimble
 
-    with forked_thimble() as program:
-        yield program
+    return forked_thimble()
 
 
 class NetworkUsedError(RuntimeError):

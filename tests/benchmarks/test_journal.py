@@ -9,6 +9,7 @@ import pytest
 import benchmarks.journal as benchmark
 
 
+@pytest.mark.nightly
 def test_it_measures_each_strategy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "TIMES", 1)
     monkeypatch.setattr(benchmark, "TOKENS", 200)

@@ -7,6 +7,7 @@ import pytest
 from benchmarks import keys
 
 
+@pytest.mark.nightly
 def test_it_types_under_every_strategy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keys, "KEYS", 1)
     assert keys.main(40) == 0

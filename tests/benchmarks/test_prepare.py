@@ -14,6 +14,7 @@ ROW = re.compile(r"^\| ([a-z][^|]*) \|", re.MULTILINE)
 PAGE = (ROOT / "docs" / "results" / "speed.md").read_text()
 
 
+@pytest.mark.nightly
 def test_it_measures_every_strategy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     for name, small in (("CALLS", 2), ("LENGTHS", (10, 20, 40)), ("LONG_SUMMARIES", 50)):
         monkeypatch.setattr(benchmark, name, small)

@@ -113,7 +113,18 @@ def promised(command: str) -> set[str]:
     return {line for body in shown for line in body.splitlines()}
 
 
-@pytest.mark.parametrize("command", sorted({*commands()} - LONG))
+def a_session(command: str) -> bool:
+    """Whether a command only asks and shows; the others measure, and `make nightly` runs them."""
+    return "thimble lab" not in command and "python" not in command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, marks=() if a_session(command) else pytest.mark.nightly)
+        for command in sorted({*commands()} - LONG)
+    ],
+)
 def test_every_shown_command_runs_and_prints_what_the_page_shows(command: str, workshop: Path) -> None:
     run = run_in(workshop, re.sub(r"^make\b", f"make -n -C {ROOT}", command))
     assert run.returncode in (DONE, REFUSED), f"{command}\n{run.stdout}\n{run.stderr}"  # the reader may find nothing
@@ -228,6 +239,7 @@ def test_the_life_of_a_fact_on_the_page_comes_out_of_the_command_above_it(worksh
     assert shown == [row.strip() for row in printed if "of 5 calls" in row]
 
 
+@pytest.mark.nightly
 def test_the_first_session_is_what_the_program_does_today() -> None:
     run = subprocess.run([sys.executable, "-m", "scripts.first_session"], cwd=ROOT, capture_output=True, text=True)
     assert run.stdout == page("first-session"), "python -m scripts.first_session > docs/results/first-session.md"

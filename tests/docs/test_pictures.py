@@ -70,6 +70,7 @@ def test_every_picture_of_the_pages_is_made_by_the_command() -> None:
     assert shown == {FOLDER / f"{picture.name}.svg" for picture in PICTURES} == {*FOLDER.glob("*")}
 
 
+@pytest.mark.nightly
 def test_a_picture_made_anew_differs_in_times_alone() -> None:
     session = next(picture for picture in PICTURES if picture.name == "session")
     assert timeless(draw(session)) == timeless(svg(session)), "make it anew: make pictures"

@@ -37,6 +37,7 @@ def test_mistakes_are_told_in_two_lines(command: str, what: str) -> None:
     assert run.stderr.splitlines()[1].startswith("fix: ")
 
 
+@pytest.mark.nightly
 def test_foresight_of_a_few_runs_has_the_rows_of_the_page(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,6 +64,7 @@ def test_every_fact_stands_in_its_article() -> None:
     assert not any(stands(fact, []) for _, _, fact in found)
 
 
+@pytest.mark.nightly
 def test_the_page_says_what_is_left_under_a_strategy_and_when_compressed(capsys: pytest.CaptureFixture[str]) -> None:
     facts.show(["observation-masking"], facts.BUDGET)
     rows = [line for line in capsys.readouterr().out.splitlines() if re.match(r"\| (observation|0\.)", line)]
@@ -70,6 +72,7 @@ def test_the_page_says_what_is_left_under_a_strategy_and_when_compressed(capsys:
     assert [row for row in rows if row not in PAGE.splitlines()] == []
 
 
+@pytest.mark.nightly
 def test_what_is_hidden_is_brought_back() -> None:
     masked, retrieved = (
         int(left_in_view(spec, 4, 8_000, EstimateCounter()).split(" ")[0])

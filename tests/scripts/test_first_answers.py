@@ -50,6 +50,7 @@ def shown() -> set[str]:
     return {words for pair in typed for words in pair if words and not words.startswith("/")}
 
 
+@pytest.mark.nightly
 def test_the_page_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     first_answers.main()
     assert capsys.readouterr().out == PAGE.read_text(), (

@@ -50,9 +50,7 @@ def main() -> int:
     parser.add_argument("--echo", action="store_true")
     parser.add_argument("--pace", type=float, default=0)
     given = parser.parse_args()
-    steps: list[Step] = ["\n\n".join(ALL), *(text for text in OPEN)] if given.corpus_of_payloads else [*STEPS]
-    if given.echo:
-        steps: list[Step] = [*STEPS]
+    steps: list[Step] = [*STEPS]
     if given.corpus_of_payloads:
         steps = ["\n\n".join(ALL), *OPEN]
     if given.echo:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.forked_terminals import Forks, Terminal
+from tests.support.forked_thimble import forked_thimble
 from tests.support.malicious_server import (
     ANSWER,
     FAMILIES,
@@ -28,7 +28,7 @@ from tests.support.malicious_server import (
     malicious,
     paths,
 )
-from tests.support.pty_terminal import Terminal as DrawnTerminal
+from tests.support.pty_terminal import Terminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no PTY")
 
@@ -57,18 +57,18 @@ UNCLEAN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u
 
 
 @pytest.fixture(scope="module")
-def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with few articles, so that a start is quick."""
     folder = tmp_path_factory.mktemp("malicious")
-    folders(folder)
-    with Forks(folder) as found:
-        yield found
-
-
-def folders(folder: Path) -> tuple[str, ...]:
-    """Few articles, so that a start is quick."""
     (folder / "articles").mkdir()
     (folder / "articles" / "thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
-    return ("--corpus", str(folder / "articles"), "--files", str(folder / "articles"))
+    forked_thimble()
+    return folder
+
+
+def opened(home: Path, *arguments: str) -> Terminal:
+    """A terminal with thimble in it."""
+    return Terminal("repl", *arguments, state=home, here=home, THIMBLE_MAX_TURNS="2")
 
 
 @pytest.fixture(scope="module")
@@ -85,14 +85,15 @@ def one_of_each_family(kind: str, last: int = 1) -> list[str]:
 class Trial:
     """One case in a terminal; `faults` says what was wrong."""
 
-    def __init__(self, forks: Forks, case: Case, everywhere: bool) -> None:
+    def __init__(self, home: Path, case: Case, everywhere: bool) -> None:
         self.case, self.everywhere = case, everywhere
         self.obeyed_seconds = OBEYED_SECONDS if everywhere else START_SECONDS
         self.back_seconds = 2 * REPLY_SECONDS if everywhere else START_SECONDS
         self.faults: list[str] = []
         self.took = 0.0
         backend = "openai" if case.kind == "llama" else case.kind
-        self.terminal: Terminal = forks.open(
+        self.terminal = opened(
+            home,
             *("--plain", "--backend", backend, "--base-url", case.url, "--model", MODELS[0], "--budget", "2000"),
             *(*SMALL, "--corpus", "articles", "--files", "articles", "--session-dir", "sessions"),
         )
@@ -157,11 +158,12 @@ class Trial:
         """Leave; then look at the memory, and at all that stood on the terminal."""
         if not self.faults:
             self.terminal.type("\x04")
-        ended = self.terminal.end(0 if self.faults else START_SECONDS)
-        if not self.faults and ended.get("code") != 0:
-            self.faults.append(f"ends with {ended}")
-        if ended.get("peak", 0) > MOST_BYTES:
-            self.faults.append(f"takes {ended['peak'] / 1e6:.0f} MB")
+            code, peak = self.terminal.ended()
+            if code:
+                self.faults.append(f"ends with {code}")
+            if peak > MOST_BYTES:
+                self.faults.append(f"takes {peak / 1e6:.0f} MB")
+        self.terminal.close()
         if found := UNCLEAN.search(self.terminal.raw):
             around = self.terminal.raw[max(0, found.start() - 60) : found.end() + 60]
             self.faults.append(f"shows {around!r}")
@@ -182,60 +184,62 @@ class Trial:
         return took is not None
 
 
-def tried(forks: Forks, cases: Sequence[Case], everywhere: bool) -> list[str]:
+def tried(home: Path, cases: Sequence[Case], everywhere: bool) -> list[str]:
     """The faults of all trials."""
     with ThreadPoolExecutor(TOGETHER) as pool:
-        trials = list(pool.map(lambda case: Trial(forks, case, everywhere).run(), cases))
+        trials = list(pool.map(lambda case: Trial(home, case, everywhere).run(), cases))
     # On a busy machine one of many may be late: it is tried once more, alone.
-    late = [Trial(forks, trial.case, everywhere).run() for trial in trials if trial.faults]
+    late = [Trial(home, trial.case, everywhere).run() for trial in trials if trial.faults]
     return [fault for trial in late for fault in trial.faults]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_server_that_means_harm_does_none(kind: str, forks: Forks, server: Malicious) -> None:
-    faults = tried(forks, [server.case(kind, mode) for mode in one_of_each_family(kind)], everywhere=False)
+def test_a_server_that_means_harm_does_none(kind: str, home: Path, server: Malicious) -> None:
+    faults = tried(home, [server.case(kind, mode) for mode in one_of_each_family(kind)], everywhere=False)
     assert not faults, "\n".join(faults)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
-def test_whatever_it_does_it_does_none(kind: str, forks: Forks, server: Malicious) -> None:
-    faults = tried(forks, [server.case(kind, mode) for mode in MODES], everywhere=True)
+def test_whatever_it_does_it_does_none(kind: str, home: Path, server: Malicious) -> None:
+    faults = tried(home, [server.case(kind, mode) for mode in MODES], everywhere=True)
     assert not faults, "\n".join(faults)
 
 
-def examined(forks: Forks, cases: Sequence[Case]) -> list[str]:
+def examined(home: Path, cases: Sequence[Case]) -> list[str]:
     """What is wrong with the doctor's looks at these."""
 
     def look(case: Case) -> str:
         kind, known = case.kind, paths(case.kind)
         case.path, case.on = known[case.number % len(known)], True
         backend = "openai" if kind == "llama" else kind
-        terminal = forks.open("doctor", "--plain", "--backend", backend, "--base-url", case.url, *SMALL)
-        ended = terminal.end(START_SECONDS)
-        sound = ended.get("code") in (0, 3) and ended["peak"] < MOST_BYTES and not UNCLEAN.search(terminal.raw)
+        terminal = opened(home, "doctor", "--plain", "--backend", backend, "--base-url", case.url, *SMALL)
+        ended = code, peak = terminal.ended()
+        terminal.close()
+        sound = code in (0, 3) and peak < MOST_BYTES and not UNCLEAN.search(terminal.raw)
         return "" if sound else f"{kind} {case.path} {case.mode}: {ended} {terminal.raw[-300:]!r}"
 
     with ThreadPoolExecutor(TOGETHER) as pool:
         return list(filter(None, pool.map(look, cases)))
 
 
-def test_nor_to_the_doctor(forks: Forks, server: Malicious) -> None:
+def test_nor_to_the_doctor(home: Path, server: Malicious) -> None:
     cases = [server.case(kind, mode) for kind in KINDS for mode in one_of_each_family(kind, last=-1)]
-    assert not (faults := examined(forks, cases)), "\n".join(faults)
+    assert not (faults := examined(home, cases)), "\n".join(faults)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
-def test_whatever_it_does_the_doctor_looks(kind: str, forks: Forks, server: Malicious) -> None:
-    assert not (faults := examined(forks, [server.case(kind, mode) for mode in MODES])), "\n".join(faults)
+def test_whatever_it_does_the_doctor_looks(kind: str, home: Path, server: Malicious) -> None:
+    assert not (faults := examined(home, [server.case(kind, mode) for mode in MODES])), "\n".join(faults)
 
 
-def test_a_drawn_terminal_stays_whole(server: Malicious, tmp_path: Path) -> None:
+def test_a_drawn_terminal_stays_whole(home: Path, server: Malicious) -> None:
     case = server.case("ollama", "framing: hangs")
     case.path = paths("ollama")[0]
-    given = ("--backend", "ollama", "--base-url", case.url, *SMALL, *folders(tmp_path))
-    terminal = DrawnTerminal("repl", *given, state=tmp_path)
+    terminal = opened(
+        home, *("--backend", "ollama", "--base-url", case.url, *SMALL, "--corpus", "articles", "--files", "articles")
+    )
     try:
         terminal.see("9 tools")
         for mode, shown in DRAWN.items():
