@@ -18,11 +18,10 @@ from agent import foreign
 from models.ollama.errors import unreadable
 from models.wire import http
 from models.wire.bounds import Allowance
+from models.wire.connection import ServerConnection
 
 if TYPE_CHECKING:
     from ollama._client import BaseClient, Client
-
-    from models.ollama.server import OllamaServer
 else:
     # The package's `__init__` makes a client of its own from the environment, and fails where that cannot be used.
     whole = sys.modules.get("ollama")
@@ -43,7 +42,7 @@ class OllamaClient(Client):
         model: The model of the request, for errors; "" for none.
     """
 
-    def __init__(self, server: OllamaServer, allowance: Allowance, model: str = "") -> None:
+    def __init__(self, server: ServerConnection, allowance: Allowance, model: str = "") -> None:
         BaseClient.__init__(self, lambda **_: _Connection(server, allowance, model), server.url)
 
     def ask(self, path: str, content: bytes | None) -> dict[str, Any]:
@@ -60,7 +59,7 @@ class OllamaClient(Client):
 class _Connection:
     """What the package uses of an HTTP client, with our limits, errors and reading of JSON."""
 
-    def __init__(self, server: OllamaServer, allowance: Allowance, model: str) -> None:
+    def __init__(self, server: ServerConnection, allowance: Allowance, model: str) -> None:
         self._server, self._allowance, self._model = server, allowance, model
 
     def request(self, method: str, path: str, content: bytes | None) -> httpx.Response:
