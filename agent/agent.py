@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from agent.budget import Budget, Prices
 from agent.events import Cancelled, Entry, Replied
 from agent.ledger import Call, Ledger
-from agent.marks import CANCELLED
-from agent.messages import Message, Schema, last_turn
+from agent.messages import CANCELLED, Message, Schema, last_turn
 from agent.prefix_cache import PrefixCache
 from agent.protocols import Backend, ModelId, Strategy, Tool
 from agent.side import SideModel

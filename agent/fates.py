@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
-from agent.marks import is_mask
 from agent.messages import HERE, Message
 
 Fate = Literal["kept", "tidied", "masked", "shortened", "summarised", "offloaded", "dropped"]
+MASK = r"\[masked: [^\n]*\]\s*\Z"
+"""What a copy says that says only what it replaces."""
 LEAST_SHARED = 8
 """Characters at an end of a copy that are the original's, where it was shortened and not masked."""
 
@@ -35,6 +37,11 @@ def fate(message: Message, copy: Message | None, covered: bool) -> Fate:
     if is_mask(copy):
         return "masked"
     return "shortened" if "\n" in copy.content or _shares_an_end(copy.content, message.content) else "masked"
+
+
+def is_mask(message: Message) -> bool:
+    """Whether a message is a copy that says only what it replaces."""
+    return bool(message.why and re.match(MASK, message.content))
 
 
 def _shares_an_end(copy: str, original: str) -> bool:

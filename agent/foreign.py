@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 DEPTH = 64
@@ -26,6 +27,22 @@ def read(text: str | bytes) -> Any:
     if opened > DEPTH and is_deep(value):
         raise ValueError("it is nested too deep")
     return value
+
+
+def texts(text: str) -> Iterator[str]:
+    """Every text in the values of a document; none if it cannot be read."""
+    try:
+        yield from _texts(read(text))
+    except ValueError:
+        return
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
 
 
 def is_deep(value: Any) -> bool:

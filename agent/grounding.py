@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.marks import CANCELLED, NO_RESULT
-from agent.messages import Message, ToolCall
+from agent import foreign
+from agent.messages import CANCELLED, NO_RESULT, Message, ToolCall
 from agent.prompts import CANNOT
-from agent.references import arguments
 
 MARK = " (not read)"
 """What is shown behind a citation of what was never read."""
@@ -108,7 +107,7 @@ def shown(history: Sequence[Message]) -> Iterator[str]:
         text, call = message.content or "", calls.get(message.call_id)
         if message.role != "tool" or text.startswith("Error:") or text in (CANCELLED, NO_RESULT):
             continue
-        for argument in arguments(Message("", "assistant", calls=(call,))) if call else ():
+        for argument in foreign.texts(call.arguments) if call else ():
             flat = " ".join(argument.split())
             end = '"' if len(flat) <= ECHO else '[^"\n]*'
             bare = re.sub(f'"{re.escape(flat[:ECHO])}{end}', "", text)

@@ -16,6 +16,8 @@ ALL_TEXT = (str,) * len(TEXTS)
 NONE: tuple[()] = ()
 LONGEST = 400_000
 """Characters of a content that strategies look into. A longer one they send, cut, hide or drop, but never rewrite."""
+CANCELLED, NO_RESULT = "[cancelled before it returned]", "[no result was recorded]"
+"""All that a result says which never came."""
 HERE = "here"
 """The `ref` of a copy that tells a reader all that its message tells."""
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from agent.marks import NO_RESULT
-from agent.messages import Message, ToolCall
+from agent.messages import NO_RESULT, Message, ToolCall
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from agent import foreign
 from agent.budget import Budget
-from agent.marks import ABOVE, OURS
 from agent.messages import HERE, Message, pending
-from agent.references import arguments, parted
+from corpus.marks import ABOVE, OURS
+from strategies.references import parted
 from strategies.repeated_lines import Places, Run, places, runs, telling
 from strategies.state import Stateful
 
@@ -106,6 +107,6 @@ class Dedup(Stateful):
             smaller = with_references(message, repeated) if repeated else message
             copy = smaller if budget.count(smaller) < budget.count(message) else message
         self._places |= dict.fromkeys(own, NOWHERE) if refers else own
-        for each in arguments(message):
+        for each in (text for call in message.calls for text in foreign.texts(call.arguments)):
             self._places |= places(each, telling(each))
         return copy

@@ -26,7 +26,7 @@ from math import inf
 from typing import Any
 
 from agent import foreign
-from agent.marks import OURS
+from corpus.marks import OURS
 
 HEAD = "[{} lines of JSON as tables: name=value is in every row{}; an empty cell is a missing field]"
 TEMPLATES = ", where {x} stands for the row's x and {} its own cell"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from agent.marks import is_mask
+from agent.fates import is_mask
 from agent.messages import Message
 
 

@@ -10,8 +10,7 @@ from functools import lru_cache
 from agent.budget import Budget
 from agent.errors import BudgetError
 from agent.fit import fit
-from agent.marks import CANCELLED, NO_RESULT
-from agent.messages import Message, pending, turns
+from agent.messages import CANCELLED, NO_RESULT, Message, pending, turns
 from agent.turns import newest
 from corpus.markdown import shorten
 from strategies.making_room import enough, offers

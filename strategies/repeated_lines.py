@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.messages import LONGEST
-from agent.references import LINE, Leads
+from strategies.references import LINE, Leads
 
 LEAST = 100
 """Characters of a run that is worth a reference."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
-from agent.marks import shown
 from corpus.markdown import sentences
+from corpus.marks import shown
 from corpus.observations import (
     ARTICLE,
     BELOW,
@@ -99,7 +99,7 @@ class Result:
 
 @lru_cache(maxsize=512)
 def read(content: str, tool: str = "", path: str = "", copy_of: str = "") -> Result:
-    """What the result of a tool shows; `copy_of` is the id of the message that it is a copy of, see `agent.marks`."""
+    """What the result of a tool shows; `copy_of` is the id of the message that it is a copy of, see `corpus.marks`."""
     view = shown(STYLE.sub("", content.replace("\r\n", "\n")), copy_of)
     head, _, rest = view.text.lstrip("\n").partition("\n")
     if recalled := RECALLED.read(head):

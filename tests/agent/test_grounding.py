@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from agent.events import Answered, Prepared
 from agent.grounding import MARK, Prose, citations, declines, grounded, marked, shown, unread
 from agent.loop import run
-from agent.marks import CANCELLED
-from agent.messages import Message, ToolCall
+from agent.messages import CANCELLED, Message, ToolCall
 from agent.prompts import CANNOT, SYSTEM
 from agent.protocols import Text, Usage
 from models import READER

@@ -21,8 +21,7 @@ from agent.events import (
 )
 from agent.foreign import DEPTH
 from agent.loop import MOST_CALLS, NOT_RUN, run
-from agent.marks import CANCELLED
-from agent.messages import Message, Schema, ToolCall
+from agent.messages import CANCELLED, Message, Schema, ToolCall
 from agent.prompts import CLOSING, SYSTEM
 from agent.protocols import Delta, Text, Thinking, Usage, Waiting
 from agent.reply import CALL_CHARACTERS

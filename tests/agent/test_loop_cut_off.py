@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from agent.errors import BudgetError, ModelError
 from agent.events import Answered, Asked, Prepared, Preparing, Replied, Said, ToolReturned
 from agent.loop import run
-from agent.marks import CANCELLED
-from agent.messages import Message, ToolCall
+from agent.messages import CANCELLED, Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
 from strategies.sliding_window import SlidingWindow
 from tests.support.histories import is_sound, pending

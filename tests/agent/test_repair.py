@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from agent.marks import NO_RESULT
-from agent.messages import Message, ToolCall
+from agent.messages import NO_RESULT, Message, ToolCall
 from agent.repair import repair
 from tests.support.histories import Story, broken_histories, is_sound, pending, sound_histories
 

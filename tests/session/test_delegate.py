@@ -14,8 +14,7 @@ from agent.agent import Agent
 from agent.errors import ModelError
 from agent.events import Answered, SideCalled, ToolReturned
 from agent.loop import run
-from agent.marks import CANCELLED
-from agent.messages import Message
+from agent.messages import CANCELLED, Message
 from agent.protocols import Text, Usage
 from session.delegate import TOKENS, brief, cut
 from session.totals import totals

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from agent.budget import Budget
 from agent.fit import shortened
-from agent.marks import CANCELLED, NO_RESULT, Shown, shown
-from agent.messages import Message
+from agent.messages import CANCELLED, NO_RESULT, Message
+from corpus.marks import Shown, shown
 from strategies.compress import compressed
 from strategies.dedup import with_references
 from strategies.delegate import briefed

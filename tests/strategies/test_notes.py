@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.marks import NO_RESULT
-from agent.messages import Message, ToolCall, turns
+from agent.messages import NO_RESULT, Message, ToolCall, turns
 from agent.prompts import SUMMARY_TAG
 from agent.view import prepare
 from strategies.notes import ASK, Notes

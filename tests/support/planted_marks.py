@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from agent.budget import Budget
 from agent.fit import shortened
-from agent.marks import CANCELLED, NO_RESULT
-from agent.messages import Message
+from agent.messages import CANCELLED, NO_RESULT, Message
 from agent.prompts import SUMMARY_TAG
 from strategies.compress import compressed
 from strategies.dedup import reference

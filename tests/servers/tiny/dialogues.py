@@ -9,8 +9,7 @@ from random import Random
 from typing import Any
 
 from agent.errors import ToolError
-from agent.marks import CANCELLED
-from agent.messages import Message
+from agent.messages import CANCELLED, Message
 from agent.prompts import CLOSING
 from corpus.library import Library
 from strategies.masks import mask

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.marks import CANCELLED
+from agent.messages import CANCELLED
 from session.journal.lines import Writer, read
 from session.journal.records import Resumed
 from tests.support.histories import is_sound

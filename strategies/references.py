@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-
-from agent import foreign
-from agent.messages import Message
 
 HEAD = 32
 """Characters of a line's text by which its place is found."""
@@ -54,20 +50,3 @@ class Leads:
 
 def _counted_on(lead: str, lines: int) -> str:
     return NUMBER.sub(lambda number: f"{int(number[0]) + lines:>{len(number[0])}}", lead)
-
-
-def arguments(message: Message) -> Iterator[str]:
-    """The texts in the arguments of the calls."""
-    for call in message.calls:
-        try:
-            yield from _strings(foreign.read(call.arguments))
-        except ValueError:
-            continue
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _strings(each)

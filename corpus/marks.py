@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.messages import Message
+from agent.fates import MASK
+from agent.messages import CANCELLED, NO_RESULT
 
-CANCELLED, NO_RESULT = "[cancelled before it returned]", "[no result was recorded]"
-"""All that a result says which never came."""
-MASK = r"\[masked: [^\n]*\]\s*\Z"
 GONE = re.compile(rf"\A\s*(?:{MASK}|\[offloaded: |\[shortened to a brief: |\Z)")
 WORDLESS = re.compile(r"\A\[[\d,]+ of [\d,]+ words; recall\(")
 """A text whose sentences lack words."""
@@ -27,7 +25,7 @@ REPEATED = re.compile(
     rf"^\[(?P<lines>\d[\d,]{{0,10}}) lines?{ABOVE}(?:now )?from `(?P<first>.*)`(?:{ALL.format('repeated')})?\]$",
     re.MULTILINE,
 )
-"""A reference: so many lines, the first of which begins so, stand above in the view (`agent.references`)."""
+"""A reference: so many lines, the first of which begins so, stand above in the view (`strategies.references`)."""
 GAP = re.compile(
     rf"(?P<cut>{CUT})|(?:\A\[[\d,]+ of [\d,]+ [^\[\]\n]+?{ALL.format('excerpt')}"
     rf"|\[[\d,]+ (?:left out|more characters))\]\n?|{REPEATED.pattern}\n?",
@@ -84,17 +82,6 @@ def shown(content: str, copy_of: str = "") -> Shown:
             stretch = stretch[: max((end.end() for end in END.finditer(stretch)), default=0)]
         stretches.append(stretch)
     return Shown("\n\n".join(stretches), not gaps, more)
-
-
-def is_mask(message: Message) -> bool:
-    """Whether a message is a copy that says only what it replaces."""
-    return bool(message.why and re.match(MASK, message.content))
-
-
-def refers(message: Message) -> bool:
-    """Whether lines of a message are references: it is a copy, and the first of them has its id."""
-    first = REPEATED.search(message.content) if message.why and ABOVE in message.content else None
-    return bool(first and first["repeated"] == message.id)
 
 
 def _gaps(text: str, copy_of: str) -> Iterator[re.Match[str]]:
