@@ -17,6 +17,24 @@ from agent.view import View
 
 
 @dataclass(frozen=True, slots=True)
+class Grounds:
+    """What an answer rests on: the names that it cites, `read` and `invented`, and whether a tool told anything.
+
+    `declined`: it says, as the system prompt asks, that the question cannot be answered from here.
+    """
+
+    read: tuple[str, ...] = ()
+    invented: tuple[str, ...] = ()
+    looked_up: bool = True
+    declined: bool = False
+
+    @property
+    def from_memory(self) -> bool:
+        """Whether nothing was looked up, and nothing that was read is cited."""
+        return not self.looked_up and not self.read
+
+
+@dataclass(frozen=True, slots=True)
 class NextCall:
     """A model call before its view is made.
 
@@ -44,7 +62,8 @@ class Agent:
     strategy names them. `prices`: the price card, by the calls so far and the model in use. `record`
     gets every event after the state has changed. `prefixes`: the prompts that servers can still hold. `examples`:
     worked examples before each prompt, for a model that calls by schema (`agent.frame`). `nudges`: an answer that
-    rests on nothing is asked for once more.
+    rests on nothing is asked for once more. `grounds`: what an answer rests on, by the history and the place where what
+    came after its question begins.
     """
 
     backend: Backend
@@ -60,6 +79,7 @@ class Agent:
     prefixes: PrefixCache = field(default_factory=PrefixCache, compare=False)
     examples: Sequence[Message] = ()
     nudges: bool = False
+    grounds: Callable[[str, Sequence[Message], int], Grounds] = lambda answer, history, first: Grounds()
 
     def __post_init__(self) -> None:
         self.side.prefixes = self.prefixes

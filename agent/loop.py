@@ -8,7 +8,7 @@ from itertools import count
 from time import perf_counter, time
 
 from agent import view as views
-from agent.agent import Agent, NextCall
+from agent.agent import Agent, Grounds, NextCall
 from agent.errors import BudgetError, ToolError
 from agent.events import (
     Answered,
@@ -26,7 +26,6 @@ from agent.events import (
     Withdrawn,
 )
 from agent.frame import NUDGE_MESSAGE, Frame
-from agent.grounding import Grounds, declines, grounded
 from agent.messages import Message, ToolCall
 from agent.observe import observe
 from agent.repair import named
@@ -119,7 +118,7 @@ def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Ev
 
 def _answered(agent: Agent, reply: Message, first: int, closing_turn: bool) -> Answered:
     """The end of the exchange whose messages after the question begin at place `first`."""
-    grounds = grounded(reply.content, agent.history, first)
+    grounds = agent.grounds(reply.content, agent.history, first)
     ending = _ending(agent, reply, closing_turn, grounds)
     if ending not in ("answered", "turn-limit"):
         return Answered(reply.content, ending)
@@ -130,14 +129,14 @@ def is_unfounded(agent: Agent, reply: Message) -> bool:
     """Whether a first reply answers, or announces a call, and rests on nothing that was read."""
     if reply.calls or not reply.content.strip():
         return False
-    return bool(agent.tools) and grounded(reply.content, agent.history, len(agent.history)).from_memory
+    return bool(agent.tools) and agent.grounds(reply.content, agent.history, len(agent.history)).from_memory
 
 
 def _ending(agent: Agent, reply: Message, closing_turn: bool, grounds: Grounds) -> Ending:
     last = agent.ledger.last
     if last and last.usage.finish == "passages":
         return "passages"
-    if (last and last.usage.finish == "refusal") or (declines(reply.content) and not grounds.read):
+    if (last and last.usage.finish == "refusal") or (grounds.declined and not grounds.read):
         return "refused"
     if reply.content.strip():
         return "turn-limit" if closing_turn else "answered"

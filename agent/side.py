@@ -17,7 +17,7 @@ from agent.errors import Circled, Halted, ModelError
 from agent.events import SideBegan, SideCalled
 from agent.messages import Message, Schema
 from agent.prefix_cache import PrefixCache
-from agent.protocols import Backend, BackendDefaults, Delta, Embedder, Mapper, Text
+from agent.protocols import Backend, BackendDefaults, Delta, Embedder, Mapper, Text, Usage
 from agent.reply import Reply
 
 TEMPERATURE = 0.0
@@ -52,7 +52,7 @@ class SideModel:
         self.mapper: Mapper | None = None
         self.prefixes = PrefixCache()
         self._calls: list[SideBegan | SideCalled] = []
-        self._errands: list[tuple[Errand, Callable[[Errand], SideCalled]]] = []
+        self._errands: list[tuple[Errand, SideCalled]] = []
 
     def __deepcopy__(self, memo: object) -> SideModel:
         """Itself: a copy of a strategy asks the same model."""
@@ -81,31 +81,20 @@ class SideModel:
         """Ask the memory model in the background, as `ask` does; the errand has the reply when it has ended."""
         self.on_ask(purpose)
         backend = self.memory or self.backend
-        counter, model = backend.counter, backend.id
-        prompt, exact = counter.overhead(()) + sum(map(counter.count, messages)), counter.exact
-        shared = self.prefixes.read(model, (), [*messages], counter)
+        asked = _asked(backend, purpose, messages, (), self.prefixes)
 
         def ask(reply: Reply) -> None:
-            asked = backend.stream(messages, (), max_tokens=max_tokens, temperature=TEMPERATURE, may_call=False)
-            with closing(asked) as stream:
+            made = backend.stream(messages, (), max_tokens=max_tokens, temperature=TEMPERATURE, may_call=False)
+            with closing(made) as stream:
                 for _ in reply.read(stream):
                     background.check()
             if reply.stopped_by:
                 raise Circled
 
-        def account(errand: Errand) -> SideCalled:
-            usage, seconds = errand.reply.usage, errand.seconds
-            waited = min(seconds, errand.reply.waited_seconds)
-            lag, held, first = errand.steps, errand.held_seconds, errand.reply.first_token_seconds
-            error = errand.error or (Halted().what if errand.stopped else "")
-            return SideCalled(
-                purpose, prompt, exact, usage, seconds, error, model, waited, shared, lag, held, errand.began, first
-            )
-
         errand = Errand(ask, self.worker)
         self._settle()
-        self._calls.append(SideBegan(purpose, model, prompt, exact))
-        self._errands.append((errand, account))
+        self._calls.append(SideBegan(purpose, asked.model, asked.prompt_tokens, asked.exact))
+        self._errands.append((errand, asked))
         self.worker.start(errand)
         return errand
 
@@ -128,10 +117,29 @@ class SideModel:
 
     def _settle(self) -> None:
         """Account for what has ended in the background."""
-        for errand, account in [row for row in self._errands if row[0].ended]:
-            self._errands.remove((errand, account))
+        for errand, asked in [row for row in self._errands if row[0].ended]:
+            self._errands.remove((errand, asked))
             errand.then()
-            self._calls.append(account(errand))
+            error = errand.error or (Halted().what if errand.stopped else "")
+            called = _called(asked, errand.reply, errand.began, errand.seconds, error)
+            self._calls.append(replace(called, lag=errand.steps, held_seconds=errand.held_seconds))
+
+
+def _asked(
+    backend: Backend, purpose: str, messages: Sequence[Message], tools: Sequence[Schema], prefixes: PrefixCache
+) -> SideCalled:
+    """The account of a call before its reply. Its prompt is held by the server from now on."""
+    counter = backend.counter
+    prompt = counter.overhead(tools) + sum(map(counter.count, messages))
+    shared = prefixes.read(backend.id, tools, [*messages], counter)
+    return SideCalled(purpose, prompt, counter.exact, Usage(), 0.0, model=backend.id, shared=shared)
+
+
+def _called(asked: SideCalled, reply: Reply, began: float, seconds: float, error: str) -> SideCalled:
+    """The account of a call that has ended, with or without an error."""
+    waited, first = min(seconds, reply.waited_seconds), reply.first_token_seconds
+    told = replace(asked, usage=reply.usage, seconds=seconds, error=error, waited_seconds=waited)
+    return replace(told, began=began, first_token_seconds=first)
 
 
 @dataclass
@@ -161,14 +169,13 @@ class _Reporting(BackendDefaults):
         may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         """The backend's reply."""
-        began, started, reply, error, counter = time(), perf_counter(), Reply(), "", self.counter
-        prompt, exact = counter.overhead(tools) + sum(map(counter.count, messages)), counter.exact
-        shared = self.prefixes.read(self.backend.id, tools, [*messages], counter)
+        began, started, reply, error = time(), perf_counter(), Reply(), ""
+        asked = _asked(self.backend, self.purpose, messages, tools, self.prefixes)
         try:
-            asked = self.backend.stream(
+            made = self.backend.stream(
                 messages, tools, max_tokens=max_tokens, temperature=temperature, may_call=may_call
             )
-            with closing(asked) as deltas:
+            with closing(made) as deltas:
                 for delta in deltas:
                     reply.take(delta, perf_counter() - started)
                     yield delta
@@ -178,7 +185,4 @@ class _Reporting(BackendDefaults):
             error = failure.what
             raise
         finally:
-            seconds, model, first = perf_counter() - started, self.backend.id, reply.first_token_seconds
-            waited = min(seconds, reply.waited_seconds)
-            called = SideCalled(self.purpose, prompt, exact, reply.usage, seconds, error, model, waited, shared)
-            self.calls.append(replace(called, began=began, first_token_seconds=first))
+            self.calls.append(_called(asked, reply, began, perf_counter() - started, error))

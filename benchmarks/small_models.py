@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 from agent.errors import ThimbleError
 from agent.events import Answered, Prepared, Replied, ToolReturned
-from agent.grounding import grounded
+from session.grounding import grounded
 from session.session import Session, open_session
 from session.settings import resolve
 

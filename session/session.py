@@ -32,6 +32,7 @@ from session.backends import SIDE_MODELS, Backends
 from session.calls import QUESTIONS, by_schema, calls_tools
 from session.delegate import brief
 from session.embeddings import embedder_of
+from session.grounding import grounded
 from session.journal.checksum_lines import as_fields
 from session.journal.folder import found_by
 from session.journal.header import opened
@@ -501,6 +502,7 @@ class Session:
             tools={},
             side=side,
             max_turns=settings.max_turns,
+            grounds=grounded,
             prices=by_timings if settings.price == AUTO else fixed(read_prices(settings.price)),
         )
         self._equip(agent, self.notes)

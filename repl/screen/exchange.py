@@ -12,7 +12,6 @@ from rich.text import Text
 
 from agent import events
 from agent.events import Event, Prepared, Replied, Said, ToolReturned
-from agent.grounding import Prose, marked
 from agent.messages import Message
 from agent.protocols import Waiting
 from repl.screen import trace
@@ -20,6 +19,7 @@ from repl.screen.blocks import Blocks
 from repl.screen.sanitise import Sanitiser, line
 from repl.screen.trace import Kind
 from session import figures
+from session.grounding import Prose, marked
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -14,14 +14,14 @@ from rich import markdown
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 
-from agent.grounding import MARK
+from session.grounding import MARK
 
 
 @dataclass(frozen=True, slots=True)
 class Markdown:
     """Sanitised Markdown, without empty lines around it and without spaces at line ends, so that it copies well.
 
-    `agent.grounding.MARK` in it has the colour of a warning.
+    `session.grounding.MARK` in it has the colour of a warning.
     """
 
     text: str

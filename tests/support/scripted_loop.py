@@ -16,6 +16,7 @@ from agent.protocols import Delta, Text, Usage
 from agent.side import SideModel
 from agent.state import State
 from models.scripted import Scripted
+from session.grounding import grounded
 from strategies.none import NoManagement
 from tests.support.histories import TinyCounter, is_sound, pending
 
@@ -96,6 +97,7 @@ def agent(*steps: Step, **settings: Any) -> Agent:
         strategy=settings.pop("strategy", NoManagement()),
         state=State(settings.pop("strategy_name", "none"), settings.pop("limit", 8000), settings.pop("system", SYSTEM)),
         tools={tool.name: tool for tool in tools},
+        grounds=grounded,
         side=settings.pop("side", SideModel(backend)),
         **settings,
     )

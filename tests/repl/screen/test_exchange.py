@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from rich.text import Text as Shown
 
 from agent.events import Answered, Event, Prepared, Preparing, Replied, Said, SideCalled, ToolReturned
-from agent.grounding import marked
 from agent.messages import Message, ToolCall
 from agent.protocols import ModelId, Text, Thinking, Usage
 from repl.screen.exchange import Lines, Screen
 from repl.screen.live import LINES
 from repl.screen.sanitise import clean
+from session.grounding import marked
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.sessions import Paper, ask, scripted, tool_call
 

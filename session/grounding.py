@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent import foreign
+from agent.agent import Grounds
 from agent.messages import CANCELLED, NO_RESULT, Message, ToolCall
 from agent.prompts import CANNOT
 
@@ -34,20 +35,6 @@ class Citation:
 
     name: str
     end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Grounds:
-    """What an answer rests on: the names that it cites, `read` and `invented`, and whether a tool told anything."""
-
-    read: tuple[str, ...]
-    invented: tuple[str, ...]
-    looked_up: bool
-
-    @property
-    def from_memory(self) -> bool:
-        """Whether nothing was looked up, and nothing that was read is cited."""
-        return not self.looked_up and not self.read
 
 
 class Prose:
@@ -121,12 +108,8 @@ def grounded(answer: str, history: Sequence[Message], first: int) -> Grounds:
     invented = unread(names, history)
     looked_up = any(True for _ in shown(history[first:]))
     read = tuple(name for name in names if name not in invented)
-    return Grounds(read, tuple(name for name in names if name in invented), looked_up)
-
-
-def declines(answer: str) -> bool:
-    """Whether an answer says, as the system prompt asks, that the question cannot be answered from here."""
-    return bool(DECLINED.search(answer))
+    declined = bool(DECLINED.search(answer))
+    return Grounds(read, tuple(name for name in names if name in invented), looked_up, declined)
 
 
 def marked(text: str, history: Sequence[Message], prose: Prose | None = None) -> str:

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.events import Answered, Prepared
-from agent.grounding import MARK, Prose, citations, declines, grounded, marked, shown, unread
 from agent.loop import run
 from agent.messages import CANCELLED, Message, ToolCall
 from agent.prompts import CANNOT, SYSTEM
 from agent.protocols import Text, Usage
 from models import READER
 from repl.cli.recordings import SHIPPED
+from session.grounding import MARK, Prose, citations, grounded, marked, shown, unread
 from session.journal.lines import read
 from session.journal.state import SavedState
 from session.plant import plant
@@ -200,7 +200,7 @@ def test_an_answer_from_memory() -> None:
              "It can not be answered from here [made-up]."]
 )  # fmt: skip
 def test_a_model_that_says_so_has_declined(text: str) -> None:
-    assert declines(text)
+    assert grounded(text, [], 0).declined
     session = agent(says(text))
     answered = list(run(session, "?"))[-1]
     assert isinstance(answered, Answered)
@@ -212,7 +212,7 @@ def test_one_that_cites_what_it_read_has_answered() -> None:
     text = f"The price {CANNOT}, but the size is 7 [latency]."
     session = scripted([tool_call("read_article", slug="latency")], text)
     assert ask(session)[-1] == Answered(text, "answered")
-    assert not declines("I can answer that from here: it cannot be.")
+    assert not grounded("I can answer that from here: it cannot be.", [], 0).declined
 
 
 def test_what_is_no_answer_is_from_nowhere() -> None:
@@ -232,7 +232,7 @@ def test_calls_that_were_not_run_looked_nothing_up() -> None:
 
 
 def test_the_system_prompt_asks_for_the_words_that_are_looked_for() -> None:
-    assert declines(SYSTEM)
+    assert grounded(SYSTEM, [], 0).declined
     assert f"say that it {CANNOT}." in SYSTEM
 
 
@@ -261,6 +261,8 @@ def test_the_reader_answers_from_nothing_but_what_it_read() -> None:
 
 
 def test_it_needs_the_standard_library_only() -> None:
-    code = "import sys, agent.grounding; print(*{name.split('.')[0] for name in sys.modules} - sys.stdlib_module_names)"
+    code = (
+        "import sys, session.grounding; print(*{name.split('.')[0] for name in sys.modules} - sys.stdlib_module_names)"
+    )
     found = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True).stdout
-    assert set(found.split()) <= {"agent", "__main__", "__mp_main__"}
+    assert set(found.split()) <= {"agent", "session", "__main__", "__mp_main__"}
