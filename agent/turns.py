@@ -1,8 +1,8 @@
-"""Turns: what a list of messages is made of, and which of them are the task, the question and the newest turns."""
+"""Turns: which of the messages are the task and the question, and which every view must show."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from agent.messages import Message, pending
 
@@ -21,30 +21,6 @@ def pinned(messages: Sequence[Message]) -> list[Message]:
     """What every view must show as it is: system message, task, question, and a turn that still waits for results."""
     system = messages[0] if messages and messages[0].role == "system" else None
     return [one for one in (system, task(messages), question(messages), *pending(messages)) if one]
-
-
-def acts(messages: Sequence[Message]) -> list[int]:
-    """Where each turn begins that calls a tool: T = (reasoning, action, observation), as in the papers."""
-    return [at for at, message in enumerate(messages) if message.role == "assistant" and message.calls]
-
-
-def newest(messages: Sequence[Message], turns: int, *, answers: bool = False) -> int:
-    """Where the newest turns begin, so many of them or as many as there are; the end for none.
-
-    A turn that calls no tool counts only with `answers`.
-    """
-    start = len(messages)
-    for at in reversed(range(len(messages))):
-        if not turns:
-            break
-        if messages[at].role == "assistant" and (answers or messages[at].calls):
-            start, turns = at, turns - 1
-    return start
-
-
-def since(messages: Sequence[Message], start: int, stays: Collection[str]) -> list[Message]:
-    """The messages from this place on, and before them those that stay, by id."""
-    return [message for at, message in enumerate(messages) if at >= start or message.id in stays]
 
 
 def _is_asked(message: Message) -> bool:

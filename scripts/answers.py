@@ -17,7 +17,6 @@ from functools import partial
 from itertools import chain, product
 from statistics import mean
 
-from agent.background import Lagged
 from agent.errors import BudgetError
 from agent.events import Answered
 from corpus.questions import Question, QuestionSet
@@ -29,6 +28,7 @@ from lab.pool import pooled
 from lab.run.jobs import fingerprint
 from lab.statistics import wilson
 from models import READER
+from session.lagged import Lagged
 from session.parser import Parser
 from session.session import Session
 from session.settings import Settings

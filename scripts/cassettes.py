@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agent.background import Lagged
 from agent.events import Event, Prepared, Replied, SideBegan, SideCalled, ToolCalled, ToolReturned
 from agent.messages import Message
 from models import READER
@@ -23,6 +22,7 @@ from repl.commands.table import obey
 from repl.screen.theme import console_for
 from session.journal.journal import Journal
 from session.journal.records import Aside, Opened, Record
+from session.lagged import Lagged
 from session.session import Session, open_session
 from session.settings import Settings
 

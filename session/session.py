@@ -13,7 +13,6 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.agent import Agent
-from agent.background import Lagged
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
 from agent.errors import ModelError, ThimbleError, UsageError
 from agent.events import Changed, Event, Planted, Preparing, Said
@@ -39,6 +38,7 @@ from session.journal.header import opened
 from session.journal.journal import Journal
 from session.journal.records import Aside, Branched, Change, Command, Named, Record, Remark, Switched
 from session.journal.state import SavedState
+from session.lagged import Lagged
 from session.memory import memory_of, remember
 from session.once import Once
 from session.plant import plant

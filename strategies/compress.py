@@ -10,10 +10,10 @@ from typing import Literal
 
 from agent.budget import Budget
 from agent.messages import LONGEST, Message, pending
-from agent.turns import newest
 from strategies.kinds.excerpt import excerpt
 from strategies.kinds.recognised import recognised
 from strategies.making_room import offers
+from strategies.newest import newest
 from strategies.parameter import parameter
 from strategies.sliding_window import Slid, SlidingWindow
 from strategies.state import Stateful

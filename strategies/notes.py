@@ -11,10 +11,10 @@ from agent.budget import Budget
 from agent.errors import BudgetError
 from agent.fit import fit
 from agent.messages import CANCELLED, NO_RESULT, Message, pending, turns
-from agent.turns import newest
 from corpus.markdown import shorten
 from strategies.making_room import enough, offers
 from strategies.masks import mask, with_masks
+from strategies.newest import newest
 from strategies.parameter import parameter
 from strategies.recital import recital
 from strategies.state import Stateful

@@ -8,9 +8,9 @@ from typing import Literal
 
 from agent.budget import Budget
 from agent.messages import Message, pending
-from agent.turns import acts, newest
 from strategies.making_room import aged, by_age, offers
 from strategies.masks import Masks, mask, with_masks
+from strategies.newest import acts, newest
 from strategies.paper import M
 from strategies.parameter import parameter
 from strategies.state import Stateful

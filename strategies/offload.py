@@ -9,8 +9,8 @@ from typing import Any
 
 from agent.budget import Budget
 from agent.messages import HERE, Message, pending
-from agent.turns import newest
 from strategies.making_room import by_age, offers
+from strategies.newest import newest
 from strategies.parameter import parameter
 from strategies.state import Stateful
 

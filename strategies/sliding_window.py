@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from agent.budget import Budget
 from agent.messages import Message, blocks
-from agent.turns import newest, pinned, since
+from agent.turns import pinned
 from strategies.making_room import aged
+from strategies.newest import newest, since
 from strategies.parameter import parameter
 from strategies.state import Stateful
 

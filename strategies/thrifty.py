@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from agent.budget import Budget, Prices
 from agent.messages import Message, blocks, common_prefix, last_turn, pending
 from agent.side import SideModel
-from agent.turns import acts, pinned
+from agent.turns import pinned
 from strategies.making_room import aged, offers
 from strategies.masks import Masks, mask, with_masks
+from strategies.newest import acts
 from strategies.observation_masking import ObservationMasking
 from strategies.parameter import parameter
 from strategies.state import Stateful

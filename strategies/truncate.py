@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from agent.budget import Budget
 from agent.messages import Message, blocks
 from agent.protocols import Strategy
-from agent.turns import pinned, since
+from agent.turns import pinned
+from strategies.newest import since
 
 
 @dataclass

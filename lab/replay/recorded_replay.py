@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from functools import cache
 
-from agent.background import Lagged
 from agent.budget import Budget, Counter, Prices
 from agent.errors import BudgetError, UsageError
 from agent.fit import fit
@@ -19,6 +18,7 @@ from lab.replay.fake_model import FakeModel, SideCall
 from lab.replay.trajectories import Trajectory
 from models.counting.choose import counter_for
 from models.embeddings.static import static_embedder
+from session.lagged import Lagged
 from strategies import parse
 
 

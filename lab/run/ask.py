@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from agent.background import Lagged
 from agent.budget import Counter, Prices
 from agent.errors import BudgetError, ThimbleError
 from agent.events import Answered
@@ -18,6 +17,7 @@ from corpus.questions import Exchange, Fact
 from corpus.score import score
 from lab.run.jobs import Job
 from models import READER
+from session.lagged import Lagged
 from session.prices import read_prices
 from session.session import Session
 from session.totals import cost, totals

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agent.background import Lagged
 from agent.budget import UNLIMITED, Budget, Prices, read_limit
 from agent.errors import BudgetError, ModelError, UsageError
 from agent.events import SideCalled
@@ -24,6 +23,7 @@ from session import figures
 from session.bounded import MOST_INPUT_BYTES, bounded
 from session.embeddings import embedder_of
 from session.jsonl import from_json, to_line
+from session.lagged import Lagged
 from session.prices import read_prices
 from session.replay import replay
 from session.settings_table import AUTO

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent import background
-from agent.background import Errand, Lagged, Thread
+from agent.background import Errand, Thread
 from agent.errors import Halted, ModelError
 from agent.events import SideBegan, SideCalled
 from agent.messages import Message, Schema
@@ -22,6 +22,7 @@ from models.ollama.server import OllamaServer
 from models.openai.backend import OpenAIBackend
 from models.openai.connection import Connection
 from models.server import ServerOptions
+from session.lagged import Lagged
 from tests.support import ollama_wire, openai_wire
 from tests.support.failing_server import NOT_FOUND, Front, path_of, says, says_json, starts
 from tests.support.held_server import PATIENCE_SECONDS, WORDS, held, no_thread_is_left

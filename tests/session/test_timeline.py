@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.background import Lagged
 from agent.ledger import Call, Ledger, ToolRun
 from agent.protocols import ModelId, Usage
 from repl.cli.recordings import SHIPPED, settled
 from session.journal.lines import read
 from session.journal.state import saved_state
+from session.lagged import Lagged
 from session.playback import Playback, read_recording
 from session.session import open_session
 from session.settings import Settings

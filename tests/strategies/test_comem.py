@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.background import Lagged
 from agent.budget import Budget
 from agent.errors import BudgetError
 from agent.events import SideBegan, SideCalled
@@ -21,6 +20,7 @@ from agent.prompts import SUMMARY_TAG
 from agent.repair import repair
 from agent.side import SideModel
 from agent.view import prepare
+from session.lagged import Lagged
 from strategies.comem import Comem
 from tests.support.histories import LIMITS, budget, calls_of, is_faithful, is_sound, pending, react, sound_histories
 from tests.support.specs import SUMMARISERS, Summariser, build

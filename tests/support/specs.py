@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agent.background import Lagged, Worker
+from agent.background import Worker
 from agent.budget import Budget
 from agent.errors import ModelError
 from agent.messages import Message, Schema, turns
@@ -21,6 +21,7 @@ from agent.side import SideModel
 from corpus.article import parse as article
 from corpus.library import Library
 from corpus.map import Map
+from session.lagged import Lagged
 from strategies.comem import Comem
 from strategies.compress import Compress
 from strategies.critic_summary import CriticSummary

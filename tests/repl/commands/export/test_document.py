@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.background import Lagged
 from agent.messages import Message, ToolCall
 from repl.commands.export.page import embedded
 from repl.commands.export.transcript import difference, transcripts
 from repl.screen.gantt import name_of
 from session.jsonl import to_json
+from session.lagged import Lagged
 from session.session import Session
 from session.timeline import timeline
 from tests.support.branched_sessions import run, session_in

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.background import Lagged
 from agent.errors import ThimbleError, UsageError
 from agent.events import Prepared, SideCalled
 from models import built_in
 from models.scripted import Scripted
 from repl.commands.probe.probe import asked, probe, questions, where
 from repl.commands.table import obey, run_command
+from session.lagged import Lagged
 from session.plant import plant
 from session.session import Session, open_session
 from session.settings import Settings

@@ -1,0 +1,31 @@
+"""The newest turns: where they begin, and what stays before them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from agent.messages import Message
+
+
+def acts(messages: Sequence[Message]) -> list[int]:
+    """Where each turn begins that calls a tool: T = (reasoning, action, observation), as in the papers."""
+    return [at for at, message in enumerate(messages) if message.role == "assistant" and message.calls]
+
+
+def newest(messages: Sequence[Message], turns: int, *, answers: bool = False) -> int:
+    """Where the newest turns begin, so many of them or as many as there are; the end for none.
+
+    A turn that calls no tool counts only with `answers`.
+    """
+    start = len(messages)
+    for at in reversed(range(len(messages))):
+        if not turns:
+            break
+        if messages[at].role == "assistant" and (answers or messages[at].calls):
+            start, turns = at, turns - 1
+    return start
+
+
+def since(messages: Sequence[Message], start: int, stays: Collection[str]) -> list[Message]:
+    """The messages from this place on, and before them those that stay, by id."""
+    return [message for at, message in enumerate(messages) if at >= start or message.id in stays]
