@@ -84,7 +84,7 @@ def test_every_screen_and_document_has_the_same_figure(
         line = jsonl.session(session)
         assert line["cached_tokens"] == asdict(sums.cached)
         assert [row["cached"] for row in thimble.ledger(session)] == [call.cached.tokens for call in ledger.calls]
-        document = json.loads("".join(export(session, 80)))
+        document = json.loads("".join(export(session)))
         answers = (call for call in ledger.calls if call.purpose == "answer")
         assert [call["cached"] for call in document["calls"]] == [asdict(call.cached) for call in answers]
         session.leave()

@@ -78,7 +78,7 @@ def test_older_messages_of_one_fate_share_a_row() -> None:
     assert {row.fate for row in groups[2]} == {"dropped"}
     paper = Paper()
     show_list(xray_of(view), groups, paper.console)
-    assert any("3–102" in line and "100 messages" in line and "D dropped" in line for line in paper.lines)
+    assert any("3–103" in line and "101 messages" in line and "D dropped" in line for line in paper.lines)
 
 
 def test_on_a_low_screen_what_changed_has_a_row() -> None:
