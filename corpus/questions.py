@@ -68,13 +68,11 @@ class Fact:
             states it if it has a word for each place, in any order. `|` stands between words, `_` for a blank.
         proof: Sentences that prove it; an answer may cite any of them.
         beside: A word that must be in the same sentence, so that two values cannot be swapped.
-        tolerance: The largest difference of a number, as a share of it.
     """
 
     accept: tuple[str, ...]
     proof: tuple[Proof, ...]
     beside: str | None = None
-    tolerance: float = 0.0
 
 
 @with_config(STRICT)
