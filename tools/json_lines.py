@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import Any
 
 from agent import foreign
@@ -47,7 +47,7 @@ def document(text: str) -> Document | None:
     if not 1 <= len(entries) <= MOST:
         return None
     within = [Open(), *(open_now for open_now, _ in entries), Open()]
-    opened = [_shared(before, after) for before, after in zip(within, within[1:], strict=False)]
+    opened = [_shared(before, after) for before, after in pairwise(within)]
     lines = [
         _opening(open_now[len(opened[at]) :]) + shown + _closing(open_now[len(opened[at + 1]) :]) + ","
         for at, (open_now, shown) in enumerate(entries)
