@@ -20,7 +20,7 @@ from tools.confined import FILE_LIMIT_BYTES, MAX_FILES, Folder
 from tools.json_lines import document, laid_out
 from tools.lines import TABLES, WORDS, Line, distinct, matching, nearest, split
 from tools.schema import tool
-from tools.wording import call, counted, quoted
+from tools.wording import PAGE, call, counted, quoted
 
 LISTED = 100
 LINES = 80
@@ -31,7 +31,6 @@ SEARCHED_BYTES = 20_000_000
 SEARCH_SECONDS = 5.0
 """After so long, no further file is searched."""
 COUNTED_BYTES = 1_000_000
-PAGE = 7_000
 
 
 def file_tools(root: Path, embedder: Embedder | None = None) -> list[Tool]:
