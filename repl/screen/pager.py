@@ -14,8 +14,8 @@ from rich.pager import Pager
 
 from repl.screen.theme import is_drawn
 
-LESS = ("-F", "-K", "-R", "-X")
-"""A short text is printed and left; Ctrl-C ends it as `q` does; colours are shown; the text stays on the screen."""
+LESS = ("-F", "-K", "-R", "-X", "-Psspace reads on, q goes back to thimble ")
+"""A short text is printed and left; Ctrl-C ends it as `q` does; colours are shown; the text stays; its prompt."""
 
 
 class Less(Pager):

@@ -71,7 +71,7 @@ def test_it_is_seen_and_its_reason_told() -> None:
         in paper.text
     )
     assert "tidied; messages: 1; in history: 1,549; in view: 331" in paper.text
-    assert "lost tokens: 0; fates: 1 tidied" in paper.text
+    assert "fates: 1 tidied" in paper.text
 
 
 def test_a_bulky_result_is_still_moved_or_masked() -> None:

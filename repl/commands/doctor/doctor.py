@@ -18,7 +18,7 @@ from models import READER
 from repl.commands.doctor import machine
 from repl.commands.doctor.examine import SECONDS, Look, Report, examine
 from repl.screen.sanitise import line
-from repl.screen.streams import write
+from repl.screen.streams import tell, write
 from repl.screen.theme import console_for, is_drawn, is_plain, moving
 from repl.screen.wrapping import columns, wrapped
 from session import jsonl
@@ -34,6 +34,8 @@ WAIT = f"looking; a server that does not answer is waited for {SECONDS:g} second
 def run(settings: Settings, as_json: bool) -> int:
     """Print it; the exit code."""
     console = console_for(is_plain(settings.plain), color=settings.color)
+    for notice in settings.notices:
+        tell(notice)
     report = examine(settings, looks(settings, console)) if as_json else look(settings, console)
     if as_json:
         for fields in as_fields(report):

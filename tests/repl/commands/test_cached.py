@@ -79,12 +79,12 @@ def test_every_screen_and_document_has_the_same_figure(
         assert found(r"╌ prefill (\S+)", shown) == prefill
         in_sum = found(r"session +\d+ +\S+ +(\S+ +\S+)", printed(session, "/stats")).split()
         assert in_sum == [figures.amount(sums.cached), figures.amount(sums.prefill)]
-        together = found(r"together +\d+ +\d+ +\S+ +(\S+)", printed(session, "/tree"))
-        assert together == figures.amount(sums.prefill)
+        together = found(r"together +\d+ +\S+ +(\S+)", printed(session, "/tree"))
+        assert together == figures.short(sums.prefill.tokens, sums.prefill.exact)
         line = jsonl.session(session)
         assert line["cached_tokens"] == asdict(sums.cached)
         assert [row["cached"] for row in thimble.ledger(session)] == [call.cached.tokens for call in ledger.calls]
-        document = json.loads("".join(export(session, 80)))
+        document = json.loads("".join(export(session)))
         answers = (call for call in ledger.calls if call.purpose == "answer")
         assert [call["cached"] for call in document["calls"]] == [asdict(call.cached) for call in answers]
         session.leave()
