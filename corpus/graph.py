@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from corpus.article import Article
@@ -48,9 +49,15 @@ class Graph:
 
     def near(self, article: int, most: int) -> list[int]:
         """The articles that an article links to, then those that link to it."""
-        to = [target for source, target in self.links if source == article]
-        back = [source for source, target in self.links if target == article]
-        return list(dict.fromkeys([*to, *back]))[:most]
+        return list(dict.fromkeys(self._beside.get(article, ())))[:most]
+
+    @cached_property
+    def _beside(self) -> dict[int, list[int]]:
+        """What each article links to, then what links to it."""
+        found: dict[int, list[int]] = {}
+        for source, target in [*self.links, *((target, source) for source, target in self.links)]:
+            found.setdefault(source, []).append(target)
+        return found
 
 
 def graph_of(articles: Sequence[Article]) -> Graph:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +16,7 @@ from corpus.words import terms
 
 if TYPE_CHECKING:
     import sqlite3
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -50,18 +51,18 @@ class Index:
     Args:
         connection: A database with the table; closed when the index is not used any more.
         places: Where an article stands in its library, by the number under which it was added.
-        forget: Deletes the file that it is kept in, which may be damaged; None where it is in memory.
+        file: The file of the database; None where it is in memory.
     """
 
     def __init__(
         self,
         connection: sqlite3.Connection,
         places: Mapping[int, int] | Sequence[int],
-        forget: Callable[[], None] | None = None,
+        file: Path | None = None,
     ) -> None:
         self._connection = connection
         self._places = places
-        self._forget = forget
+        self._file = file
         self._lock = threading.Lock()
         self._vectors: dict[str, NDArray[np.float32]] = {}
         connection.execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, passages, row)")
@@ -157,18 +158,13 @@ class Index:
         with self._lock:
             try:
                 return self._connection.execute(sql, values).fetchall()
-            except (sqlite3.DatabaseError, ValueError) as error:
-                if not self._forget:
+            except sqlite3.DatabaseError as error:
+                if not self._file:
                     raise
-                raise self.damaged() from error
-
-    def damaged(self) -> UsageError:
-        """The error for a file that is damaged. It is deleted, and made anew the next time."""
-        if self._forget:
-            with suppress(OSError):
-                self._forget()
-        what = "what was kept of the articles cannot be read any more"
-        return UsageError(what, "leave and begin again: they are read anew")
+                with suppress(OSError):
+                    self._file.unlink()
+                what = "what was kept of the articles cannot be read any more"
+                raise UsageError(what, "leave and begin again: they are read anew") from error
 
 
 @lru_cache(maxsize=4)

@@ -1,35 +1,30 @@
 """A cache of a folder's articles in an SQLite file: the next time, only changed files are read.
 
-The file is never trusted and never stops a session. If it is damaged or of another version, it is made again; if it
-cannot be written, or another process is writing, all is read into memory. Each article is in it whole or not at all. An
-open session has its own snapshot.
+A cache file is never written to: its successor is made beside it and takes its name, so an open session keeps the
+articles that it began with. If the file is damaged or of another version, it is made again; if none can be written, all
+is read into memory.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from functools import cache, partial
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict
+from functools import cache
 from pathlib import Path
-from typing import Any
 from zlib import crc32
 
 from corpus.article import Article, Section
 from corpus.folder import File, Skipped, read
 from corpus.index import TABLE, Index, add, remove
 
-LOCK_SECONDS = 0.2
-COMMIT_SECONDS = 1.0
-"""The most work, in seconds, that is lost if the process is killed."""
-FILES = """CREATE TABLE files(id INTEGER PRIMARY KEY, name BLOB UNIQUE, mark TEXT, reason TEXT,
-    slug TEXT, title TEXT, tags TEXT, date TEXT, summary TEXT, sources TEXT, words INTEGER, subject TEXT)"""
-FACTS = "slug, title, tags, date, summary, sources, words, subject"
-TEXTS = "CREATE TABLE texts(id INTEGER PRIMARY KEY, sections TEXT)"
+COMMITTED = 100
+"""After so many files, what was read stays even if the reading is ended."""
 
 Progress = Callable[[int, int], object]
 """Called with the number of files read, and the number of files to read."""
@@ -42,160 +37,102 @@ def version() -> int:
     return crc32(code + sys.version.encode()) & 0x7FFFFFFF
 
 
-def kept(path: Path, files: Sequence[File], progress: Progress) -> tuple[list[Article | Skipped], Index]:
+def kept(path: Path, files: Sequence[File], progress: Progress) -> tuple[list[Article | Skipped], Index | None]:
     """The contents of these files, in their order, and the index of their articles; `path` is the cache file."""
     for _ in range(2):
         try:
-            return _read(_opened(path), path, files, progress)
-        except sqlite3.OperationalError:  # in use, read-only, or the disk is full
-            continue
-        except (sqlite3.DatabaseError, ValueError, TypeError):  # damaged, or of another version
+            if not path.exists() or _marks(path) != {file.name: file.mark for file in files}:
+                _renew(path, files, progress)
+            return _contents(path, files)
+        except (OSError, sqlite3.Error, LookupError, TypeError, ValueError):
             with suppress(OSError):
-                forget(path)
-        except OSError:
-            break
-    return _read(_made(":memory:"), None, files, progress)
-
-
-def forget(path: Path) -> None:
-    """Delete the cache file and its journals. Raises OSError."""
-    for end in ("", "-wal", "-shm"):
-        Path(f"{path}{end}").unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
+    found = []
+    for done, file in enumerate(files):
+        progress(done, len(files))
+        found.append(read(file))
+    return found, None
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    return _made(str(path))
-
-
-def _made(place: str) -> sqlite3.Connection:
-    """A database with its tables."""
-    connection = sqlite3.connect(
-        place, timeout=LOCK_SECONDS, check_same_thread=False, isolation_level="IMMEDIATE", cached_statements=32
-    )
+    """The cache file, to read. Raises sqlite3.Error, also if another version made it."""
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, check_same_thread=False)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")  # a reader does not wait for a writer, nor the other way round
-        connection.execute("PRAGMA synchronous = OFF")  # after damage by a power cut, the files are read again
-        if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-            connection.execute("BEGIN IMMEDIATE")
-            for table in (FILES, TEXTS, TABLE, f"PRAGMA user_version = {version()}"):
-                connection.execute(table)
-            connection.commit()
         if connection.execute("PRAGMA user_version").fetchone()[0] != version():
             raise sqlite3.DatabaseError("of another version")
-        return connection
     except BaseException:
         connection.close()
         raise
+    return connection
 
 
-def _read(
-    connection: sqlite3.Connection, path: Path | None, files: Sequence[File], progress: Progress
-) -> tuple[list[Article | Skipped], Index]:
-    """Update the database, then hold a snapshot of it."""
+def _marks(path: Path) -> dict[bytes, str]:
+    with closing(_opened(path)) as connection:
+        return dict(connection.execute("SELECT name, mark FROM files"))
+
+
+def _renew(path: Path, files: Sequence[File], progress: Progress) -> None:
+    """Replace the cache file by one of these files; what was read before Ctrl-C is in it too."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    os.close(os.open(draft, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600))
     try:
-        passing = _update(connection, files, progress)
-        connection.execute("BEGIN")
-        rows = {row[0]: row[1:] for row in connection.execute(f"SELECT name, mark, id, reason, {FACTS} FROM files")}
-        if {name: row[0] for name, row in rows.items()} != {f.name: f.mark for f in files if f.name not in passing}:
-            raise sqlite3.OperationalError("another process has changed it")
-    except BaseException:
-        connection.close()
-        raise
-    places: dict[int, int] = {}
-    index = Index(connection, places, partial(forget, path) if path else None)
-    found: list[Article | Skipped] = []
-    for file in files:
-        if file.name in passing:
-            found.append(passing[file.name])
-            continue
-        _, number, reason, slug, title, tags, date, summary, sources, words, subject = rows[file.name]
-        if reason:
-            found.append(Skipped(file.path, reason, lasts=True))
-            continue
-        places[number] = len(places)
-        said = slug, title, _items(tags), date, summary, _items(sources), file.path, words, subject
-        found.append(Article(*said, KeptSections(index, number)))
-    return found, index
+        if path.exists():
+            shutil.copyfile(path, draft)
+        with closing(sqlite3.connect(draft)) as connection:
+            connection.execute("PRAGMA journal_mode = MEMORY")
+            connection.execute("PRAGMA synchronous = OFF")  # after damage by a power cut, the files are read again
+            _update(connection, files, progress)
+    finally:
+        draft.replace(path)
 
 
-def _update(connection: sqlite3.Connection, files: Sequence[File], progress: Progress) -> dict[bytes, Skipped]:
-    """Read new and changed files, and forget missing ones; the failures that may be gone the next time."""
-    known = {name: (mark, number) for name, mark, number in connection.execute("SELECT name, mark, id FROM files")}
+def _update(connection: sqlite3.Connection, files: Sequence[File], progress: Progress) -> None:
+    """Read new and changed files, and forget missing ones."""
+    if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+        connection.execute("CREATE TABLE files(number INTEGER PRIMARY KEY, name BLOB, mark TEXT, found BLOB)")
+        connection.execute(TABLE)
+        connection.execute(f"PRAGMA user_version = {version()}")
+    known = {name: (mark, number) for name, mark, number in connection.execute("SELECT name, mark, number FROM files")}
     marks = {file.name: file.mark for file in files}
     for name, (mark, number) in known.items():
         if marks.get(name) != mark:
-            connection.execute("DELETE FROM files WHERE id = ?", (number,))
-            connection.execute("DELETE FROM texts WHERE id = ?", (number,))
+            connection.execute("DELETE FROM files WHERE number = ?", (number,))
             remove(connection, number)
     new = [file for file in files if known.get(file.name, ("",))[0] != file.mark]
-    passing: dict[bytes, Skipped] = {}
-    committed = time.monotonic()
     for done, file in enumerate(new):
-        progress(done, len(new))
-        found = read(file)
-        if isinstance(found, Skipped) and not found.lasts:
-            passing[file.name] = found
-        else:
-            _keep(connection, file, found)
-        if time.monotonic() - committed > COMMIT_SECONDS:
+        if done % COMMITTED == 0:
             connection.commit()
-            committed = time.monotonic()
+        progress(done, len(new))
+        _keep(connection, file, read(file))
     connection.commit()
-    return passing
 
 
 def _keep(connection: sqlite3.Connection, file: File, found: Article | Skipped) -> None:
-    if isinstance(found, Skipped):
-        sql = "INSERT INTO files(name, mark, reason) VALUES (?, ?, ?)"
-        connection.execute(sql, (file.name, file.mark, found.reason))
-        return
-    facts = found.slug, found.title, "\n".join(found.tags), found.date, found.summary, "\n".join(found.sources)
-    sql = f"INSERT INTO files(name, mark, reason, {FACTS}) VALUES (?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?)"
-    number = connection.execute(sql, (file.name, file.mark, *facts, found.words, found.subject)).lastrowid or 0
-    texts = json.dumps([(section.title, section.text) for section in found.sections])
-    connection.execute("INSERT INTO texts VALUES (?, ?)", (number, texts))
-    add(connection, number, found)
+    """Add a file; one whose failure may be gone the next time gets no mark, so that it is read again."""
+    mark = "" if isinstance(found, Skipped) and not found.lasts else file.mark
+    told = json.dumps(found.reason if isinstance(found, Skipped) else asdict(found)).encode()
+    number = connection.execute(
+        "INSERT INTO files(name, mark, found) VALUES (?, ?, ?)", (file.name, mark, told)
+    ).lastrowid
+    if isinstance(found, Article):
+        add(connection, number or 0, found)
 
 
-def _items(lines: str) -> tuple[str, ...]:
-    return tuple(lines.split("\n")) if lines else ()
-
-
-class KeptSections(Sequence[Section]):
-    """The sections of an article, read on demand."""
-
-    __slots__ = ("_index", "_number")
-
-    def __init__(self, index: Index, number: int) -> None:
-        self._index = index
-        self._number = number
-
-    def _all(self) -> tuple[Section, ...]:
-        rows = self._index.ask("SELECT sections FROM texts WHERE id = ?", self._number)
-        try:
-            ((texts,),) = rows
-            return tuple(Section(title, text) for title, text in json.loads(texts))
-        except (ValueError, TypeError) as error:
-            raise self._index.damaged() from error
-
-    def __getitem__(self, at: Any) -> Any:
-        """One section, or several."""
-        return self._all()[at]
-
-    def __iter__(self) -> Iterator[Section]:
-        """Each section, in order."""
-        return iter(self._all())
-
-    def __len__(self) -> int:
-        """The number of sections."""
-        return len(self._all())
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both have the same sections."""
-        return isinstance(other, Sequence) and self._all() == tuple(other)
-
-    def __hash__(self) -> int:
-        """The hash of the same sections in memory."""
-        return hash(self._all())
+def _contents(path: Path, files: Sequence[File]) -> tuple[list[Article | Skipped], Index]:
+    places: dict[int, int] = {}
+    connection = _opened(path)
+    index = Index(connection, places, path)
+    rows = {name: (number, told) for name, number, told in connection.execute("SELECT name, number, found FROM files")}
+    found: list[Article | Skipped] = []
+    for file in files:
+        number, told = rows[file.name]
+        facts = json.loads(told)
+        if isinstance(facts, str):
+            found.append(Skipped(file.path, facts))
+            continue
+        places[number] = len(places)
+        lists = {"tags": tuple(facts["tags"]), "sources": tuple(facts["sources"])}
+        sections = tuple(Section(**each) for each in facts["sections"])
+        found.append(Article(**facts | lists | {"path": file.path, "sections": sections}))
+    return found, index

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 
 from corpus.article import Article
 from corpus.library import Library
@@ -42,63 +40,40 @@ class Map:
         """As much of the map as fits, best article first; "" if not even one title does.
 
         An article has a title, then a summary, the articles near it, and its sections. The lines come in the order of
-        the rank of their article times their worth; doubling and bisection find how many of them fit. So more room
-        takes no line away, if a longer text is never smaller.
+        the rank of their article times their worth; bisection finds how many of them fit. So more room takes no line
+        away, if a longer text is never smaller.
 
         Args:
             question: The words to draw it for; all articles alike without any.
             room: The largest size.
             size: Measures a text, in characters or tokens.
         """
-        drawn, most = Drawing(self._library, self.ranks(question)), 1
-        while most < len(drawn) and size(drawn.text(most)) <= room:
-            most = min(2 * most, len(drawn))
-        lines = bisect_right(range(1, most + 1), room, key=lambda lines: size(drawn.text(lines)))
-        return drawn.text(lines) if lines else ""
+        ranks = self.ranks(question)
+        every = [(place, kind) for place in range(len(ranks)) for kind in WORTH]
+        every.sort(key=lambda line: (-ranks[line[0]] * WORTH[line[1]], line[0]))
+        most = min(len(every), int(room))  # a line has at least one token
+        lines = bisect_right(range(1, most + 1), room, key=lambda lines: size(self._drawn(every[:lines])))
+        return self._drawn(every[:lines]) if lines else ""
 
-
-@dataclass(frozen=True)
-class Drawing:
-    """The lines of a map, in the order in which they are added."""
-
-    library: Library
-    ranks: Sequence[float]
-    _written: dict[tuple[int, str], str] = field(default_factory=dict)
-
-    @cached_property
-    def _order(self) -> list[tuple[int, str]]:
-        """Each line: the article and the kind of line."""
-        every = [(place, kind) for place in range(len(self.ranks)) for kind in WORTH]
-        return sorted(every, key=lambda line: (-self.ranks[line[0]] * WORTH[line[1]], line[0]))
-
-    def __len__(self) -> int:
-        """The number of lines."""
-        return len(self._order)
-
-    def text(self, lines: int) -> str:
-        """The map with so many of its lines."""
-        kinds: dict[int, set[str]] = {}
-        for place, kind in self._order[:lines]:
-            kinds.setdefault(place, set()).add(kind)
-        head = f"{len(kinds):,} of {len(self.ranks):,} articles, best first"
-        return "\n".join([head, *(line for place in kinds for line in self._entry(place, kinds[place]))])
-
-    def _entry(self, place: int, kinds: set[str]) -> list[str]:
-        for kind in kinds:
-            if (place, kind) not in self._written:
-                self._written[place, kind] = self._line(place, kind)
-        return [line for kind in WORTH if kind in kinds and (line := self._written[place, kind])]
+    def _drawn(self, lines: Sequence[tuple[int, str]]) -> str:
+        """The map with these lines, each an article and the kind of line."""
+        kinds: dict[int, list[str]] = {}
+        for place, kind in lines:
+            kinds.setdefault(place, []).append(kind)
+        head = f"{len(kinds):,} of {len(self._library.articles):,} articles, best first"
+        shown = (self._line(place, kind) for place in kinds for kind in kinds[place])
+        return "\n".join([head, *filter(None, shown)])
 
     def _line(self, place: int, kind: str) -> str:
-        article = self.library.articles[place]
+        article = self._library.articles[place]
         match kind:
             case "title":
                 return f"{article.slug} — {shorten(article.title, 100)}"
             case "summary":
                 return f"   {shorten(article.summary, 300)}"
             case "near":
-                near = self.library.graph.near(place, NEAR)
-                return f"   near: {', '.join(self.library.articles[other].slug for other in near)}" if near else ""
+                near = self._library.graph.near(place, NEAR)
+                return f"   near: {', '.join(self._library.articles[other].slug for other in near)}" if near else ""
             case _:
                 return f"   {contents(article)}"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isclose
 
 from corpus.words import stem
 
@@ -79,19 +80,16 @@ class Quantity:
 Token = str | Quantity
 
 
-def states(text: str, answer: str, tolerance: float = 0.0) -> bool:
+def states(text: str, answer: str) -> bool:
     """Whether the text has the answer's words and numbers in a row; articles do not count.
 
-    Args:
-        text: Any text.
-        answer: The words and numbers to find; a number without a unit matches one with any unit.
-        tolerance: The largest difference of a number, as a share of the answer's number.
+    A number of the answer that has no unit matches one with any unit.
     """
     said, wanted = tokens(text), tokens(answer)
     if not wanted or (isinstance(wanted[0], str) and not wanted[0][:1].isdigit() and wanted[0] not in said):
         return False
     rows = (said[at : at + len(wanted)] for at in range(len(said) - len(wanted) + 1))
-    return any(all(_means(one, other, tolerance) for one, other in zip(row, wanted, strict=True)) for row in rows)
+    return any(all(_means(one, other) for one, other in zip(row, wanted, strict=True)) for row in rows)
 
 
 def holds(sentence: str, way: str) -> bool:
@@ -107,21 +105,17 @@ def holds(sentence: str, way: str) -> bool:
 
 def mentions(text: str, wanted: Token) -> bool:
     """Whether a token of the text has the meaning of this one."""
-    return any(_means(said, wanted, 0.0) for said in tokens(text))
+    return any(_means(said, wanted) for said in tokens(text))
 
 
-def _means(said: Token, wanted: Token, tolerance: float) -> bool:
+def _means(said: Token, wanted: Token) -> bool:
     if isinstance(wanted, str):
         return isinstance(said, str) and (said == wanted or (said[:1].isdigit() and said.startswith(f"{wanted}-")))
     if isinstance(said, str):
         return not wanted.dimension and said[:1].isdigit() and said.startswith(f"{wanted.written:g}-")
     if not wanted.dimension:
-        return _near(said.written, wanted.written, tolerance)
-    return said.dimension == wanted.dimension and _near(said.size, wanted.size, tolerance)
-
-
-def _near(said: float, wanted: float, tolerance: float) -> bool:
-    return abs(said - wanted) <= (tolerance + 1e-9) * abs(wanted)
+        return isclose(said.written, wanted.written)
+    return said.dimension == wanted.dimension and isclose(said.size, wanted.size)
 
 
 @lru_cache(maxsize=4096)

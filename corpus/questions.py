@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
 
 from agent.errors import UsageError
 from corpus.reading import read_text
@@ -52,6 +52,11 @@ class Proof:
     line: int | None = None
     exchange: int | None = None
 
+    def __post_init__(self) -> None:
+        places = (self.article, self.file, self.exchange)
+        if sum(place is not None for place in places) != 1 or (self.file is None) != (self.line is None):
+            raise ValueError("a proof names an article, or a file and its line, or an exchange")
+
     @property
     def source(self) -> str:
         """The citation that an answer needs: the slug or the path; "" for the user's own words."""
@@ -68,13 +73,11 @@ class Fact:
             states it if it has a word for each place, in any order. `|` stands between words, `_` for a blank.
         proof: Sentences that prove it; an answer may cite any of them.
         beside: A word that must be in the same sentence, so that two values cannot be swapped.
-        tolerance: The largest difference of a number, as a share of it.
     """
 
-    accept: tuple[str, ...]
-    proof: tuple[Proof, ...]
+    accept: Annotated[tuple[str, ...], Field(min_length=1)]
+    proof: Annotated[tuple[Proof, ...], Field(min_length=1)]
     beside: str | None = None
-    tolerance: float = 0.0
 
 
 @with_config(STRICT)
@@ -115,6 +118,24 @@ class Question:
     exchanges: tuple[Exchange, ...]
     held_out: bool = False
 
+    def __post_init__(self) -> None:
+        if (len(self.exchanges) > 1) != (self.kind in DIALOGUES):
+            raise ValueError("a dialogue has several exchanges, any other question one")
+        for number, exchange in enumerate(self.exchanges, 1):
+            proved = [proof.exchange for fact in exchange.facts for proof in fact.proof]
+            if not all(1 <= at < number for at in (*exchange.leans_on, *filter(None, proved))):
+                raise ValueError(f"exchange {number} leans on one that is not before it")
+            if bool(exchange.facts) == bool(exchange.absent) and self.kind not in (*DIALOGUES, "talk"):
+                raise ValueError("it needs facts, or words that are absent, and not both")
+
+
+def _with_exchanges(entry: Any) -> Any:
+    """A question of one exchange may be written without it."""
+    if not isinstance(entry, dict) or "exchanges" in entry:
+        return entry
+    about = {key: entry[key] for key in ("id", "kind", "held_out") if key in entry}
+    return about | {"exchanges": [{key: value for key, value in entry.items() if key not in about}]}
+
 
 @with_config(STRICT)
 @dataclass(frozen=True, slots=True)
@@ -122,7 +143,7 @@ class QuestionSet:
     """All questions. `reader` is the fingerprint of the reader's code when the held-out ones were written."""
 
     reader: str
-    questions: tuple[Question, ...]
+    questions: tuple[Annotated[Question, BeforeValidator(_with_exchanges)], ...]
 
 
 def load(path: Path = QUESTIONS) -> QuestionSet:
@@ -130,7 +151,7 @@ def load(path: Path = QUESTIONS) -> QuestionSet:
     mend = "see docs/results/answers.md for its form"
     try:
         data = yaml.load(read_text(path, FILE_LIMIT_BYTES), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        found = TypeAdapter(QuestionSet).validate_python(_spelled_out(data))
+        found = TypeAdapter(QuestionSet).validate_python(data)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}", "name a file of questions") from error
     except ValidationError as error:
@@ -138,59 +159,15 @@ def load(path: Path = QUESTIONS) -> QuestionSet:
         raise UsageError(f"{path}: {_place(data, first['loc'])}: {first['msg']}", mend) from error
     except (yaml.YAMLError, ValueError) as error:
         raise UsageError(f"{path}: {error}", mend) from error
-    if wrong := next(filter(None, map(_wrong, found.questions)), _doubled(found.questions)):
-        raise UsageError(f"{path}: {wrong}", mend)
+    ((often, times),) = Counter(question.id for question in found.questions).most_common(1) or [("", 0)]
+    if times > 1:
+        raise UsageError(f"{path}: {often}: two questions have this id", mend)
     return found
-
-
-def _spelled_out(data: Any) -> Any:
-    """The data, with a question of one exchange written as a dialogue of one."""
-    entries = data.get("questions") if isinstance(data, dict) else None
-    if not isinstance(entries, list):
-        return data
-    return data | {"questions": [_with_exchanges(entry) for entry in entries]}
-
-
-def _with_exchanges(entry: Any) -> Any:
-    if not isinstance(entry, dict) or "exchanges" in entry:
-        return entry
-    about = {key: entry[key] for key in ("id", "kind", "held_out") if key in entry}
-    return about | {"exchanges": [{key: value for key, value in entry.items() if key not in about}]}
 
 
 def _place(data: Any, where: tuple[int | str, ...]) -> str:
     """A place in the file, by the id of its question."""
     match where:
-        case ("questions", int(at), *rest):
-            name = data["questions"][at].get("id", at) if isinstance(data["questions"][at], dict) else at
-            return " ".join(str(part) for part in (name, *rest))
+        case ("questions", int(at), *rest) if isinstance(data["questions"][at], dict):
+            where = (data["questions"][at].get("id", at), *rest)
     return " ".join(map(str, where)) or "top level"
-
-
-def _wrong(question: Question) -> str:
-    """An error in a question that the types do not show; "" if there is none."""
-    told = len(question.exchanges)
-    for number, exchange in enumerate(question.exchanges, 1):
-        proofs = [proof for fact in exchange.facts for proof in fact.proof]
-        earlier = (*exchange.leans_on, *(proof.exchange for proof in proofs if proof.exchange is not None))
-        if not all(1 <= at < number for at in earlier):
-            return f"{question.id}: exchange {number} leans on one that is not before it"
-        if bool(exchange.facts) == bool(exchange.absent) and question.kind not in (*DIALOGUES, "talk"):
-            return f"{question.id}: it needs facts, or words that are absent, and not both"
-        if not all(fact.accept and fact.proof for fact in exchange.facts):
-            return f"{question.id}: a fact needs an accepted answer and a proof"
-        if not all(_one_place(proof) for proof in proofs):
-            return f"{question.id}: a proof names an article, or a file and its line, or an exchange"
-    if (told > 1) != (question.kind in DIALOGUES):
-        return f"{question.id}: a dialogue has several exchanges, any other question one"
-    return ""
-
-
-def _one_place(proof: Proof) -> bool:
-    places = (proof.article, proof.file, proof.exchange)
-    return sum(place is not None for place in places) == 1 and (proof.file is None) == (proof.line is None)
-
-
-def _doubled(questions: tuple[Question, ...]) -> str:
-    often = Counter(question.id for question in questions).most_common(1)
-    return f"{often[0][0]}: two questions have this id" if often and often[0][1] > 1 else ""

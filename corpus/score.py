@@ -96,7 +96,7 @@ def _unfit(exchange: Exchange, said: str) -> str:
 def _missing(fact: Fact, answer: str, said: str) -> str:
     """The missing part of a fact in an answer: the fact itself, or its source."""
     places = [one for one in sentences(said) if states(one, fact.beside)] if fact.beside else [said]
-    if not any(states(place, phrase, fact.tolerance) for place in places for phrase in fact.accept):
+    if not any(states(place, phrase) for place in places for phrase in fact.accept):
         return f"does not say: {fact.accept[0]}"
     sources = {proof.source for proof in fact.proof}
     if "" not in sources and not sources & cited(answer):

@@ -14,10 +14,9 @@ from corpus.ranking import QUERY
 from corpus.search import Hit, Search
 from corpus.words import slugify
 from tools.schema import tool
-from tools.wording import call, counted, quoted
+from tools.wording import PAGE, call, counted, pieces, quoted
 
 LISTED = 20
-PAGE = 7_000
 FEW = 3
 """Articles on a topic below which the nearest others are listed too, and the most that are named where nothing fits."""
 
@@ -165,21 +164,10 @@ def paged(texts: list[str]) -> list[str]:
     """The texts as pages of at most `PAGE` characters, cut between paragraphs wherever they allow it."""
     pages = [""]
     for paragraph in (part for text in texts for part in paragraphs(text)):
-        for piece in _pieces(paragraph):
+        for piece in pieces(paragraph):
             joined = f"{pages[-1]}\n\n{piece}" if pages[-1] else piece
             if len(joined) <= PAGE:
                 pages[-1] = joined
             else:
                 pages.append(piece)
     return pages
-
-
-def _pieces(paragraph: str) -> list[str]:
-    """A paragraph that is longer than a page, cut at a line, a sentence or a word."""
-    pieces = []
-    while len(paragraph) > PAGE:
-        ends = ((mark, paragraph.rfind(mark, PAGE // 2, PAGE)) for mark in ("\n", ". ", " "))
-        end = next((at + len(mark) for mark, at in ends if at >= 0), PAGE)
-        pieces.append(paragraph[:end])
-        paragraph = paragraph[end:]
-    return [*pieces, paragraph]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import tee
 from pathlib import Path
 
 from agent.errors import ToolError
@@ -17,21 +18,19 @@ from corpus.observations import FILE_LINE, FILE_PAGE, FOUND_LINE, LISTED_FILE, L
 from corpus.ranking import QUERY
 from tools.confined import FILE_LIMIT_BYTES, MAX_FILES, Folder
 from tools.json_lines import document, laid_out
-from tools.lines import TABLES, WORDS, Line, Matches, distinct, nearest, split
+from tools.lines import TABLES, WORDS, Line, distinct, matching, nearest, split
 from tools.schema import tool
-from tools.wording import call, counted, quoted
+from tools.wording import PAGE, call, counted, quoted
 
 LISTED = 100
 LINES = 80
 LINE = 500
 EXCERPT = 200
 MATCHES = 50
-SEARCHED_FILES = 2_000
 SEARCHED_BYTES = 20_000_000
 SEARCH_SECONDS = 5.0
-"""The search for lines ends after so long."""
+"""After so long, no further file is searched."""
 COUNTED_BYTES = 1_000_000
-PAGE = 7_000
 
 
 def file_tools(root: Path, embedder: Embedder | None = None) -> list[Tool]:
@@ -109,13 +108,9 @@ class FileTools:
         where = self._folder.find(folder)
         files, unread = self._folder.files(where.name) if where.is_folder else ([where.name], 0)
         notes = [*_shortened(query), *_unread_folders(unread)]
-        texts, matches = dict[str, str](), Matches(phrase, MATCHES)
-        until = time.monotonic() + SEARCH_SECONDS
-        for path, text in self._texts(files, until, notes):
-            texts[path] = text
-            if not matches.search(path, text, until):
-                notes.append(f"[{path}: not searched to its end]")
-        found, many = matches.found
+        each, again = tee(self._texts(files, notes))
+        found, many = matching(each, phrase, MATCHES)
+        texts = dict(again)
         near, every = ([], True) if found else nearest(tuple(texts.items()), phrase, self._embedder)
         if not every:
             notes.append("[only the beginning was compared: name a folder or a file to compare the others]")
@@ -134,12 +129,9 @@ class FileTools:
     def near(self, query: str) -> list[Line]:
         """The lines that hold all words of a query, as near as can be; else the passages nearest to it."""
         files, _ = self._folder.files(".")
-        until = time.monotonic() + SEARCH_SECONDS
-        texts, matches = tuple(self._texts(files, until, [])), Matches(query[:QUERY], MATCHES)
-        for path, text in texts:
-            matches.search(path, text, until)
-        found, _ = matches.found
-        return [replace(line, score=1.0) for line in found] or nearest(texts, query, self._embedder)[0]
+        each, again = tee(self._texts(files, []))
+        found, _ = matching(each, query[:QUERY], MATCHES)
+        return [replace(line, score=1.0) for line in found] or nearest(tuple(again), query, self._embedder)[0]
 
     def _entry(self, path: str) -> str:
         facts = []
@@ -156,12 +148,13 @@ class FileTools:
             facts.append("binary" if "binary" in error.what else "not readable")
         return LISTED_FILE.written(path=path, facts=", ".join(facts))
 
-    def _texts(self, files: Sequence[str], until: float, notes: list[str]) -> Iterator[tuple[str, str]]:
+    def _texts(self, files: Sequence[str], notes: list[str]) -> Iterator[tuple[str, str]]:
         """The files with their text, as long as there is time; what was not searched is added to the notes."""
         unread = read_bytes = 0
+        until = time.monotonic() + SEARCH_SECONDS
         for number, path in enumerate(files):
             late = time.monotonic() > until
-            if late or number == SEARCHED_FILES or read_bytes > SEARCHED_BYTES:
+            if late or read_bytes > SEARCHED_BYTES:
                 after = f"{SEARCH_SECONDS:g} seconds and " if late else ""
                 stopped = f"stopped after {after}{number:,} of {len(files):,} files"
                 notes.append(f"[{stopped}: name a folder to search the others]")

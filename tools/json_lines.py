@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Generator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise, takewhile
+from typing import Any
 
 from agent import foreign
 
@@ -17,17 +17,10 @@ MOST = 100_000
 """The most entries of a document."""
 TEXT = 3_000
 """The characters that are shown of a text that is longer than an entry."""
-BLANKS = re.compile(r"[ \t\r\n]*+")
-BREAK = re.compile(r"(?<![ \t\r])[ \t\r]*+\n[ \t\r\n]*+")
-ENDS = re.compile(r"[ \t\r\n\]}]*+,?")
-"""What stands between the end of an entry and the next line."""
 CLOSING = {"[": "]", "{": "}"}
-DECODER = json.JSONDecoder()
 
 Open = tuple[tuple[int, str], ...]
-"""The lists and objects that are open at a place: where each begins, and its name with its bracket."""
-Entry = tuple[Open, int, int, str]
-"""What is open at an entry, where its value begins and ends, and what is shown of it."""
+"""The lists and objects that are open at a place: the identity of each, and its name with its bracket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,31 +32,27 @@ class Document:
 
     def page(self, start: int, stop: int) -> str:
         """Lines `start` up to `stop`, counted from 0, in the lists and objects that they stand in."""
-        before = "".join(begins for _, begins in self.opened[start])
-        after = "".join(CLOSING[begins[-1]] for _, begins in reversed(self.opened[stop]))
-        return before + "\n".join(self.lines[start:stop]).removesuffix(",") + after
+        lines = "\n".join(self.lines[start:stop]).removesuffix(",")
+        return _opening(self.opened[start]) + lines + _closing(self.opened[stop])
 
 
 @lru_cache(maxsize=4)
 def document(text: str) -> Document | None:
     """The document that a text is; None where it is none with 1 to `MOST` entries, or beyond `agent.foreign`."""
-    begins = _after_blanks(text, 0)
     try:
-        if text[begins : begins + 1] not in CLOSING or not foreign.read(text):
-            return None
+        value = foreign.read(text) if text.lstrip()[:1] in CLOSING else None
     except ValueError:
         return None
-    entries = [*islice(_entries(text, begins, ((begins, text[begins]),)), MOST + 1)]
-    lines, opened, at, before = list[str](), list[Open](), 0, Open()
-    for open_now, start, end, shown in entries:
-        ends = ENDS.match(text, end)
-        assert ends
-        lines.append(_in_line(text[at:start] + shown + ends[0]))
-        same = before is open_now
-        both = zip(before, open_now, strict=False)
-        opened.append(before if same else tuple(one for one, other in both if one == other))
-        at, before = ends.end(), open_now
-    return Document(lines, [*opened, ()]) if len(lines) <= MOST else None
+    entries = [*islice(_entries(value, "", ()), MOST + 1)] if value else []
+    if not 1 <= len(entries) <= MOST:
+        return None
+    within = [Open(), *(open_now for open_now, _ in entries), Open()]
+    opened = [_shared(before, after) for before, after in pairwise(within)]
+    lines = [
+        _opening(open_now[len(opened[at]) :]) + shown + _closing(open_now[len(opened[at + 1]) :]) + ","
+        for at, (open_now, shown) in enumerate(entries)
+    ]
+    return Document([*lines[:-1], lines[-1].removesuffix(",")], opened)
 
 
 def laid_out(text: str) -> str:
@@ -72,31 +61,17 @@ def laid_out(text: str) -> str:
     return "\n".join(found.lines) if found else text
 
 
-def _entries(text: str, at: int, opened: Open) -> Generator[Entry, None, int]:
-    """The entries of the list or object that begins here, which is open then; returns where it ends."""
-    named, at = text[at] == "{", _after_blanks(text, at + 1)
-    while text[at] not in "]}":
-        begins = at
-        if named:
-            at = _after_blanks(text, _after_blanks(text, DECODER.raw_decode(text, at)[1]) + 1)
-        end = _end(text, at)
-        if end:
-            yield opened, at, end, _shown(text[at:end])
+def _entries(value: Any, name: str, above: Open) -> Iterator[tuple[Open, str]]:
+    """The entries of a list or object: what is open at each, and what is shown of it."""
+    named = isinstance(value, dict)
+    opened = (*above, (id(value), name + ("{" if named else "[")))
+    for key, inner in value.items() if named else enumerate(value):
+        begins = f"{json.dumps(key, ensure_ascii=False)}: " if named else ""
+        written = json.dumps(inner, ensure_ascii=False)
+        if isinstance(inner, list | dict) and inner and len(written) > ENTRY:
+            yield from _entries(inner, begins, opened)
         else:
-            end = yield from _entries(text, at, (*opened, (at, _in_line(text[begins : at + 1]))))
-        at = _after_blanks(text, end)
-        at = _after_blanks(text, at + 1) if text[at] == "," else at
-    return at + 1
-
-
-def _end(text: str, at: int) -> int:
-    """Where the value ends that begins here; 0 for a list or object that is longer than an entry."""
-    if text[at] not in CLOSING:
-        return DECODER.raw_decode(text, at)[1]
-    try:
-        return at + DECODER.raw_decode(text[at : at + ENTRY])[1]
-    except ValueError:
-        return 0
+            yield opened, begins + _shown(written)
 
 
 def _shown(written: str) -> str:
@@ -108,16 +83,13 @@ def _shown(written: str) -> str:
     return json.dumps(text[:TEXT] + more, ensure_ascii=False)
 
 
-def _in_line(text: str) -> str:
-    """A part of the document without line breaks, and without blanks at its ends."""
-
-    def blank(found: re.Match[str]) -> str:
-        return "" if text[found.start() - 1] in "[{" or text[found.end() : found.end() + 1] in "]}" else " "
-
-    return BREAK.sub(blank, text).strip(" \t\r\n")
+def _shared(before: Open, after: Open) -> Open:
+    return tuple(one for one, _ in takewhile(lambda both: both[0] == both[1], zip(before, after, strict=False)))
 
 
-def _after_blanks(text: str, at: int) -> int:
-    found = BLANKS.match(text, at)
-    assert found
-    return found.end()
+def _opening(opened: Open) -> str:
+    return "".join(begins for _, begins in opened)
+
+
+def _closing(opened: Open) -> str:
+    return "".join(CLOSING[begins[-1]] for _, begins in reversed(opened))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import re
 import sqlite3
-import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -21,8 +21,6 @@ from corpus.words import STYLE, spelled_dates
 NEAREST = 8
 WORDS = 64
 """The most different words that a line is searched for."""
-LINES_A_LOOK = 4_096
-"""Lines that are searched between two looks at the clock."""
 COMPARED, COMPARED_CHARACTERS = 20_000, 1_000_000
 """The most passages that a query is compared with, and the most characters of files that they are made from."""
 TABLES = (".csv", ".tsv")
@@ -45,41 +43,26 @@ class Line:
     score: float = 0.0
 
 
-class Matches:
+def matching(texts: Iterable[tuple[str, str]], phrase: str, most: int) -> tuple[list[Line], int]:
     """The lines that hold a phrase, or where none does, those that hold all of its words, in any case.
 
-    The first ones are kept, the others are counted. Of the words, the first `WORDS` count, each once.
+    The first `most` of them, and how many there are. Of the words, the first `WORDS` count, each once.
     """
-
-    def __init__(self, phrase: str, most: int) -> None:
-        self._phrase = phrase.casefold()
-        self._words = distinct(phrase)[:WORDS]
-        self._most = most
-        self._first: dict[bool, list[Line]] = {True: [], False: []}
-        self._many = {True: 0, False: 0}
-
-    def search(self, path: str, text: str, until: float) -> bool:
-        """Search a file. False if the clock (`time.monotonic`) showed `until` before its end."""
+    phrase, words = phrase.casefold(), distinct(phrase)[:WORDS]
+    first: dict[bool, list[Line]] = {True: [], False: []}
+    many = Counter[bool]()
+    for path, text in texts:
         folded = text.casefold()
-        if not all(word in folded for word in self._words):
-            return True
-        both = zip(split(text), split(folded), strict=True)
-        for number, (line, low) in enumerate(both, 1):
-            if number % LINES_A_LOOK == 0 and time.monotonic() > until:
-                return False
-            if all(word in low for word in self._words):
-                at = low.find(self._phrase)
-                whole = at >= 0
-                self._many[whole] += 1
-                if self._many[whole] <= self._most:
-                    self._first[whole].append(Line(path, number, line, at))
-        return True
-
-    @property
-    def found(self) -> tuple[list[Line], int]:
-        """The first lines, and how many there are."""
-        whole = self._many[True] > 0
-        return self._first[whole], self._many[whole]
+        if not all(word in folded for word in words):
+            continue
+        for number, (line, low) in enumerate(zip(split(text), split(folded), strict=True), 1):
+            if all(word in low for word in words):
+                at = low.find(phrase)
+                many[at >= 0] += 1
+                if many[at >= 0] <= most:
+                    first[at >= 0].append(Line(path, number, line, at))
+    whole = many[True] > 0
+    return first[whole], many[whole]
 
 
 def split(text: str) -> list[str]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from agent.errors import ToolError
 from agent.messages import Message
 from agent.protocols import Tool
 from corpus.observations import PART, RECALLED, REST
 from tools.schema import tool
-from tools.wording import call, counted, quoted
-
-PAGE = 7_000
-"""Characters of a message returned at a time."""
+from tools.wording import call, counted, pieces, quoted
 
 
 def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:
@@ -26,7 +23,7 @@ def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:
             page: A long result has several.
         """
         message = _find(history(), id)
-        pages = list(paged(message.content))
+        pages = list(pieces(message.content))
         if not 1 <= page <= len(pages):
             raise ToolError(f"there is no page {page}: {message.id} has {counted(len(pages), 'page')}")
         place = PART.written(page=page, pages=len(pages))
@@ -37,16 +34,6 @@ def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:
         return text
 
     return [tool(recall)]
-
-
-def paged(text: str) -> Iterator[str]:
-    """The text in pieces of at most `PAGE` characters, each cut at the end of a line if possible."""
-    at = 0
-    while len(text) - at > PAGE:
-        end = text.rfind("\n", at + PAGE // 2, at + PAGE) + 1 or at + PAGE
-        yield text[at:end]
-        at = end
-    yield text[at:]
 
 
 def _find(history: Sequence[Message], wanted: str) -> Message:

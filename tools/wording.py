@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from corpus.markdown import shorten
+
+PAGE = 7_000
+"""Characters of a page of an article, a file or an earlier message."""
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -21,3 +25,14 @@ def call(name: str, **arguments: str | int) -> str:
     """A call that the model can copy: `read_article(slug="x", page=2)`; empty arguments are left out."""
     given = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items() if value != "")
     return f"{name}({', '.join(given)})"
+
+
+def pieces(text: str) -> Iterator[str]:
+    """The text in pieces of at most a page, each cut at a line, a sentence or a word if possible."""
+    at = 0
+    while len(text) - at > PAGE:
+        ends = ((mark, text.rfind(mark, at + PAGE // 2, at + PAGE)) for mark in ("\n", ". ", " "))
+        end = next((found + len(mark) for mark, found in ends if found >= 0), at + PAGE)
+        yield text[at:end]
+        at = end
+    yield text[at:]

@@ -134,36 +134,14 @@ def test_a_damaged_file_is_made_anew(folder: Path, tmp_path: Path, damage: bytes
     assert read_again(folder, keep) == []
 
 
-@given(st.data())
-def test_whatever_bytes_are_there_it_never_stands_in_the_way(data: st.DataObject) -> None:
-    with tempfile.TemporaryDirectory() as place:
-        folder, keep = Path(place, "notes"), Path(place, "kept")
-        folder.mkdir()
-        for number in range(9):
-            (folder / f"{number}.md").write_text(f"# Note {number}\n\ncache {number}\n")
-        load(folder, keep)
-        whole = bytearray(keep.read_bytes())
-        at = data.draw(st.integers(0, len(whole) - 1))
-        spoilt = data.draw(st.binary(min_size=1, max_size=2_000))
-        whole[at : at + len(spoilt)] = spoilt
-        keep.write_bytes(whole)
-        with suppress(UsageError):  # it is deleted then
-            Search(load(folder, keep)).find("cache")
-            return
-        assert opened(folder, keep) == opened(folder)
-
-
-@pytest.mark.parametrize("spoilt", ["'{'", "NULL", "'[1]'", "CAST(x'ff' AS TEXT)"])
-def test_a_section_that_is_damaged_is_told_and_read_anew_the_next_time(
-    folder: Path, tmp_path: Path, spoilt: str
-) -> None:
+def test_damage_that_a_search_meets_is_told_and_read_anew_the_next_time(folder: Path, tmp_path: Path) -> None:
     keep = tmp_path / "kept"
     load(folder, keep)
     with closing(sqlite3.connect(keep)) as connection, connection:
-        connection.execute(f"UPDATE texts SET sections = {spoilt}")
+        connection.execute("DELETE FROM passages_docsize")
     known = load(folder, keep)
     with pytest.raises(UsageError, match="cannot be read any more"):
-        known.articles[0].sections[0]
+        Search(known).find("cache")
     assert opened(folder, keep) == opened(folder)
 
 
@@ -200,16 +178,6 @@ def test_where_it_cannot_be_kept_it_is_read_into_memory(folder: Path, tmp_path: 
     assert opened(folder, tmp_path / "kept") == opened(folder)
 
 
-def test_a_file_that_another_writes_to_is_not_waited_for(folder: Path, tmp_path: Path) -> None:
-    keep = tmp_path / "kept"
-    load(folder, keep)
-    (folder / "new.md").write_text("new")
-    with closing(sqlite3.connect(keep)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        assert opened(folder, keep) == opened(folder)
-    assert read_again(folder, keep) == [(0, 1)]
-
-
 def test_an_open_session_does_not_see_what_another_one_finds(folder: Path, tmp_path: Path) -> None:
     keep = tmp_path / "kept"
     known = load(folder, keep)
@@ -222,7 +190,7 @@ def test_an_open_session_does_not_see_what_another_one_finds(folder: Path, tmp_p
 
 def test_ctrl_c_keeps_whole_articles_only(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep, steps = tmp_path / "kept", count()
-    monkeypatch.setattr("corpus.kept.COMMIT_SECONDS", 0)
+    monkeypatch.setattr("corpus.kept.COMMITTED", 4)
 
     def stop(done: int, of: int) -> None:
         if next(steps) == 12:

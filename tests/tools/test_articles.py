@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from agent.errors import ToolError
 from corpus.article import Article, Section, parse
 from corpus.library import Library
-from tools.articles import PAGE, article_tools, paged
+from tools.articles import article_tools, paged
+from tools.wording import PAGE
 
 TEXTS = {
     "masking.md": """---

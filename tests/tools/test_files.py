@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 import re
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from models.embeddings.static import static_embedder
 from tests.support.embedding import Counting
 from tools import files
 from tools.files import file_tools
-from tools.lines import COMPARED, COMPARED_CHARACTERS, LINES_A_LOOK, NEAREST, WORDS, Matches, indexed, split
+from tools.lines import COMPARED, COMPARED_CHARACTERS, NEAREST, WORDS, indexed, matching, split
 
 LINES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), max_size=30), min_size=1, max_size=200
@@ -175,13 +174,10 @@ def test_a_match_in_a_long_line_is_shown_with_what_is_around_it(root: Path) -> N
 
 
 def test_a_search_that_stops_early_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "SEARCHED_FILES", 1)
+    monkeypatch.setattr(files, "SEARCHED_BYTES", 10)
     assert call(root, "search_files", query="row") == (
         'No matches for "row".\n[stopped after 1 of 5 files: name a folder to search the others]'
     )
-    monkeypatch.setattr(files, "SEARCHED_BYTES", 10)
-    monkeypatch.setattr(files, "SEARCHED_FILES", 9)
-    assert "[stopped after 1 of 5 files" in call(root, "search_files", query="row")
 
 
 NOTES = {
@@ -233,13 +229,11 @@ def test_a_row_of_a_table_is_shown_under_the_names_of_its_columns(notes: Path) -
 
 @given(st.lists(st.text("aAbß \n", max_size=12), max_size=6), st.text("aAbß ", min_size=1, max_size=12))
 def test_the_lines_found_are_those_that_hold_the_phrase_or_else_all_words(texts: list[str], query: str) -> None:
-    phrase, matches = query.strip(), Matches(query.strip(), 2)
-    for number, text in enumerate(texts):
-        assert matches.search(str(number), text, math.inf)
+    phrase = query.strip()
+    found, many = matching([(str(number), text) for number, text in enumerate(texts)], phrase, 2)
     lines = [(str(place), line.casefold()) for place, text in enumerate(texts) for line in split(text)]
     held = [line for line in lines if all(word in line[1] for word in phrase.casefold().split())]
     whole = [line for line in held if phrase.casefold() in line[1]]
-    found, many = matches.found
     assert [(line.path, line.text.casefold()) for line in found] == (whole or held)[:2]
     assert many == len(whole or held)
 
@@ -261,7 +255,6 @@ def test_a_search_for_more_words_than_are_searched_says_so(root: Path) -> None:
 
 
 def test_a_search_without_end_ends_and_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not Matches("row", 9).search("a", "row\n" * LINES_A_LOOK, -math.inf)
     monkeypatch.setattr(files, "SEARCH_SECONDS", -1)
     assert call(root, "search_files", query="row", folder="notes").endswith(
         "[stopped after -1 seconds and 0 of 1 files: name a folder to search the others]"

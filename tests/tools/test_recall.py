@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from agent.errors import ToolError
 from agent.messages import Message
 from tests.support.histories import Story
-from tools.recall import PAGE, paged, recall_tools
+from tools.recall import recall_tools
 from tools.schema import ERROR_LIMIT, LIMIT
+from tools.wording import PAGE, pieces
 
 
 def recall(history: list[Message], **arguments: object) -> str:
@@ -20,7 +21,7 @@ def recall(history: list[Message], **arguments: object) -> str:
 
 @given(st.text(alphabet="ab \n日", max_size=60).map(lambda text: text * 700))
 def test_the_pages_are_the_text_word_for_word(text: str) -> None:
-    pages = list(paged(text))
+    pages = list(pieces(text))
     assert "".join(pages) == text
     assert all(0 < len(page) <= PAGE for page in pages) or text == ""
 

@@ -17,7 +17,7 @@ from agent.protocols import Usage
 from agent.reply import Reply
 from agent.turns import question as asked_last
 from agent.view import View
-from corpus.missing import missing, quotes
+from corpus.fact_match import missing, quotes
 from corpus.words import content_words, stems
 from session.session import Session
 from session.why import why

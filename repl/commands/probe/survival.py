@@ -15,7 +15,7 @@ from agent.errors import BudgetError, Stopped
 from agent.events import Planted
 from agent.fates import Fate
 from agent.view import View
-from corpus.missing import quotes
+from corpus.fact_match import quotes
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, moving, say

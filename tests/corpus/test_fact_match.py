@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.missing import missing, quotes
+from corpus.fact_match import missing, quotes
 from tests.repl.screen.test_sanitise import NASTY
 
 PIECES = re.split(" ", "launch code 4711 84,000 € 3 May 2031 per cent 1.5 million the of is GPT-4 日本")
