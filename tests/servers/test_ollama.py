@@ -93,15 +93,17 @@ def test_the_doctor_finds_it(caller: str) -> None:
     assert f"{caller} calls tools" in run.stdout
 
 
-def test_a_model_that_calls_tools_calls_them(caller: str) -> None:
-    session = opened(caller)
-    events = [event for question in QUESTIONS[:3] for event in session.ask(question)]
-    assert only(ToolCalled, events)
-    assert session.agent.backend.protocol == ""
+@pytest.mark.parametrize("which", ["caller", "talker"])
+def test_asked_by_schema_every_model_looks_up_first(which: str, request: pytest.FixtureRequest) -> None:
+    session = opened(request.getfixturevalue(which), calls="schema")
+    for question in QUESTIONS[:3]:
+        events = [*session.ask(question)]
+        assert only(ToolCalled, events)
+    assert session.agent.backend.protocol == "calls by schema"
 
 
 def test_a_model_without_tools_is_told_of_them_in_text(talker: str) -> None:
-    session = opened(talker)
+    session = opened(talker, calls="text")
     events = list(session.ask(QUESTIONS[0]))
     assert only(Replied, events)
     assert session.agent.backend.protocol == "text ReAct"
@@ -123,7 +125,7 @@ def test_counts_are_exact(caller: str) -> None:
 def test_counts_in_text_are_within_two_percent_and_said_to_be_estimates(talker: str) -> None:
     """Neighbours of one role are sent as one message, and counted as two."""
     load(talker)
-    session = opened(talker)
+    session = opened(talker, calls="text")
     events = [event for question in QUESTIONS[:3] for event in session.ask(question)]
     assert not session.agent.backend.counter.exact
     for ours, theirs in counted(events):

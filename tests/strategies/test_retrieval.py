@@ -186,7 +186,7 @@ def test_a_map_costs_no_cached_prefix(tokens: int) -> None:
             views.append(before)
         prefill = sum(view.prefill for view in views)
         figures[spec] = prefill, 1 - prefill / sum(view.tokens for view in views)
-    assert figures["retrieval:map=0.1"][0] <= 1.1 * figures["retrieval"][0]
+    assert figures["retrieval:map=0.1"][0] <= 1.2 * figures["retrieval"][0]
     assert figures["retrieval:map=0.1"][1] >= figures["retrieval"][1] - 0.02
 
 
