@@ -16,7 +16,7 @@ TINY := .tiny/bin/python
 .PHONY: run test check test-servers test-ollama nightly laws format lock bench cassettes pictures reference tiny-model clean
 
 run: .venv/run.stamp
-	@$(BIN)/python -m repl $(ARGS)
+	@$(BIN)/python -m thimble $(ARGS)
 
 test: .venv/dev.stamp
 	$(PYTEST)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent.budget import Budget, Prices
-from agent.events import Cancelled, Entry, Replied
-from agent.ledger import Call, Ledger
-from agent.messages import CANCELLED, Message, Schema, last_turn
-from agent.prefix_cache import PrefixCache
-from agent.protocols import Backend, ModelId, Strategy, Tool
-from agent.side import SideModel
-from agent.state import State
-from agent.view import View
+from thimble.agent.budget import Budget, Prices
+from thimble.agent.events import Cancelled, Entry, Replied
+from thimble.agent.ledger import Call, Ledger
+from thimble.agent.messages import CANCELLED, Message, Schema, last_turn
+from thimble.agent.prefix_cache import PrefixCache
+from thimble.agent.protocols import Backend, ModelId, Strategy, Tool
+from thimble.agent.side import SideModel
+from thimble.agent.state import State
+from thimble.agent.view import View
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from agent.errors import Halted, ModelError
-from agent.reply import Reply
+from thimble.agent.errors import Halted, ModelError
+from thimble.agent.reply import Reply
 
 STOP_SECONDS = 1.0
 """The longest wait for a stopped call to let go of its connection."""

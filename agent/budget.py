@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agent.errors import UsageError
-from agent.messages import Message, Schema
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message, Schema
 
 LEAST_BUDGET, MOST_BUDGET = 500, 2_000_000
 """The legal budgets of a session, in tokens."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent.messages import Message, Schema, ToolCall
-from agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage, Waiting
-from agent.view import View
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage, Waiting
+from thimble.agent.view import View
 
 Stopper = Literal["", "thimble", "server"]
 Ending = Literal["answered", "passages", "refused", "turn-limit", "thought", "empty"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from agent.messages import HERE, Message
+from thimble.agent.messages import HERE, Message
 
 Fate = Literal["kept", "tidied", "masked", "shortened", "summarised", "offloaded", "dropped"]
 MASK = r"\[masked: [^\n]*\]\s*\Z"

@@ -14,10 +14,10 @@ from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from math import log2
 
-from agent.budget import Budget
-from agent.errors import BudgetError
-from agent.messages import Message, blocks
-from agent.turns import pinned
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError
+from thimble.agent.messages import Message, blocks
+from thimble.agent.turns import pinned
 
 SMALLEST = 48
 """Tokens below which an observation is not halved any more."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent import view as views
-from agent.agent import Agent, NextCall
-from agent.messages import Message
-from agent.prompts import CLOSING, NUDGE
-from agent.protocols import Backend
+from thimble.agent import view as views
+from thimble.agent.agent import Agent, NextCall
+from thimble.agent.messages import Message
+from thimble.agent.prompts import CLOSING, NUDGE
+from thimble.agent.protocols import Backend
 
 LONG_TOKENS = 100
 """A result of more tokens than these has the question again behind it, where the model has worked examples."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from agent.messages import Message, pending
-from agent.repair import Repaired, repair
-from agent.turns import pinned
+from thimble.agent.messages import Message, pending
+from thimble.agent.repair import Repaired, repair
+from thimble.agent.turns import pinned
 
 MOST_MESSAGES = 200_000
 """The most messages of a view; a longer answer may have no end."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from agent.events import (
+from thimble.agent.events import (
     Answered,
     Asked,
     BrokenOff,
@@ -18,9 +18,9 @@ from agent.events import (
     SideCalled,
     ToolReturned,
 )
-from agent.prefix_cache import LOAD_SECONDS, MOST_CALLS, Timed, agrees
-from agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage
-from agent.view import View
+from thimble.agent.prefix_cache import LOAD_SECONDS, MOST_CALLS, Timed, agrees
+from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage
+from thimble.agent.view import View
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from contextlib import closing
 from itertools import count
 from time import perf_counter, time
 
-from agent import view as views
-from agent.agent import Agent, Grounds, NextCall
-from agent.errors import BudgetError, ToolError
-from agent.events import (
+from thimble.agent import view as views
+from thimble.agent.agent import Agent, Grounds, NextCall
+from thimble.agent.errors import BudgetError, ToolError
+from thimble.agent.events import (
     Answered,
     Asked,
     BrokenOff,
@@ -25,11 +25,11 @@ from agent.events import (
     ToolReturned,
     Withdrawn,
 )
-from agent.frame import NUDGE_MESSAGE, Frame
-from agent.messages import Message, ToolCall
-from agent.observe import observe
-from agent.repair import named
-from agent.reply import Reply
+from thimble.agent.frame import NUDGE_MESSAGE, Frame
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.observe import observe
+from thimble.agent.repair import named
+from thimble.agent.reply import Reply
 
 MOST_CALLS = 64
 """The most calls of one reply that are run; each other gets a result that says so."""

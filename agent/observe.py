@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from agent import foreign
-from agent.agent import Agent
-from agent.errors import ToolError
-from agent.messages import Message, ToolCall, last_turn
+from thimble.agent import foreign
+from thimble.agent.agent import Agent
+from thimble.agent.errors import ToolError
+from thimble.agent.messages import Message, ToolCall, last_turn
 
 REPEATS = 2
 """The most times that the same call runs in an exchange."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.budget import Budget, Counter
-from agent.messages import Message, Schema, common_prefix
-from agent.protocols import ModelId
+from thimble.agent.budget import Budget, Counter
+from thimble.agent.messages import Message, Schema, common_prefix
+from thimble.agent.protocols import ModelId
 
 MOST_PROMPTS = 8
 """The prompts that a server is taken to hold, over all models."""

@@ -10,8 +10,8 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from agent.budget import Budget, Counter
-from agent.messages import Message, Schema, ToolCall
+from thimble.agent.budget import Budget, Counter
+from thimble.agent.messages import Message, Schema, ToolCall
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from agent.messages import NO_RESULT, Message, ToolCall
+from thimble.agent.messages import NO_RESULT, Message, ToolCall
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from io import StringIO
 from time import perf_counter
 from typing import Literal
 
-from agent.budget import Counter
-from agent.circles import Circles
-from agent.errors import Circled, ModelError
-from agent.events import Said, Stopper
-from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
+from thimble.agent.budget import Counter
+from thimble.agent.circles import Circles
+from thimble.agent.errors import Circled, ModelError
+from thimble.agent.events import Said, Stopper
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
 
 CALL_CHARACTERS = 100_000
 """The longest arguments of a call."""

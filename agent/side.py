@@ -10,15 +10,15 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from time import perf_counter, time
 
-from agent import background
-from agent.background import Errand, Thread, Worker
-from agent.budget import Counter
-from agent.errors import Circled, Halted, ModelError
-from agent.events import SideBegan, SideCalled
-from agent.messages import Message, Schema
-from agent.prefix_cache import PrefixCache
-from agent.protocols import Backend, BackendDefaults, Delta, Embedder, Mapper, Text, Usage
-from agent.reply import Reply
+from thimble.agent import background
+from thimble.agent.background import Errand, Thread, Worker
+from thimble.agent.budget import Counter
+from thimble.agent.errors import Circled, Halted, ModelError
+from thimble.agent.events import SideBegan, SideCalled
+from thimble.agent.messages import Message, Schema
+from thimble.agent.prefix_cache import PrefixCache
+from thimble.agent.protocols import Backend, BackendDefaults, Delta, Embedder, Mapper, Text, Usage
+from thimble.agent.reply import Reply
 
 TEMPERATURE = 0.0
 """Of each reply to a strategy, as in The Complexity Trap (Lindenbauer et al. 2025)."""

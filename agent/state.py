@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from agent.events import (
+from thimble.agent.events import (
     Asked,
     BrokenOff,
     Cancelled,
@@ -18,9 +18,9 @@ from agent.events import (
     ToolReturned,
     Withdrawn,
 )
-from agent.ledger import Ledger
-from agent.messages import Message
-from agent.prompts import SYSTEM
+from thimble.agent.ledger import Ledger
+from thimble.agent.messages import Message
+from thimble.agent.prompts import SYSTEM
 
 
 @dataclass

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from agent.budget import Budget
-from agent.fates import Fate, fate
-from agent.messages import Message
-from agent.protocols import Stage, Strategy
+from thimble.agent.budget import Budget
+from thimble.agent.fates import Fate, fate
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Stage, Strategy
 
 FIT = "fit"
 """The name of `fit` among those who change a message."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.messages import Message, pending
+from thimble.agent.messages import Message, pending
 
 
 def question(messages: Sequence[Message]) -> Message | None:

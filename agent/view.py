@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
-from agent.budget import Budget
-from agent.fates import Fate, fates
-from agent.fit import fit
-from agent.laws import keep_laws, messages_of
-from agent.messages import Message, common_prefix
-from agent.protocols import Stage, Strategy
-from agent.repair import repair
-from agent.steps import FIT, Lazy, Step, left_out, steps
-from agent.turns import pinned
+from thimble.agent.budget import Budget
+from thimble.agent.fates import Fate, fates
+from thimble.agent.fit import fit
+from thimble.agent.laws import keep_laws, messages_of
+from thimble.agent.messages import Message, common_prefix
+from thimble.agent.protocols import Stage, Strategy
+from thimble.agent.repair import repair
+from thimble.agent.steps import FIT, Lazy, Step, left_out, steps
+from thimble.agent.turns import pinned
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,19 +24,19 @@ from time import perf_counter, sleep
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from agent.agent import Agent
-from agent.events import Answered, Replied, ToolReturned
-from agent.loop import run
-from agent.messages import Message, Schema, ToolCall
-from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage
-from agent.side import SideModel
-from agent.state import State
-from models import backend_on, room, server_at
-from models.counting.estimate import EstimateCounter
-from models.counting.prefix import PrefixMeter
-from models.hardware import HARDWARE, Hardware
-from models.reader.paced import paced
-from strategies import parse
+from thimble.agent.agent import Agent
+from thimble.agent.events import Answered, Replied, ToolReturned
+from thimble.agent.loop import run
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.protocols import Backend, BackendDefaults, Delta, Text, Usage
+from thimble.agent.side import SideModel
+from thimble.agent.state import State
+from thimble.models import backend_on, room, server_at
+from thimble.models.counting.estimate import EstimateCounter
+from thimble.models.counting.prefix import PrefixMeter
+from thimble.models.hardware import HARDWARE, Hardware
+from thimble.models.reader.paced import paced
+from thimble.strategies import parse
 
 MOST_OVERLAPPED, LEAST_WAITED = 1.05, 1.3
 """Seconds of a step, in those of no summary: with summaries in the background at most, waited for at least."""

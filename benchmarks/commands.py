@@ -27,16 +27,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from rich.console import Console
 from rich.theme import Theme
 
-from agent.messages import Message, Schema
-from agent.protocols import Text
-from models.scripted import Reply, Scripted
-from repl.commands.table import COMMANDS, obey
-from repl.screen.theme import STYLES
-from session.journal.journal import Journal
-from session.journal.tree import TRUNK, Tree
-from session.session import Session, open_session
-from session.settings import Settings
 from tests.support.histories import react
+from thimble.agent.messages import Message, Schema
+from thimble.agent.protocols import Text
+from thimble.models.scripted import Reply, Scripted
+from thimble.repl.commands.table import COMMANDS, obey
+from thimble.repl.screen.theme import STYLES
+from thimble.session.journal.journal import Journal
+from thimble.session.journal.tree import TRUNK, Tree
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
 
 STEPS, TIMES = 2_000, 9
 CALLS_AN_EXCHANGE = 10

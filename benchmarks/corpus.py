@@ -31,12 +31,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from agent.errors import ToolError
-from corpus.library import ARTICLES
-from repl.prompt.completion import Completions
-from session.session import Session
-from session.settings import Settings
-from tools.articles import ArticleTools
+from thimble.agent.errors import ToolError
+from thimble.corpus.library import ARTICLES
+from thimble.repl.prompt.completion import Completions
+from thimble.session.session import Session
+from thimble.session.settings import Settings
+from thimble.tools.articles import ArticleTools
 
 PROJECT = Path(__file__).resolve().parent.parent
 NOTES, CHANGED = 20_000, 10
@@ -94,7 +94,7 @@ def measured(folder: Path, notes: int) -> Iterator[tuple[str, float, float]]:
 
 def answered(folder: Path = ARTICLES) -> float:
     """Seconds from the start of a thimble with one question to its answer."""
-    command = [sys.executable, "-m", "repl", "--backend", "reader", "--corpus", str(folder), "-p", "Hello"]
+    command = [sys.executable, "-m", "thimble", "--backend", "reader", "--corpus", str(folder), "-p", "Hello"]
     environ = {**os.environ, "PYTHONPATH": str(PROJECT)}
     quiet = subprocess.DEVNULL
     return seconds(lambda: subprocess.run(command, env=environ, check=True, stdout=quiet, stderr=quiet))

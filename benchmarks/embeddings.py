@@ -15,10 +15,10 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from corpus.library import load
-from models.embeddings.kept import KeptEmbedder
-from models.embeddings.static import static_embedder
-from strategies.retrieval import PASSAGE
+from thimble.corpus.library import load
+from thimble.models.embeddings.kept import KeptEmbedder
+from thimble.models.embeddings.static import static_embedder
+from thimble.strategies.retrieval import PASSAGE
 
 ARTICLES = Path(__file__).resolve().parent.parent / "corpus" / "articles"
 COUNTS = (1, 100, 1_500, 20_000)

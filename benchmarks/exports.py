@@ -20,14 +20,14 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from agent.messages import ToolCall
-from agent.protocols import Text
-from models.scripted import Scripted, Step
-from repl.commands.export.export import FORMATS
-from repl.commands.table import obey
-from repl.screen.theme import console_for
-from session.session import Session, open_session
-from session.settings import Settings
+from thimble.agent.messages import ToolCall
+from thimble.agent.protocols import Text
+from thimble.models.scripted import Scripted, Step
+from thimble.repl.commands.export.export import FORMATS
+from thimble.repl.commands.table import obey
+from thimble.repl.screen.theme import console_for
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
 
 WORDS = ["cache", "budget", "window", "masking", "summary", "prefix", "agent", "tool", "token", "attention"]
 TURNS = 10

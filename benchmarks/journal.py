@@ -22,15 +22,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 from collections.abc import Sequence
 
-from agent.events import Said
-from agent.messages import Message
-from agent.protocols import Delta, Text
-from models.scripted import Reply, Scripted
-from session.journal.journal import Journal
-from session.session import Session
-from session.settings import Settings
 from tests.support.histories import TinyCounter
 from tests.support.sessions import tool_call
+from thimble.agent.events import Said
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Delta, Text
+from thimble.models.scripted import Reply, Scripted
+from thimble.session.journal.journal import Journal
+from thimble.session.session import Session
+from thimble.session.settings import Settings
 
 TOKENS, TOKENS_A_SECOND, TIMES = 20_000, 1_000, 3
 CALLS_AN_EXCHANGE, EXCHANGES = 10, 200

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent.messages import Message, ToolCall, common_prefix
-from agent.turns import question, task
 from tests.support.histories import Story, TinyCounter, is_sound, pending, react, words
+from thimble.agent.messages import Message, ToolCall, common_prefix
+from thimble.agent.turns import question, task
 
 BUDGET = 8_000
 COUNT = TinyCounter().count

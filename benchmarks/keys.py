@@ -16,12 +16,12 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from repl.prompt.meter import Meter
-from session.forecast import forecast
-from session.session import Session, open_session
-from session.settings import Settings
-from strategies.table import without_a_model
 from tests.support.histories import react
+from thimble.repl.prompt.meter import Meter
+from thimble.session.forecast import forecast
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
+from thimble.strategies.table import without_a_model
 
 MESSAGES = 4_000
 LIMIT_MS = 50

@@ -27,17 +27,17 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from agent.messages import pending
-from agent.repair import is_sound
-from models.scripted import Scripted
-from session.journal.journal import Journal
-from session.journal.lines import read
-from session.journal.records import Branched
-from session.journal.state import saved_state
-from session.journal.tree import Tree
-from session.session import Session
-from session.settings import Settings
 from tests.support.journal_scenes import say
+from thimble.agent.messages import pending
+from thimble.agent.repair import is_sound
+from thimble.models.scripted import Scripted
+from thimble.session.journal.journal import Journal
+from thimble.session.journal.lines import read
+from thimble.session.journal.records import Branched
+from thimble.session.journal.state import saved_state
+from thimble.session.journal.tree import Tree
+from thimble.session.session import Session
+from thimble.session.settings import Settings
 
 KILLS, LONGEST_SECONDS = 500, 0.6
 EXCHANGES, PACE = 6, 200.0

@@ -19,14 +19,14 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from agent.budget import Budget
-from agent.messages import Message, ToolCall
-from agent.side import SideModel
-from agent.view import prepare
-from models.counting.choose import counter_for
-from models.scripted import Scripted
-from strategies.spec import parse
-from strategies.tidy import tidied
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.side import SideModel
+from thimble.agent.view import prepare
+from thimble.models.counting.choose import counter_for
+from thimble.models.scripted import Scripted
+from thimble.strategies.spec import parse
+from thimble.strategies.tidy import tidied
 
 MEGABYTES, LIMIT = 10, 8_000
 STRATEGIES = ("none", "observation-masking", "compress", "retrieval:by=words", "dedup")

@@ -22,14 +22,14 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from agent.budget import Budget
-from agent.messages import Message, ToolCall
-from corpus.library import ARTICLES, load
-from models.counting.message_counter import ChatCounter
-from strategies.dedup import Dedup
-from strategies.kinds.excerpt import excerpt, judged
-from strategies.kinds.recognised import recognised
-from strategies.tidy import smallest
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message, ToolCall
+from thimble.corpus.library import ARTICLES, load
+from thimble.models.counting.message_counter import ChatCounter
+from thimble.strategies.dedup import Dedup
+from thimble.strategies.kinds.excerpt import excerpt, judged
+from thimble.strategies.kinds.recognised import recognised
+from thimble.strategies.tidy import smallest
 
 SIZES = (4_000, 40_000, 390_000)
 LIMITS_MS = {"tidy": 3.0, "dedup": 3.0, "excerpt": 6.0}

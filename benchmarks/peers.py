@@ -40,10 +40,10 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from agent.messages import Message
 from benchmarks.judging import BUDGET, Verdict, judge, lists
 from benchmarks.rivals.session import Entry
 from tests.support.histories import calls_of, react
+from thimble.agent.messages import Message
 
 OURS = "thimble"
 PACKAGES = {

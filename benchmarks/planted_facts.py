@@ -40,20 +40,20 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from agent.budget import Budget
-from agent.errors import BudgetError, ToolError
-from agent.messages import Message, ToolCall
-from agent.protocols import Strategy
-from agent.side import SideModel
 from benchmarks.planted import made
 from benchmarks.planted.kept import KEPT, kept
 from benchmarks.planted.output import Output, stands
-from models.counting.choose import counter_for
-from models.scripted import Scripted
-from session.replay import replay
-from strategies import parse
-from strategies.kinds.excerpt import excerpt
-from tools.recall import recall_tools
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError, ToolError
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.protocols import Strategy
+from thimble.agent.side import SideModel
+from thimble.models.counting.choose import counter_for
+from thimble.models.scripted import Scripted
+from thimble.session.replay import replay
+from thimble.strategies import parse
+from thimble.strategies.kinds.excerpt import excerpt
+from thimble.tools.recall import recall_tools
 
 SPECS = (
     "observation-masking",

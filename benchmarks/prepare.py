@@ -23,20 +23,20 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from agent import loop
-from agent.agent import Agent
-from agent.budget import Budget, Counter
-from agent.events import Prepared, Preparing, Replied, ToolReturned
-from agent.messages import Message, Schema, ToolCall
-from agent.protocols import Delta, Strategy, Text, Usage
-from agent.side import SideModel
-from agent.state import State
-from agent.view import View, prepare
-from models.counting.message_counter import ChatCounter
-from models.scripted import Scripted
-from strategies import STRATEGIES, parse
-from strategies.table import without_a_model
 from tests.support.histories import TinyCounter, calls_of, react
+from thimble.agent import loop
+from thimble.agent.agent import Agent
+from thimble.agent.budget import Budget, Counter
+from thimble.agent.events import Prepared, Preparing, Replied, ToolReturned
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.protocols import Delta, Strategy, Text, Usage
+from thimble.agent.side import SideModel
+from thimble.agent.state import State
+from thimble.agent.view import View, prepare
+from thimble.models.counting.message_counter import ChatCounter
+from thimble.models.scripted import Scripted
+from thimble.strategies import STRATEGIES, parse
+from thimble.strategies.table import without_a_model
 
 LIMIT_TOKENS = 8_000
 LIMIT_MS, OF_MESSAGES = 20.0, 4_002

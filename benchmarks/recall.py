@@ -16,17 +16,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from agent.budget import Budget
-from agent.errors import BudgetError
-from agent.messages import Message
-from agent.side import SideModel
-from agent.view import prepare
-from lab.replay.recorded_replay import can_be_sent
-from lab.replay.trajectories import Trajectory, read
-from models.counting.estimate import EstimateCounter
-from models.embeddings.static import static_embedder
-from models.scripted import Scripted
-from strategies import parse
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError
+from thimble.agent.messages import Message
+from thimble.agent.side import SideModel
+from thimble.agent.view import prepare
+from thimble.lab.replay.recorded_replay import can_be_sent
+from thimble.lab.replay.trajectories import Trajectory, read
+from thimble.models.counting.estimate import EstimateCounter
+from thimble.models.embeddings.static import static_embedder
+from thimble.models.scripted import Scripted
+from thimble.strategies import parse
 
 WORD = re.compile(r"[A-Za-z0-9_./-]{4,}")
 MOST_CALLS = 120

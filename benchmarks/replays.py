@@ -15,14 +15,14 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from agent.budget import Budget
-from agent.side import SideModel
-from models.counting.choose import counter_for
-from models.scripted import Scripted
-from session.replay import calls, replay
-from strategies import parse
-from strategies.table import without_a_model
 from tests.support.histories import react
+from thimble.agent.budget import Budget
+from thimble.agent.side import SideModel
+from thimble.models.counting.choose import counter_for
+from thimble.models.scripted import Scripted
+from thimble.session.replay import calls, replay
+from thimble.strategies import parse
+from thimble.strategies.table import without_a_model
 
 MESSAGES, LIMIT_TOKENS = 1_000, 8_000
 

@@ -31,11 +31,11 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from agent.errors import ThimbleError
-from agent.events import Answered, Prepared, Replied, ToolReturned
-from session.grounding import grounded
-from session.session import Session, open_session
-from session.settings import resolve
+from thimble.agent.errors import ThimbleError
+from thimble.agent.events import Answered, Prepared, Replied, ToolReturned
+from thimble.session.grounding import grounded
+from thimble.session.session import Session, open_session
+from thimble.session.settings import resolve
 
 QUESTIONS = Path(__file__).with_suffix("")
 WAYS = ("tools", "schema", "text")

@@ -61,7 +61,7 @@ def first_prompt(environ: dict[str, str]) -> float:
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     started = perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "repl"],
+        [sys.executable, "-m", "thimble"],
         env=environ,
         cwd=environ["HOME"],
         stdin=terminal,
@@ -94,8 +94,8 @@ def main() -> int:
         environ = environment(home)
         runs: dict[str, Callable[[], float]] = {
             "bare": timed(environ, "-c", BARE),
-            "--help": timed(environ, "-m", "repl", "--help"),
-            "--version": timed(environ, "-m", "repl", "--version"),
+            "--help": timed(environ, "-m", "thimble", "--help"),
+            "--version": timed(environ, "-m", "thimble", "--version"),
             "libraries": timed(environ, "-c", LIBRARIES),
             "first prompt": lambda: first_prompt(environ),
         }

@@ -28,11 +28,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 from rich.console import Console
 
-from agent.events import Replied, Said
-from agent.messages import Message
-from agent.protocols import Usage
-from repl.screen.exchange import Screen
-from repl.screen.theme import console_for
+from thimble.agent.events import Replied, Said
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Usage
+from thimble.repl.screen.exchange import Screen
+from thimble.repl.screen.theme import console_for
 
 MOST_RATIO = 20
 MOST_CORE = 0.5

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from corpus import front_matter
-from corpus.markdown import heading, marked_lines, plain, sentences, shorten
-from corpus.words import slugify, stems
+from thimble.corpus import front_matter
+from thimble.corpus.markdown import heading, marked_lines, plain, sentences, shorten
+from thimble.corpus.words import slugify, stems
 
 BEGINNING = 4_000
 """Characters of an article searched for its first sentence."""

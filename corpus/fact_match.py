@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from corpus.normalise import MONTHS, NUMBER_WORDS, SCALES, UNITS, Quantity, Token, mentions, tokens
-from corpus.words import STOPWORDS, content_words, stem, stems
+from thimble.corpus.normalise import MONTHS, NUMBER_WORDS, SCALES, UNITS, Quantity, Token, mentions, tokens
+from thimble.corpus.words import STOPWORDS, content_words, stem, stems
 
 _IN_FIGURES = frozenset([*UNITS, *SCALES, *NUMBER_WORDS, *MONTHS, *(month[:3] for month in MONTHS), "percent", "per"])
 """Words that may be part of a figure or date, and are then searched as part of it."""

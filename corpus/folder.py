@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from corpus.article import Article, parse
-from corpus.safe_open import opened, read_below, walk
+from thimble.corpus.article import Article, parse
+from thimble.corpus.safe_open import opened, read_below, walk
 
 SUFFIXES = (".md", ".markdown", ".txt")
 FILE_LIMIT_BYTES = 2_000_000

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from corpus.article import Article
-from corpus.words import slugify
+from thimble.corpus.article import Article
+from thimble.corpus.words import slugify
 
 FOLLOWS = 0.3
 """The chance that the reader follows a link; else it begins anew. Page's 0.85 leads away from the question."""

@@ -9,10 +9,10 @@ from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agent.errors import UsageError
-from corpus.article import OPENING, Article
-from corpus.passages import passages
-from corpus.words import terms
+from thimble.agent.errors import UsageError
+from thimble.corpus.article import OPENING, Article
+from thimble.corpus.passages import passages
+from thimble.corpus.words import terms
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from agent.protocols import Embedder
+    from thimble.agent.protocols import Embedder
 
 TABLE = """CREATE VIRTUAL TABLE passages USING fts5(
     title, heading, text, section UNINDEXED, line UNINDEXED, above UNINDEXED, said UNINDEXED,

@@ -19,9 +19,9 @@ from functools import cache
 from pathlib import Path
 from zlib import crc32
 
-from corpus.article import Article, Section
-from corpus.folder import File, Skipped, read
-from corpus.index import TABLE, Index, add, remove
+from thimble.corpus.article import Article, Section
+from thimble.corpus.folder import File, Skipped, read
+from thimble.corpus.index import TABLE, Index, add, remove
 
 COMMITTED = 100
 """After so many files, what was read stays even if the reading is ended."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from corpus.words import STOPWORDS, words
+from thimble.corpus.words import STOPWORDS, words
 
 POINTS = re.compile(
     r"\b(?:it|its|they|them|their|he|she|him|her|his|this|these|those|such|others?|else|both|former|latter|ones)\b",

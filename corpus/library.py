@@ -10,13 +10,13 @@ from heapq import nlargest
 from itertools import islice
 from pathlib import Path
 
-from agent.errors import UsageError
-from corpus.article import Article, numbered
-from corpus.folder import File, Skipped, look, read
-from corpus.graph import Graph, graph_of
-from corpus.index import Index, index_of
-from corpus.markdown import shorten
-from corpus.words import content_words, slugify, stem
+from thimble.agent.errors import UsageError
+from thimble.corpus.article import Article, numbered
+from thimble.corpus.folder import File, Skipped, look, read
+from thimble.corpus.graph import Graph, graph_of
+from thimble.corpus.index import Index, index_of
+from thimble.corpus.markdown import shorten
+from thimble.corpus.words import content_words, slugify, stem
 
 ARTICLES = Path(__file__).parent / "articles"
 MAX_FILES = 100_000
@@ -121,7 +121,7 @@ def load(
     files = [file for file in seen if isinstance(file, File)]
     index = None
     if keep and len(files) > FEW:
-        from corpus.kept import kept
+        from thimble.corpus.kept import kept
 
         read_, index = kept(keep, files, progress)
     else:

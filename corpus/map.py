@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
-from corpus.article import Article
-from corpus.library import Library
-from corpus.markdown import shorten
-from corpus.search import Search
+from thimble.corpus.article import Article
+from thimble.corpus.library import Library
+from thimble.corpus.markdown import shorten
+from thimble.corpus.search import Search
 
 NEAR = 5
 """The most articles named as near another one."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.fates import MASK
-from agent.messages import CANCELLED, NO_RESULT
+from thimble.agent.fates import MASK
+from thimble.agent.messages import CANCELLED, NO_RESULT
 
 GONE = re.compile(rf"\A\s*(?:{MASK}|\[offloaded: |\[shortened to a brief: |\Z)")
 WORDLESS = re.compile(r"\A\[[\d,]+ of [\d,]+ words; recall\(")

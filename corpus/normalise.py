@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import isclose
 
-from corpus.words import stem
+from thimble.corpus.words import stem
 
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "bn": 1e9, "hundred": 1e2}
 LETTERS_OF_SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from corpus.markdown import FENCE, HEADING, ITEM, marked_lines, plain, sentences
+from thimble.corpus.markdown import FENCE, HEADING, ITEM, marked_lines, plain, sentences
 
 MOST_WORDS, LEAST_WORDS = 60, 30
 """A passage with fewer than the least takes in the next sentence, however long."""

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
 
-from agent.errors import UsageError
-from corpus.reading import read_text
+from thimble.agent.errors import UsageError
+from thimble.corpus.reading import read_text
 
 QUESTIONS = Path(__file__).parent / "questions.yaml"
 FILE_LIMIT_BYTES = 5_000_000

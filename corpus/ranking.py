@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from math import log
 from typing import TYPE_CHECKING
 
-from corpus.index import Index
-from corpus.words import terms
+from thimble.corpus.index import Index
+from thimble.corpus.words import terms
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from agent.protocols import Embedder
+    from thimble.agent.protocols import Embedder
 
 MAX_TERMS = 32
 QUERY = 4_000

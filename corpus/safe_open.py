@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from corpus.reading import FLAGS, text_of
+from thimble.corpus.reading import FLAGS, text_of
 
 DEEPEST = 64
 """The most folders below each other."""

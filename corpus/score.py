@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from corpus.markdown import sentences
-from corpus.normalise import holds, states
-from corpus.questions import NATURAL, Exchange, Fact
+from thimble.corpus.markdown import sentences
+from thimble.corpus.normalise import holds, states
+from thimble.corpus.questions import NATURAL, Exchange, Fact
 
 MOST_WORDS = 120
 JUDGED_WORDS = {"summary": 150}

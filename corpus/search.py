@@ -8,13 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.errors import ModelError
-from corpus.article import Article, Section
-from corpus.library import Library
-from corpus.ranking import Ranking
+from thimble.agent.errors import ModelError
+from thimble.corpus.article import Article, Section
+from thimble.corpus.library import Library
+from thimble.corpus.ranking import Ranking
 
 if TYPE_CHECKING:
-    from agent.protocols import Embedder
+    from thimble.agent.protocols import Embedder
 
 CITED = re.compile(r"\[([^\[\]]+)\]")
 ENOUGH, ENOUGH_WORDS = 0.235, 0.2

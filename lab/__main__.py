@@ -1,4 +1,4 @@
-"""`thimble lab` (= `python -m lab`): the experiments, one for each row of `EXPERIMENTS`."""
+"""`thimble lab` (= `python -m thimble.lab`): the experiments, one for each row of `EXPERIMENTS`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 
-from agent.errors import UsageError
-from lab.exit_code import exit_code
+from thimble.agent.errors import UsageError
+from thimble.lab.exit_code import exit_code
 
 EXPERIMENTS: Mapping[str, str] = {
     "replay": "What would recorded trajectories (FILE…) have cost under each strategy?",
@@ -40,7 +40,7 @@ def _run(arguments: Sequence[str], prog: str) -> None:
         near = get_close_matches(name, EXPERIMENTS, 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise UsageError(f"there is no experiment {name!r}", f"{hint}{prog} lists them")
-    import_module(f"lab.{name}.command").main(rest, f"{prog} {name}")
+    import_module(f"thimble.lab.{name}.command").main(rest, f"{prog} {name}")
 
 
 if __name__ == "__main__":

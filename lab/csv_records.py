@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.errors import UsageError
-from lab.file_text import file_text
-from session.bounded import MOST_INPUT_BYTES
+from thimble.agent.errors import UsageError
+from thimble.lab.file_text import file_text
+from thimble.session.bounded import MOST_INPUT_BYTES
 
 CSV_FORM = "give CSV: UTF-8, commas, the names of the columns in the first line; gzipped or not"
 MOST_RECORDS = 200_000

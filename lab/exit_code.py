@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 
-from agent.errors import ThimbleError, UsageError
+from thimble.agent.errors import ThimbleError, UsageError
 
 
 def exit_code(prog: str, run: Callable[[], object]) -> int:

@@ -8,9 +8,9 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from agent.budget import UNLIMITED, Prices, read_limit
-from agent.errors import UsageError
-from session.prices import MOST
+from thimble.agent.budget import UNLIMITED, Prices, read_limit
+from thimble.agent.errors import UsageError
+from thimble.session.prices import MOST
 
 CACHED_PRICES = "1.0,0.4,0.25,0.1"
 COUNTED_MODEL = "qwen2.5:7b"

@@ -8,8 +8,8 @@ import sys
 import zlib
 from pathlib import Path
 
-from agent.errors import UsageError
-from session.bounded import bounded, file_bytes
+from thimble.agent.errors import UsageError
+from thimble.session.bounded import bounded, file_bytes
 
 GZIP = b"\x1f\x8b"
 

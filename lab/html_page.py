@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-from agent.errors import UsageError
-from corpus.writing import write_whole
-from lab.findings import Findings, ResultTable
+from thimble.agent.errors import UsageError
+from thimble.corpus.writing import write_whole
+from thimble.lab.findings import Findings, ResultTable
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-from session.figures import duration
+from thimble.session.figures import duration
 
 LINE_PAUSE_SECONDS = 10.0
 """The fewest seconds between two lines."""

@@ -13,7 +13,7 @@ from multiprocessing import active_children, parent_process
 from threading import Thread
 from typing import TypeVar
 
-from agent.errors import UsageError
+from thimble.agent.errors import UsageError
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from lab.findings import Findings, FlatRecord, ResultTable
-from lab.html_page import write_page
+from thimble.lab.findings import Findings, FlatRecord, ResultTable
+from thimble.lab.html_page import write_page
 
 WIDTH = 140
 """Columns of a table where the output is no terminal."""

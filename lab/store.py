@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agent.errors import UsageError
+from thimble.agent.errors import UsageError
 
 
 class Store:

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from agent.errors import UsageError
-from agent.protocols import Backend, Embedder
-from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Server, ServerOptions
+from thimble.agent.errors import UsageError
+from thimble.agent.protocols import Backend, Embedder
+from thimble.models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Server, ServerOptions
 
 if TYPE_CHECKING:
-    from models.hardware import Hardware
+    from thimble.models.hardware import Hardware
 
 READER = "reader"
 
@@ -27,13 +27,13 @@ A folder has the files server.py, backend.py, checks.py and embedder.py, each wi
 
 def _of(kind: str, part: str) -> Any:
     """The function of a part of a kind of server, whose file is imported when it is needed."""
-    return getattr(import_module(f"models.{SERVERS[kind]}.{part}"), part)
+    return getattr(import_module(f"thimble.models.{SERVERS[kind]}.{part}"), part)
 
 
 def built_in(pace: Hardware | None = None) -> Backend:
     """The built-in reader, at the pace of a described machine; at once where there is none."""
-    from models.counting.choose import counter_for
-    from models.reader import Reader
+    from thimble.models.counting.choose import counter_for
+    from thimble.models.reader import Reader
 
     return Reader(counter_for("qwen2.5:7b"), pace=pace)
 
@@ -57,7 +57,7 @@ def server_at(name: str, base_url: str = "", options: ServerOptions | None = Non
 
 def backend_on(server: Server, model: str, room: int) -> Backend:
     """A backend for a model of this server, with room for so many tokens of prompt and reply. Raises ModelError."""
-    from models.text_calls.caller import ToolCaller
+    from thimble.models.text_calls.caller import ToolCaller
 
     return ToolCaller(_of(server.name, "backend")(server, model, room), server.options.calls)
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import chain, repeat
 from typing import Any
 
-from agent.errors import UsageError
-from agent.messages import Message, Role, ToolCall
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message, Role, ToolCall
 
 Entry = Mapping[str, Any]
 """One message as other programs write it, with any other keys that they add."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import accumulate, combinations, pairwise
 from typing import TYPE_CHECKING
 
-from agent.prefix_cache import FACTOR, LEAST_CALLS, Timed, seconds_per_token
+from thimble.agent.prefix_cache import FACTOR, LEAST_CALLS, Timed, seconds_per_token
 
 if TYPE_CHECKING:
-    from agent.ledger import Call
+    from thimble.agent.ledger import Call
 
 LEAST_OUTPUT = 8
 """Tokens of the shortest reply whose seconds are read: a shorter one says little of a token."""

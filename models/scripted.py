@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.budget import Counter
-from agent.messages import Message, Schema, ToolCall
-from agent.protocols import BackendDefaults, Delta, Sent, Text, Thinking, Usage, Waiting
-from models.counting.estimate import EstimateCounter
-from models.counting.prefix import PrefixMeter
+from thimble.agent.budget import Counter
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.protocols import BackendDefaults, Delta, Sent, Text, Thinking, Usage, Waiting
+from thimble.models.counting.estimate import EstimateCounter
+from thimble.models.counting.prefix import PrefixMeter
 
 Reply = str | Delta | BaseException | Sequence[Delta | BaseException]
 """One reply: an answer, a tool call, an error to raise, or any of these and more in order."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from agent.budget import LEAST_BUDGET
-from agent.errors import ModelError
-from agent.protocols import Backend
-from models.wire.bounds import ASK_SECONDS, ASK_WHOLE_SECONDS, REPLY_BYTES, REPLY_SECONDS, Bounds
+from thimble.agent.budget import LEAST_BUDGET
+from thimble.agent.errors import ModelError
+from thimble.agent.protocols import Backend
+from thimble.models.wire.bounds import ASK_SECONDS, ASK_WHOLE_SECONDS, REPLY_BYTES, REPLY_SECONDS, Bounds
 
 Think = Literal["on", "off", "low", "medium", "high"]
 

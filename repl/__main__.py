@@ -1,4 +1,4 @@
-"""`thimble`, which is `python -m repl`: from the command line to a session."""
+"""`thimble`, which is `python -m thimble`: from the command line to a session."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 import os
 import sys
 
-from agent.errors import UsageError
+from thimble.agent.errors import UsageError
 
 TYPE_CHECKING = False  # as in typing, whose import would cost a quarter of the start
 if TYPE_CHECKING:
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from session.playback import Playback
-    from session.session import Session
-    from session.settings import Settings
+    from thimble.session.playback import Playback
+    from thimble.session.session import Session
+    from thimble.session.settings import Settings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,12 +36,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _experiment(arguments: Sequence[str]) -> int:
-    """Hand over to `python -m lab`, as if it had been asked itself: no room on this level imports the other."""
+    """Hand over to `python -m thimble.lab`, as if it had been asked itself: no room on this level imports the other."""
     import runpy
 
     before, sys.argv = sys.argv, ["thimble lab", *arguments]
     try:
-        runpy.run_module("lab", run_name="__main__", alter_sys=True)
+        runpy.run_module("thimble.lab", run_name="__main__", alter_sys=True)
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else 0
     finally:
@@ -55,7 +55,7 @@ def _report(error: BaseException, as_json: bool) -> int:
 
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        from repl.cli.headless import report
+        from thimble.repl.cli.headless import report
 
         return report(error, as_json)
     finally:
@@ -63,7 +63,7 @@ def _report(error: BaseException, as_json: bool) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from repl.cli import flags as options
+    from thimble.repl.cli import flags as options
 
     if sys.stdout is None:  # told before anything is asked, and paid
         raise UsageError("standard output is closed", "open it: > FILE")
@@ -82,7 +82,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _unwritable(error: OSError) -> Exception:
-    from repl.screen.streams import unwritable
+    from thimble.repl.screen.streams import unwritable
 
     return unwritable(error)
 
@@ -91,15 +91,15 @@ def _start(given: Namespace) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a letter that the encoding lacks must not cost the answer
     if given.command == "config":
-        from repl.cli.config import show_settings
+        from thimble.repl.cli.config import show_settings
 
         return show_settings(_settings(given), given.json)
     if given.command == "doctor":
-        from repl.commands.doctor import doctor
+        from thimble.repl.commands.doctor import doctor
 
         return doctor.run(_settings(given), given.json)
     if given.command == "prepare":
-        from repl.cli import prepare as filter
+        from thimble.repl.cli import prepare as filter
 
         budget, given.budget = given.budget, None  # unlike a session's it may be anything, and none
         return filter.run(_settings(given), budget)
@@ -113,7 +113,7 @@ def _start(given: Namespace) -> int:
         raise UsageError(f"--stage does not go with {other}", "take one of them: a stage is a conversation, drawn")
     playback = None
     if given.replay is not None:
-        from repl.cli.recordings import played
+        from thimble.repl.cli.recordings import played
 
         playback, settings = played(given, pace, settings, headless)
     if headless:
@@ -122,14 +122,14 @@ def _start(given: Namespace) -> int:
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
     session = _session(given, settings, playback)  # it looks for a server while the rest is imported
-    from repl.conversation import interactive
+    from thimble.repl.conversation import interactive
 
     return interactive(session)
 
 
 def _settings(given: Namespace) -> Settings:
-    from session.settings import resolve
-    from session.settings_table import NO
+    from thimble.session.settings import resolve
+    from thimble.session.settings_table import NO
 
     flags = {name: value for name, value in vars(given).items() if value is not None}
     if given.stage or os.environ.get("THIMBLE_STAGE", NO[0]).lower() not in NO:
@@ -142,17 +142,17 @@ def _settings(given: Namespace) -> Settings:
 
 def _hide(settings: Settings | None) -> None:
     """Never show what is private."""
-    from repl.screen.private import private
-    from repl.screen.sanitise import hide
+    from thimble.repl.screen.private import private
+    from thimble.repl.screen.sanitise import hide
 
     hide(private(settings))
 
 
 def _session(given: Namespace, settings: Settings, playback: Playback | None, one_shot: bool = False) -> Session:
     """A new session, one to be resumed, or one that is played."""
-    from session.journal import folder as shelf
-    from session.journal.journal import Journal
-    from session.session import open_session
+    from thimble.session.journal import folder as shelf
+    from thimble.session.journal.journal import Journal
+    from thimble.session.session import open_session
 
     if playback:
         return open_session(settings, playback=playback)  # it is not kept: to resume what was played takes a model
@@ -162,7 +162,7 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
         path = shelf.find(settings.session_dir, given.resume)
         session = open_session(*shelf.reopened(settings, path))
         if not given.resume and (passed := shelf.written_after(path, settings.session_dir)):
-            from session.figures import several
+            from thimble.session.figures import several
 
             newer = several(passed, "newer session")
             session.notices.append(
@@ -171,7 +171,7 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
         return session
     if given.record is None:
         return open_session(settings, Journal(shelf.new_path(settings.session_dir), one_shot))
-    from repl.cli.recordings import new_file
+    from thimble.repl.cli.recordings import new_file
 
     path = new_file(given.record)
     session = open_session(settings, Journal(path))
@@ -180,7 +180,7 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
 
 
 def _answer(given: Namespace, session: Session) -> int:
-    from repl.cli import headless
+    from thimble.repl.cli import headless
 
     return headless.answer(session, headless.prompts(given.prompts, session.playback), given.json)
 

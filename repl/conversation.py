@@ -14,20 +14,20 @@ from shlex import quote
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from agent.errors import Stopped, ThimbleError
-from agent.events import Answered
-from repl.prompt.interrupts import Interrupts
-from repl.prompt.prompt import PlainPrompt, TerminalPrompt, open_prompt
-from repl.screen.keys import key, silent_keyboard, typed_ahead, waiting
-from repl.screen.sanitise import line
-from repl.screen.theme import console_for, is_plain, say
-from session import figures
+from thimble.agent.errors import Stopped, ThimbleError
+from thimble.agent.events import Answered
+from thimble.repl.prompt.interrupts import Interrupts
+from thimble.repl.prompt.prompt import PlainPrompt, TerminalPrompt, open_prompt
+from thimble.repl.screen.keys import key, silent_keyboard, typed_ahead, waiting
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.theme import console_for, is_plain, say
+from thimble.session import figures
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from repl.screen.exchange import Lines
-    from session.session import Session
+    from thimble.repl.screen.exchange import Lines
+    from thimble.session.session import Session
 
 ANSWER_STOPPED = "stopped: the session goes on; the unfinished answer is not kept"
 LOOKING_FOR_MODEL = "looking for the model"
@@ -91,7 +91,7 @@ class Conversation:
         self._tell_news()
         journal = self.session.journal
         if journal.path and journal.path.exists() and not journal.error:
-            from session.journal.folder import found_by
+            from thimble.session.journal.folder import found_by
 
             by = found_by(self.session.settings.session_dir, journal.path)
             which = "" if by == journal.id else f" {quote(by)}"
@@ -128,7 +128,7 @@ class Conversation:
             return nullcontext()
         from rich.text import Text
 
-        from repl.screen.live import live_lines
+        from thimble.repl.screen.live import live_lines
 
         return live_lines(self.console, lambda: Text(f"  {words()}…", style="quiet"))
 
@@ -136,7 +136,7 @@ class Conversation:
         budget = self.session.settings.budget
         self._prompt.greet("thimble", f" · {line(self.session.spec)} in {budget:,} tokens · /help")
         if self.session.saved:
-            from repl.screen.resumed import show_resumed
+            from thimble.repl.screen.resumed import show_resumed
 
             show_resumed(self.session, self.console)
         if isinstance(self._prompt, PlainPrompt):
@@ -149,7 +149,7 @@ class Conversation:
         text = self._read().strip()
         if not text:
             return True
-        from repl.commands.command import meant
+        from thimble.repl.commands.command import meant
 
         text = meant(text)
         question: str | None = text
@@ -172,8 +172,8 @@ class Conversation:
 
     def _command(self, text: str) -> str | None:
         """Run a command; the question that it hands on, None to leave."""
-        from repl.commands.table import run_command
-        from repl.screen.redirect_output import print_above_live
+        from thimble.repl.commands.table import run_command
+        from thimble.repl.screen.redirect_output import print_above_live
 
         question: str | None = ""
         began = perf_counter()
@@ -199,8 +199,8 @@ class Conversation:
             self.console.print()
 
     def _ask(self, question: str) -> None:
-        from repl.commands.table import show_error
-        from repl.screen.redirect_output import print_above_live
+        from thimble.repl.commands.table import show_error
+        from thimble.repl.screen.redirect_output import print_above_live
 
         renderer, began = self._renderer(), perf_counter()
         renderer.history = lambda: self.session.agent.history
@@ -226,14 +226,14 @@ class Conversation:
         self._space()
 
     def _renderer(self) -> Lines:
-        from repl.screen.exchange import Lines, Screen
+        from thimble.repl.screen.exchange import Lines, Screen
 
         if self.plain:
             return Lines(self.console)
         steps = self.session.settings.stage or (self.session.playback and self.session.playback.steps)
         if not steps:
             return Screen(self.console)
-        from repl.screen.stage import Stage
+        from thimble.repl.screen.stage import Stage
 
         return Stage(self.console, self._presenter)
 
@@ -245,8 +245,8 @@ class Conversation:
     def _foot(self) -> None:
         from rich.text import Text
 
-        from repl.screen.footer import FROM_MEMORY, context, footer
-        from repl.screen.trace import PLAIN_WIDTH
+        from thimble.repl.screen.footer import FROM_MEMORY, context, footer
+        from thimble.repl.screen.trace import PLAIN_WIDTH
 
         agent = self.session.agent
         shown = Text(footer(agent, PLAIN_WIDTH if self.plain else self.console.width), style="quiet")
@@ -259,7 +259,7 @@ class Conversation:
 
     def _reveal(self) -> None:
         if self.session.guess:
-            from repl.commands.predict import show_reveal
+            from thimble.repl.commands.predict import show_reveal
 
             show_reveal(self.session, self.console)
 

@@ -17,23 +17,23 @@ from functools import partial
 from itertools import chain, product
 from statistics import mean
 
-from agent.errors import BudgetError
-from agent.events import Answered
-from corpus.questions import Question, QuestionSet
-from corpus.questions import load as load_questions
-from corpus.score import score, shows
-from lab.exit_code import exit_code
-from lab.job_progress import progress
-from lab.pool import pooled
-from lab.run.jobs import fingerprint
-from lab.statistics import wilson
-from models import READER
-from session.lagged import Lagged
-from session.parser import Parser
-from session.session import Session
-from session.settings import Settings
-from session.totals import totals
-from strategies import STRATEGIES
+from thimble.agent.errors import BudgetError
+from thimble.agent.events import Answered
+from thimble.corpus.questions import Question, QuestionSet
+from thimble.corpus.questions import load as load_questions
+from thimble.corpus.score import score, shows
+from thimble.lab.exit_code import exit_code
+from thimble.lab.job_progress import progress
+from thimble.lab.pool import pooled
+from thimble.lab.run.jobs import fingerprint
+from thimble.lab.statistics import wilson
+from thimble.models import READER
+from thimble.session.lagged import Lagged
+from thimble.session.parser import Parser
+from thimble.session.session import Session
+from thimble.session.settings import Settings
+from thimble.session.totals import totals
+from thimble.strategies import STRATEGIES
 
 ASKED_TOOLS = ("articles", "confined", "files", "lines", "notes", "schema", "wording")
 READING = (

@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agent.events import Event, Prepared, Replied, SideBegan, SideCalled, ToolCalled, ToolReturned
-from agent.messages import Message
-from models import READER
-from repl.cli.recordings import SHIPPED
-from repl.commands.table import obey
-from repl.screen.theme import console_for
-from session.journal.journal import Journal
-from session.journal.records import Aside, Opened, Record
-from session.lagged import Lagged
-from session.session import Session, open_session
-from session.settings import Settings
+from thimble.agent.events import Event, Prepared, Replied, SideBegan, SideCalled, ToolCalled, ToolReturned
+from thimble.agent.messages import Message
+from thimble.models import READER
+from thimble.repl.cli.recordings import SHIPPED
+from thimble.repl.commands.table import obey
+from thimble.repl.screen.theme import console_for
+from thimble.session.journal.journal import Journal
+from thimble.session.journal.records import Aside, Opened, Record
+from thimble.session.lagged import Lagged
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
 
 BUDGET = 4_000
 LINES = (
@@ -125,7 +125,7 @@ def hold(session: Session, lines: Iterable[str]) -> Iterator[Event]:
 
 def main(write: Callable[[str], object] = sys.stdout.write) -> None:
     """Make the cassettes, one for each strategy."""
-    from strategies.table import STRATEGIES
+    from thimble.strategies.table import STRATEGIES
 
     for strategy in STRATEGIES:
         path = SHIPPED / READER / f"{strategy}.jsonl"

@@ -18,21 +18,21 @@ from functools import cache
 from random import Random
 from statistics import mean
 
-from agent.budget import Budget, Counter
-from agent.errors import ToolError, UsageError
-from agent.messages import Message, ToolCall
-from agent.prompts import SYSTEM
-from agent.side import SideModel
-from agent.view import prepare
-from corpus.library import ARTICLES, Library, load
-from corpus.questions import Fact
-from corpus.questions import load as load_questions
-from lab.exit_code import exit_code
-from models.counting.choose import counter_for
-from models.scripted import Scripted
-from strategies import parse
-from strategies.kinds.excerpt import excerpt
-from tools.articles import ArticleTools
+from thimble.agent.budget import Budget, Counter
+from thimble.agent.errors import ToolError, UsageError
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.prompts import SYSTEM
+from thimble.agent.side import SideModel
+from thimble.agent.view import prepare
+from thimble.corpus.library import ARTICLES, Library, load
+from thimble.corpus.questions import Fact
+from thimble.corpus.questions import load as load_questions
+from thimble.lab.exit_code import exit_code
+from thimble.models.counting.choose import counter_for
+from thimble.models.scripted import Scripted
+from thimble.strategies import parse
+from thimble.strategies.kinds.excerpt import excerpt
+from thimble.tools.articles import ArticleTools
 
 STRATEGIES = ("sliding-window", "observation-masking", "retrieval", "compress")
 RATIOS = (0.7, 0.5, 0.35, 0.25, 0.15)

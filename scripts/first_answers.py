@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from textwrap import fill
 
-from agent.events import Answered
-from session.session import Session
-from session.settings import Settings
+from thimble.agent.events import Answered
+from thimble.session.session import Session
+from thimble.session.settings import Settings
 
 QUESTIONS = [
     "What is an AI agent?",

@@ -40,7 +40,17 @@ def transcript(strategy: str) -> str:
     """The output of the four questions under one strategy, in one process without a terminal."""
     prompts = [word for prompt in PROMPTS for word in ("-p", prompt)]
     with TemporaryDirectory() as kept:
-        command = [sys.executable, "-m", "repl", "--backend", "reader", "--strategy", strategy, "--session-dir", kept]
+        command = [
+            sys.executable,
+            "-m",
+            "thimble",
+            "--backend",
+            "reader",
+            "--strategy",
+            strategy,
+            "--session-dir",
+            kept,
+        ]
         run = subprocess.run(
             [*command, *prompts], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
         )

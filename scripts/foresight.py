@@ -17,18 +17,18 @@ from math import inf
 from pathlib import Path
 from statistics import median
 
-from agent.budget import UNLIMITED, Budget, Prices
-from agent.errors import UsageError
-from agent.messages import Message, ToolCall, turns
-from agent.repair import repair
-from agent.side import SideModel
-from agent.view import View, prepare
-from lab.exit_code import exit_code
-from lab.replay.trajectories import read
-from models.counting.estimate import EstimateCounter
-from models.scripted import Scripted
-from strategies import parse
-from strategies.masks import mask
+from thimble.agent.budget import UNLIMITED, Budget, Prices
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message, ToolCall, turns
+from thimble.agent.repair import repair
+from thimble.agent.side import SideModel
+from thimble.agent.view import View, prepare
+from thimble.lab.exit_code import exit_code
+from thimble.lab.replay.trajectories import read
+from thimble.models.counting.estimate import EstimateCounter
+from thimble.models.scripted import Scripted
+from thimble.strategies import parse
+from thimble.strategies.masks import mask
 
 PRICES = (0.02, 0.1, 0.25, 0.4, 0.7, 1.0)
 WINDOW = 5

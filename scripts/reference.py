@@ -16,18 +16,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from corpus.library import Library
-from repl.cli.flags import EPILOG, FLAGS
-from repl.commands.command import ALIASES
-from repl.commands.help import KEYS
-from repl.commands.strategy import first_sentence, paragraphs
-from repl.commands.table import COMMANDS
-from session.settings import Settings, sessions_folder
-from session.settings_table import SETTINGS
-from strategies.parameter import as_in_the_paper, parameters
-from strategies.table import FAMILIES, asks_a_model
-from tools import everyday, on_demand, toolbox
-from tools.notes import Notes
+from thimble.corpus.library import Library
+from thimble.repl.cli.flags import EPILOG, FLAGS
+from thimble.repl.commands.command import ALIASES
+from thimble.repl.commands.help import KEYS
+from thimble.repl.commands.strategy import first_sentence, paragraphs
+from thimble.repl.commands.table import COMMANDS
+from thimble.session.settings import Settings, sessions_folder
+from thimble.session.settings_table import SETTINGS
+from thimble.strategies.parameter import as_in_the_paper, parameters
+from thimble.strategies.table import FAMILIES, asks_a_model
+from thimble.tools import everyday, on_demand, toolbox
+from thimble.tools.notes import Notes
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from session import figures
+from thimble.session import figures
 
 if TYPE_CHECKING:
-    from corpus.library import Library
+    from thimble.corpus.library import Library
 
 SOON = 200
 """So many files are read before anybody wonders."""
@@ -46,7 +46,7 @@ class Reading:
 
     def read(self, folder: Path) -> Library:
         """The articles of this folder. Raises UsageError when there are none."""
-        from corpus.library import load
+        from thimble.corpus.library import load
 
         self._told = monotonic() - self._seconds + min(1.0, self._seconds)
         try:

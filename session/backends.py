@@ -7,21 +7,21 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from agent.errors import ModelError, ThimbleError, UsageError
-from agent.protocols import Backend
-from models import READER, backend_on, built_in, find, room, server_at
-from models.gguf import is_file
-from models.ollama.errors import DEFAULT_MODEL
-from models.server import NoModel, ServedBackend, Server, ServerOptions
-from models.wire.address import is_loopback, masked
-from session.hardware import machines
-from session.once import Once
-from session.settings import Settings, address_of, sends_key
-from session.settings_table import ADDRESS_OF, AUTO
+from thimble.agent.errors import ModelError, ThimbleError, UsageError
+from thimble.agent.protocols import Backend
+from thimble.models import READER, backend_on, built_in, find, room, server_at
+from thimble.models.gguf import is_file
+from thimble.models.ollama.errors import DEFAULT_MODEL
+from thimble.models.server import NoModel, ServedBackend, Server, ServerOptions
+from thimble.models.wire.address import is_loopback, masked
+from thimble.session.hardware import machines
+from thimble.session.once import Once
+from thimble.session.settings import Settings, address_of, sends_key
+from thimble.session.settings_table import ADDRESS_OF, AUTO
 
 if TYPE_CHECKING:
-    from models.gguf.server import LocalModels
-    from session.playback import Playback
+    from thimble.models.gguf.server import LocalModels
+    from thimble.session.playback import Playback
 
 PROBE_SECONDS = 0.3
 SideName = Literal["summariser", "memory"]
@@ -172,7 +172,7 @@ class Backends:
         return backend_on(server, name, room(self.widest))
 
     def _local(self) -> LocalModels:
-        from models.gguf.server import LocalModels
+        from thimble.models.gguf.server import LocalModels
 
         return LocalModels(self._options)
 
@@ -212,7 +212,7 @@ class Backends:
         return kind == "ollama" or address_of(kind, self.settings) == self.settings.base_url != ""
 
     def _no_server(self) -> Backend:
-        from models.gguf.this_machine import is_installed
+        from thimble.models.gguf.this_machine import is_installed
 
         url, way_out = self.server_of("ollama").url, f"install Ollama, then ollama pull {DEFAULT_MODEL}"
         if is_installed() and (here := self.local().models()):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from agent.agent import Agent
-from agent.messages import Message, ToolCall
-from agent.protocols import Backend
-from models.text_calls.parsers import malformed
+from thimble.agent.agent import Agent
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.protocols import Backend
+from thimble.models.text_calls.parsers import malformed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

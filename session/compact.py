@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.events import Changed, Preparing, SideCalled
-from session.totals import totals
+from thimble.agent.events import Changed, Preparing, SideCalled
+from thimble.session.totals import totals
 
 if TYPE_CHECKING:
-    from session.session import Session
+    from thimble.session.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def compact(session: Session, words: str) -> Compacted:
 
 
 def _fold(session: Session, words: str) -> Compacted:
-    from strategies.by_hand import fold_now
+    from thimble.strategies.by_hand import fold_now
 
     agent, system = session.agent, session.system(session.agent)
     tools = agent.schemas()

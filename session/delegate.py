@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from agent.agent import Agent
-from agent.budget import Counter
-from agent.errors import BudgetError, ToolError
-from agent.events import Answered
-from agent.loop import run
-from agent.messages import Message
-from agent.prompts import DELEGATE
-from agent.protocols import Strategy
-from agent.side import SideModel
-from agent.state import State
-from session.prices import fixed
+from thimble.agent.agent import Agent
+from thimble.agent.budget import Counter
+from thimble.agent.errors import BudgetError, ToolError
+from thimble.agent.events import Answered
+from thimble.agent.loop import run
+from thimble.agent.messages import Message
+from thimble.agent.prompts import DELEGATE
+from thimble.agent.protocols import Strategy
+from thimble.agent.side import SideModel
+from thimble.agent.state import State
+from thimble.session.prices import fixed
 
 WORDS = 250
 """The length asked of the brief."""

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.errors import UsageError
-from session.settings import Settings, address_of, sends_key
-from session.settings_table import NONE, STATIC, served_embeddings
+from thimble.agent.errors import UsageError
+from thimble.session.settings import Settings, address_of, sends_key
+from thimble.session.settings_table import NONE, STATIC, served_embeddings
 
 if TYPE_CHECKING:
-    from agent.protocols import Embedder
+    from thimble.agent.protocols import Embedder
 
 INSTALL = "pip install --no-deps wordllama"
 
@@ -35,7 +35,7 @@ def embedder_of(settings: Settings, progress: Callable[[int, int], object] = lam
     Raises:
         UsageError: The static vectors are asked for by name and are not installed, or an address is none.
     """
-    from models.embeddings.kept import KeptEmbedder
+    from thimble.models.embeddings.kept import KeptEmbedder
 
     embedder = unkept(settings)
     return KeptEmbedder(embedder, folder(), progress) if embedder else None
@@ -43,9 +43,9 @@ def embedder_of(settings: Settings, progress: Callable[[int, int], object] = lam
 
 def unkept(settings: Settings) -> Embedder | None:
     """The same embedder, which keeps nothing. Raises UsageError."""
-    from models import embedder_on, server_at
-    from models.embeddings.static import static_embedder
-    from models.server import ServerOptions
+    from thimble.models import embedder_on, server_at
+    from thimble.models.embeddings.static import static_embedder
+    from thimble.models.server import ServerOptions
 
     wanted = settings.embeddings
     if served := served_embeddings(wanted):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.ledger import Amount
+from thimble.agent.ledger import Amount
 
 
 def tokens(count: int | None, exact: bool = True) -> str:

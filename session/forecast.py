@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from agent.background import Errand
-from agent.errors import BudgetError, ModelError
-from agent.events import Asked
-from agent.loop import prepare
-from agent.messages import Message
-from agent.side import SideModel
-from agent.state import State
-from agent.view import View
+from thimble.agent.background import Errand
+from thimble.agent.errors import BudgetError, ModelError
+from thimble.agent.events import Asked
+from thimble.agent.loop import prepare
+from thimble.agent.messages import Message
+from thimble.agent.side import SideModel
+from thimble.agent.state import State
+from thimble.agent.view import View
 
 if TYPE_CHECKING:
-    from session.session import Session
+    from thimble.session.session import Session
 
 DRAFT = "draft"
 
@@ -74,7 +74,7 @@ def forecast(session: Session, question: str = "", *, foreign: bool = False) -> 
         question: The words of the question.
         foreign: Run a strategy of the user's own too, whatever it does beside making a view.
     """
-    from strategies.spec import is_code
+    from thimble.strategies.spec import is_code
 
     agent = session.agent
     state = agent.state.copy()

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agent import foreign
-from agent.agent import Grounds
-from agent.messages import CANCELLED, NO_RESULT, Message, ToolCall
-from agent.prompts import CANNOT
+from thimble.agent import foreign
+from thimble.agent.agent import Grounds
+from thimble.agent.messages import CANCELLED, NO_RESULT, Message, ToolCall
+from thimble.agent.prompts import CANNOT
 
 MARK = " (not read)"
 """What is shown behind a citation of what was never read."""

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.errors import UsageError
-from agent.events import Event, Prepared
-from agent.messages import Message
-from agent.view import View
+from thimble.agent.errors import UsageError
+from thimble.agent.events import Event, Prepared
+from thimble.agent.messages import Message
+from thimble.agent.view import View
 
 FORM = "write /predict 1-4 9 12, the numbers of those that stay as they are, or /predict all, none, off"
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields
 
-from agent.errors import UsageError
-from models.hardware import HARDWARE, Hardware
+from thimble.agent.errors import UsageError
+from thimble.models.hardware import HARDWARE, Hardware
 
 Pace = Hardware | None
 """How fast a model replies; None for at once."""

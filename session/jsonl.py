@@ -7,15 +7,15 @@ import math
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from agent import events
-from agent.foreign import is_deep
-from agent.ledger import Ledger
-from agent.protocols import ModelId, Sent, Waiting
-from session.journal.checksum_lines import as_fields, as_json
-from session.totals import totals
+from thimble.agent import events
+from thimble.agent.foreign import is_deep
+from thimble.agent.ledger import Ledger
+from thimble.agent.protocols import ModelId, Sent, Waiting
+from thimble.session.journal.checksum_lines import as_fields, as_json
+from thimble.session.totals import totals
 
 if TYPE_CHECKING:
-    from session.session import Session
+    from thimble.session.session import Session
 
 Fields = dict[str, Any]
 

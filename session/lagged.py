@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.background import Errand
+from thimble.agent.background import Errand
 
 
 class Lagged:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from agent.agent import Agent
-from agent.errors import UsageError
-from strategies.own_code import guarded
-from tools.notes import Notes
+from thimble.agent.agent import Agent
+from thimble.agent.errors import UsageError
+from thimble.strategies.own_code import guarded
+from thimble.tools.notes import Notes
 
 
 def memory_of(agent: Agent, notes: Notes) -> str:

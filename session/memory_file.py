@@ -9,11 +9,11 @@ import os
 from bisect import bisect_right
 from pathlib import Path
 
-from agent.budget import Budget
-from agent.errors import UsageError
-from agent.messages import Message
-from corpus.reading import read_text
-from session.settings import MEMORY_FILE
+from thimble.agent.budget import Budget
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message
+from thimble.corpus.reading import read_text
+from thimble.session.settings import MEMORY_FILE
 
 MARK = "\n\n# Memory\n"
 """Where the memory begins in a system prompt."""

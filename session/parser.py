@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from agent.errors import UsageError
+from thimble.agent.errors import UsageError
 
 TYPE_CHECKING = False  # as in typing, whose import would cost a quarter of the start of `--help`
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from agent.agent import Agent
-from agent.errors import UsageError
-from agent.events import Planted
-from agent.messages import Message, ToolCall
+from thimble.agent.agent import Agent
+from thimble.agent.errors import UsageError
+from thimble.agent.events import Planted
+from thimble.agent.messages import Message, ToolCall
 
 LONGEST = 500
 """The most characters of a fact: as many as `read_file` shows of a line."""

@@ -13,10 +13,10 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Any, TypeVar
 
-from agent.agent import Agent
-from agent.budget import Counter
-from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
-from agent.events import (
+from thimble.agent.agent import Agent
+from thimble.agent.budget import Counter
+from thimble.agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
+from thimble.agent.events import (
     Answered,
     Asked,
     BrokenOff,
@@ -27,13 +27,13 @@ from agent.events import (
     SetAside,
     Withdrawn,
 )
-from agent.messages import Message, Schema
-from agent.protocols import BackendDefaults, Delta, ModelId
-from agent.repair import is_sound, repair
-from models import READER
-from session import figures
-from session.journal.lines import Damage, Line, read
-from session.journal.records import (
+from thimble.agent.messages import Message, Schema
+from thimble.agent.protocols import BackendDefaults, Delta, ModelId
+from thimble.agent.repair import is_sound, repair
+from thimble.models import READER
+from thimble.session import figures
+from thimble.session.journal.lines import Damage, Line, read
+from thimble.session.journal.records import (
     Aside,
     Branched,
     Change,
@@ -47,9 +47,9 @@ from session.journal.records import (
     Switched,
     Unanswered,
 )
-from session.journal.state import SavedState, saved_state
-from session.journal.tree import Tree
-from strategies.spec import is_code
+from thimble.session.journal.state import SavedState, saved_state
+from thimble.session.journal.tree import Tree
+from thimble.strategies.spec import is_code
 
 T = TypeVar("T")
 Pace = Callable[[float, Line], float]
@@ -280,7 +280,7 @@ class RecordedModel(BackendDefaults):
     @cached_property
     def counter(self) -> Counter:
         """The nearest counter that is at hand."""
-        from models.counting.choose import counter_for
+        from thimble.models.counting.choose import counter_for
 
         return counter_for("qwen2.5:7b" if self.name == READER else self.model)
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from agent.budget import Prices
-from agent.errors import UsageError
-from agent.ledger import Call
-from agent.protocols import ModelId
+from thimble.agent.budget import Prices
+from thimble.agent.errors import UsageError
+from thimble.agent.ledger import Call
+from thimble.agent.protocols import ModelId
 
 MOST = {"cached": 1.0, "output": 1000.0, "dollars": 1000.0}
 """The names on a card, and the highest price of each."""

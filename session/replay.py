@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agent.budget import Budget
-from agent.errors import BudgetError
-from agent.messages import Message
-from agent.protocols import Strategy
-from agent.view import View, prepare
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Strategy
+from thimble.agent.view import View, prepare
 
 
 def calls(history: Sequence[Message]) -> list[int]:

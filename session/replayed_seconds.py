@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.events import Replied, Said, SideCalled
-from agent.protocols import Sent, Usage, Waiting
-from models.hardware import Hardware
-from session.journal.lines import Line
-from session.journal.records import PreparedLine
+from thimble.agent.events import Replied, Said, SideCalled
+from thimble.agent.protocols import Sent, Usage, Waiting
+from thimble.models.hardware import Hardware
+from thimble.session.journal.lines import Line
+from thimble.session.journal.records import PreparedLine
 
 WORD_LETTERS = 5
 """Letters of a token, about, where a recording has no tokens."""

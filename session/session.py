@@ -12,48 +12,48 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agent.agent import Agent
-from agent.budget import LEAST_BUDGET, MOST_BUDGET
-from agent.errors import ModelError, ThimbleError, UsageError
-from agent.events import Changed, Event, Planted, Preparing, Said
-from agent.ledger import Ledger
-from agent.loop import run
-from agent.messages import Message
-from agent.prompts import BY_SCHEMA, SYSTEM
-from agent.protocols import Backend, ModelId, Strategy, Waiting
-from agent.side import SideModel
-from agent.state import State
-from models import READER
-from models.server import ServedBackend
-from models.text_calls.caller import ToolCaller
-from session.articles import Reading
-from session.backends import SIDE_MODELS, Backends
-from session.calls import QUESTIONS, by_schema, calls_tools
-from session.delegate import brief
-from session.embeddings import embedder_of
-from session.grounding import grounded
-from session.journal.checksum_lines import as_fields
-from session.journal.folder import found_by
-from session.journal.header import opened
-from session.journal.journal import Journal
-from session.journal.records import Aside, Branched, Change, Command, Named, Record, Remark, Switched
-from session.journal.state import SavedState
-from session.lagged import Lagged
-from session.memory import memory_of, remember
-from session.once import Once
-from session.plant import plant
-from session.prices import by_timings, fixed, read_prices
-from session.settings import MEMORY_FILE, Settings, refuse_code
-from session.settings_table import AUTO
-from tools import everyday, on_demand, toolbox
-from tools.examples import examples
-from tools.notes import Notes
+from thimble.agent.agent import Agent
+from thimble.agent.budget import LEAST_BUDGET, MOST_BUDGET
+from thimble.agent.errors import ModelError, ThimbleError, UsageError
+from thimble.agent.events import Changed, Event, Planted, Preparing, Said
+from thimble.agent.ledger import Ledger
+from thimble.agent.loop import run
+from thimble.agent.messages import Message
+from thimble.agent.prompts import BY_SCHEMA, SYSTEM
+from thimble.agent.protocols import Backend, ModelId, Strategy, Waiting
+from thimble.agent.side import SideModel
+from thimble.agent.state import State
+from thimble.models import READER
+from thimble.models.server import ServedBackend
+from thimble.models.text_calls.caller import ToolCaller
+from thimble.session.articles import Reading
+from thimble.session.backends import SIDE_MODELS, Backends
+from thimble.session.calls import QUESTIONS, by_schema, calls_tools
+from thimble.session.delegate import brief
+from thimble.session.embeddings import embedder_of
+from thimble.session.grounding import grounded
+from thimble.session.journal.checksum_lines import as_fields
+from thimble.session.journal.folder import found_by
+from thimble.session.journal.header import opened
+from thimble.session.journal.journal import Journal
+from thimble.session.journal.records import Aside, Branched, Change, Command, Named, Record, Remark, Switched
+from thimble.session.journal.state import SavedState
+from thimble.session.lagged import Lagged
+from thimble.session.memory import memory_of, remember
+from thimble.session.once import Once
+from thimble.session.plant import plant
+from thimble.session.prices import by_timings, fixed, read_prices
+from thimble.session.settings import MEMORY_FILE, Settings, refuse_code
+from thimble.session.settings_table import AUTO
+from thimble.tools import everyday, on_demand, toolbox
+from thimble.tools.examples import examples
+from thimble.tools.notes import Notes
 
 if TYPE_CHECKING:
-    from corpus.library import Library
-    from corpus.map import Map
-    from session.guess import Guess
-    from session.playback import Playback
+    from thimble.corpus.library import Library
+    from thimble.corpus.map import Map
+    from thimble.session.guess import Guess
+    from thimble.session.playback import Playback
 
 T = TypeVar("T")
 SKIPPED_SHOWN = 5
@@ -204,7 +204,7 @@ class Session:
             yield from self._suit(agent)
             yield from run(agent, question)
         except (ThimbleError, KeyboardInterrupt, GeneratorExit) as error:
-            from session.playback import unanswered
+            from thimble.session.playback import unanswered
 
             self.remark(unanswered(error))
             raise
@@ -229,7 +229,7 @@ class Session:
 
     def typed(self, command: str) -> None:
         """Know that the user typed this command; it goes into the journal, to be played again."""
-        from session.playback import is_repeated
+        from thimble.session.playback import is_repeated
 
         if is_repeated(command):
             self.remark(Command(command))
@@ -399,7 +399,7 @@ class Session:
         path, prompt = self.settings.memory_file, BY_SCHEMA if by_schema(agent.backend) else SYSTEM
         if path is None and not self.notes.earlier:
             return prompt
-        from session.memory_file import CUT, with_memory, words_of
+        from thimble.session.memory_file import CUT, with_memory, words_of
 
         words = words_of(path) if path else ""
         system = with_memory(prompt, words, agent.budget([]), len(self.notes.earlier))
@@ -542,8 +542,8 @@ class Session:
 
 def _strategy_of(spec: str, side: SideModel, tidy: bool) -> Strategy:
     """The strategy of a SPEC under the setting `tidy`. All are imported for it: the first prompt need not wait."""
-    from strategies import parse
-    from strategies.tidy import tidied
+    from thimble.strategies import parse
+    from thimble.strategies.tidy import tidied
 
     strategy = parse(spec, side)
     return tidied(strategy) if tidy else strategy
@@ -551,7 +551,7 @@ def _strategy_of(spec: str, side: SideModel, tidy: bool) -> Strategy:
 
 def _map_of(library: Library) -> Map:
     """The map of a library, imported late as no first prompt needs it."""
-    from corpus.map import Map
+    from thimble.corpus.map import Map
 
     return Map(library)
 

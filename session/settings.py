@@ -9,16 +9,16 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent.errors import UsageError
-from corpus.reading import read_text
-from models.hardware import HARDWARE, Hardware
-from models.wire.address import hidden, masked
-from models.wire.bounds import REPLY_SECONDS
-from session.hardware import Pace, own_rows, paces
-from session.settings_table import ADDRESS_OF, AUTO, BACKENDS, SETTINGS, Given
+from thimble.agent.errors import UsageError
+from thimble.corpus.reading import read_text
+from thimble.models.hardware import HARDWARE, Hardware
+from thimble.models.wire.address import hidden, masked
+from thimble.models.wire.bounds import REPLY_SECONDS
+from thimble.session.hardware import Pace, own_rows, paces
+from thimble.session.settings_table import ADDRESS_OF, AUTO, BACKENDS, SETTINGS, Given
 
 if TYPE_CHECKING:
-    from models.server import Calls, Think
+    from thimble.models.server import Calls, Think
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 ADDRESSES = tuple(dict.fromkeys(ADDRESS_OF.values()))
@@ -155,7 +155,7 @@ def resolve(flags: Mapping[str, object], environ: Mapping[str, str] | None = Non
 
 def refuse_code(spec: str, what: str, how: str) -> None:
     """Raise UsageError for a strategy that is code, which only the user's own word may run."""
-    from strategies.spec import is_code  # not at the start: it imports all strategies
+    from thimble.strategies.spec import is_code  # not at the start: it imports all strategies
 
     if is_code(spec):
         raise UsageError(f"{what} under {spec[:60]}, which is code", f"if it is yours, {how} with the same behind it")
@@ -180,7 +180,7 @@ def going_on(settings: Settings, own: Mapping[str, object]) -> Settings:
 
 def _is_harmless(name: str, value: object) -> bool:
     """Whether a folder's file may say this."""
-    from strategies.spec import is_code
+    from thimble.strategies.spec import is_code
 
     return SETTINGS[name].harmless and not (name == "strategy" and is_code(str(value)))
 

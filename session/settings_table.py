@@ -138,8 +138,8 @@ def embeddings(given: Given) -> str:
 
 def price(given: Given) -> str:
     """`auto`, or a card."""
-    from agent.errors import UsageError
-    from session.prices import read_prices
+    from thimble.agent.errors import UsageError
+    from thimble.session.prices import read_prices
 
     card = text(given)
     try:
@@ -151,8 +151,8 @@ def price(given: Given) -> str:
 
 def pace(given: Given) -> str:
     """A pace, as it is written."""
-    from models.hardware import HARDWARE
-    from session.hardware import paces
+    from thimble.models.hardware import HARDWARE
+    from thimble.session.hardware import paces
 
     if isinstance(given.value, bool) or not isinstance(given.value, int | float | str):
         raise ValueError

@@ -12,8 +12,8 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Literal
 
-from agent.ledger import Call, Ledger, ToolRun
-from agent.protocols import UNKNOWN_MODEL, ModelId, Usage
+from thimble.agent.ledger import Call, Ledger, ToolRun
+from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Usage
 
 Kind = Literal["load", "prefill", "decode", "call", "tool", "wait"]
 """What goes on in a span. `call`: a model call of which nobody knows when its prefill ended."""

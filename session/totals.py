@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent.budget import Prices
-from agent.ledger import NOTHING, Amount, Call
+from thimble.agent.budget import Prices
+from thimble.agent.ledger import NOTHING, Amount, Call
 
 
 def cost(spent: Call | Totals, prices: Prices) -> float | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agent.messages import Message, pending
-from agent.turns import question, task
-from agent.view import View
+from thimble.agent.messages import Message, pending
+from thimble.agent.turns import question, task
+from thimble.agent.view import View
 
 UNSAID = "the strategy gave no reason"
 

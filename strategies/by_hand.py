@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from agent.budget import Budget
-from agent.errors import UsageError
-from agent.messages import Message, turns
-from agent.protocols import Strategy
-from strategies.comem import Summaries
-from strategies.recital import without_recital
-from strategies.summary import SECTIONS, Folded, Folding, wished
-from strategies.table import STRATEGIES, asks_a_model
+from thimble.agent.budget import Budget
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message, turns
+from thimble.agent.protocols import Strategy
+from thimble.strategies.comem import Summaries
+from thimble.strategies.recital import without_recital
+from thimble.strategies.summary import SECTIONS, Folded, Folding, wished
+from thimble.strategies.table import STRATEGIES, asks_a_model
 
 
 def summarising() -> list[str]:

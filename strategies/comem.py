@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from agent.background import Errand
-from agent.budget import Budget
-from agent.errors import BudgetError
-from agent.messages import Message, turns
-from agent.side import SideModel
-from agent.turns import pinned
-from strategies.parameter import parameter
-from strategies.state import Stateful
-from strategies.summary import SECTIONS, Folded, Folding, Piece, before_newest, wished
+from thimble.agent.background import Errand
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError
+from thimble.agent.messages import Message, turns
+from thimble.agent.side import SideModel
+from thimble.agent.turns import pinned
+from thimble.strategies.parameter import parameter
+from thimble.strategies.state import Stateful
+from thimble.strategies.summary import SECTIONS, Folded, Folding, Piece, before_newest, wished
 
 
 @dataclass

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agent.budget import Budget
-from agent.messages import Message, turns
-from agent.side import SideModel
-from agent.turns import question
-from strategies.parameter import parameter
-from strategies.state import Stateful
-from strategies.summary import Folded, Folding, before_newest
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message, turns
+from thimble.agent.side import SideModel
+from thimble.agent.turns import question
+from thimble.strategies.parameter import parameter
+from thimble.strategies.state import Stateful
+from thimble.strategies.summary import Folded, Folding, before_newest
 
 
 @dataclass

@@ -8,15 +8,15 @@ from functools import lru_cache
 from itertools import product
 from typing import Literal
 
-from agent.budget import Budget
-from agent.messages import LONGEST, Message, pending
-from strategies.kinds.excerpt import excerpt
-from strategies.kinds.recognised import recognised
-from strategies.making_room import offers
-from strategies.newest import newest
-from strategies.parameter import parameter
-from strategies.sliding_window import Slid, SlidingWindow
-from strategies.state import Stateful
+from thimble.agent.budget import Budget
+from thimble.agent.messages import LONGEST, Message, pending
+from thimble.strategies.kinds.excerpt import excerpt
+from thimble.strategies.kinds.recognised import recognised
+from thimble.strategies.making_room import offers
+from thimble.strategies.newest import newest
+from thimble.strategies.parameter import parameter
+from thimble.strategies.sliding_window import Slid, SlidingWindow
+from thimble.strategies.state import Stateful
 
 OLD, NEW = (1, 2, 3, 4, 5, 6), (0.25, 0.5, 0.75, 1, 2, 3, 4, 5, 6)
 """How often an old observation can be compressed: to `ratio`, to `ratio` of `ratio`, and so on. New ones go slower."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from strategies.llm_summary import LLMSummary
-from strategies.summary import SECTIONS
+from thimble.strategies.llm_summary import LLMSummary
+from thimble.strategies.summary import SECTIONS
 
 REFLECTIONS = """
 - Reflections: what goes wrong in the work above, as a critic sees it. Consider first, without writing it down:

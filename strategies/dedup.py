@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from agent import foreign
-from agent.budget import Budget
-from agent.messages import HERE, Message, pending
-from corpus.marks import ABOVE, OURS
-from strategies.references import parted
-from strategies.repeated_lines import Places, Run, places, runs, telling
-from strategies.state import Stateful
+from thimble.agent import foreign
+from thimble.agent.budget import Budget
+from thimble.agent.messages import HERE, Message, pending
+from thimble.corpus.marks import ABOVE, OURS
+from thimble.strategies.references import parted
+from thimble.strategies.repeated_lines import Places, Run, places, runs, telling
+from thimble.strategies.state import Stateful
 
 NOWHERE = "", 0, ""
 """The place of a line in a text that already has what looks like a reference."""

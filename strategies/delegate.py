@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import inf
 
-from agent.budget import Budget
-from agent.errors import BudgetError, ModelError
-from agent.fit import fit
-from agent.messages import Message, turns
-from agent.side import SideModel
-from agent.turns import question
-from strategies.masks import Masks, mask
-from strategies.parameter import parameter
-from strategies.state import Stateful
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError, ModelError
+from thimble.agent.fit import fit
+from thimble.agent.messages import Message, turns
+from thimble.agent.side import SideModel
+from thimble.agent.turns import question
+from thimble.strategies.masks import Masks, mask
+from thimble.strategies.parameter import parameter
+from thimble.strategies.state import Stateful
 
 INSTRUCTION = """\
 The result above is about to be put away. Write a brief of it for the one who works on the question.

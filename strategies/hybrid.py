@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent.budget import Budget
-from agent.messages import Message
-from agent.side import SideModel
-from strategies.masks import Masks
-from strategies.observation_masking import ObservationMasking
-from strategies.paper import N_HYBRID, M, scaled
-from strategies.parameter import parameter
-from strategies.state import Stateful
-from strategies.summary import Folded, Folding, newest
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message
+from thimble.agent.side import SideModel
+from thimble.strategies.masks import Masks
+from thimble.strategies.observation_masking import ObservationMasking
+from thimble.strategies.paper import N_HYBRID, M, scaled
+from thimble.strategies.parameter import parameter
+from thimble.strategies.state import Stateful
+from thimble.strategies.summary import Folded, Folding, newest
 
 SHARE = 0.4
 """Share of the budget for the newest turns when masks alone are not enough."""

@@ -25,8 +25,8 @@ from functools import lru_cache
 from math import inf
 from typing import Any
 
-from agent import foreign
-from corpus.marks import OURS
+from thimble.agent import foreign
+from thimble.corpus.marks import OURS
 
 HEAD = "[{} lines of JSON as tables: name=value is in every row{}; an empty cell is a missing field]"
 TEMPLATES = ", where {x} stands for the row's x and {} its own cell"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agent.budget import Budget
-from agent.messages import Message
-from agent.side import SideModel
-from strategies.paper import M, N, scaled
-from strategies.parameter import parameter
-from strategies.state import Stateful
-from strategies.summary import SECTIONS, Folded, Folding
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message
+from thimble.agent.side import SideModel
+from thimble.strategies.paper import M, N, scaled
+from thimble.strategies.parameter import parameter
+from thimble.strategies.state import Stateful
+from thimble.strategies.summary import SECTIONS, Folded, Folding
 
 
 @dataclass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from agent.budget import Budget
-from agent.messages import Message
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message
 
 Offer = tuple[Message, int]
 """An observation that a copy may replace, and the tokens that this saves."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from agent.fates import is_mask
-from agent.messages import Message
+from thimble.agent.fates import is_mask
+from thimble.agent.messages import Message
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from agent.messages import Message
+from thimble.agent.messages import Message
 
 
 def acts(messages: Sequence[Message]) -> list[int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.budget import Budget
-from agent.messages import Message
-from agent.protocols import Strategy
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Strategy
 
 
 @dataclass

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from agent.budget import Budget
-from agent.errors import BudgetError
-from agent.fit import fit
-from agent.messages import CANCELLED, NO_RESULT, Message, pending, turns
-from corpus.markdown import shorten
-from strategies.making_room import enough, offers
-from strategies.masks import mask, with_masks
-from strategies.newest import newest
-from strategies.parameter import parameter
-from strategies.recital import recital
-from strategies.state import Stateful
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError
+from thimble.agent.fit import fit
+from thimble.agent.messages import CANCELLED, NO_RESULT, Message, pending, turns
+from thimble.corpus.markdown import shorten
+from thimble.strategies.making_room import enough, offers
+from thimble.strategies.masks import mask, with_masks
+from thimble.strategies.newest import newest
+from thimble.strategies.parameter import parameter
+from thimble.strategies.recital import recital
+from thimble.strategies.state import Stateful
 
 FAILED = ("Error:", CANCELLED, NO_RESULT)
 """How the result of a call that saved no note begins."""

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent.budget import Budget
-from agent.messages import Message, pending
-from strategies.making_room import aged, by_age, offers
-from strategies.masks import Masks, mask, with_masks
-from strategies.newest import acts, newest
-from strategies.paper import M
-from strategies.parameter import parameter
-from strategies.state import Stateful
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message, pending
+from thimble.strategies.making_room import aged, by_age, offers
+from thimble.strategies.masks import Masks, mask, with_masks
+from thimble.strategies.newest import acts, newest
+from thimble.strategies.paper import M
+from thimble.strategies.parameter import parameter
+from thimble.strategies.state import Stateful
 
 
 @dataclass

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from agent.budget import Budget
-from agent.messages import HERE, Message, pending
-from strategies.making_room import by_age, offers
-from strategies.newest import newest
-from strategies.parameter import parameter
-from strategies.state import Stateful
+from thimble.agent.budget import Budget
+from thimble.agent.messages import HERE, Message, pending
+from thimble.strategies.making_room import by_age, offers
+from thimble.strategies.newest import newest
+from thimble.strategies.parameter import parameter
+from thimble.strategies.state import Stateful
 
 LEAST, MOST = 100, 400
 """Characters of a result that its reference shows: a tenth, fewer in a small budget, none if that is too short."""

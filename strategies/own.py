@@ -13,13 +13,13 @@ from traceback import extract_tb
 from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
-from agent import laws
-from agent.budget import Budget
-from agent.errors import Stopped, ThimbleError, UsageError
-from agent.laws import messages_of
-from agent.messages import Message
-from agent.protocols import Strategy
-from strategies.own_code import HOW_TO_RETRY, guarded, in_line, in_words
+from thimble.agent import laws
+from thimble.agent.budget import Budget
+from thimble.agent.errors import Stopped, ThimbleError, UsageError
+from thimble.agent.laws import messages_of
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Strategy
+from thimble.strategies.own_code import HOW_TO_RETRY, guarded, in_line, in_words
 
 HOW_TO_WRITE = "write: def prepare({}messages, budget)"
 HOW_TO_COPY = "a message never changes: message.rewritten(content, why) makes a copy"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from agent.errors import UsageError
+from thimble.agent.errors import UsageError
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ summary after 31 turns would never come.
 
 from __future__ import annotations
 
-from agent.budget import Budget
+from thimble.agent.budget import Budget
 
 M, N, N_HYBRID = 10, 21, 43
 """Newest turns that stay as they are; turns folded at a time by its summaries, and by its hybrid."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
-from agent.errors import UsageError
+from thimble.agent.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

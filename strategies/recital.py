@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.messages import Message
-from agent.prompts import SUMMARY_TAG
+from thimble.agent.messages import Message
+from thimble.agent.prompts import SUMMARY_TAG
 
 
 def recital(name: str, text: str, why: str) -> Message:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.messages import LONGEST
-from strategies.references import LINE, Leads
+from thimble.agent.messages import LONGEST
+from thimble.strategies.references import LINE, Leads
 
 LEAST = 100
 """Characters of a run that is worth a reference."""

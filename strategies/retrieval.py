@@ -10,19 +10,19 @@ from functools import lru_cache
 from math import log
 from typing import TYPE_CHECKING, Literal
 
-from agent.budget import Budget
-from agent.errors import ModelError, UsageError
-from agent.messages import LONGEST, Message, pending
-from agent.protocols import Embedder, Mapper
-from agent.turns import question
-from corpus.markdown import shorten
-from corpus.words import STOPWORDS, content_words, stem, words
-from strategies.masks import Masks
-from strategies.observation_masking import ObservationMasking
-from strategies.parameter import parameter
-from strategies.recital import recital
-from strategies.sliding_window import Slid, SlidingWindow
-from strategies.state import Stateful
+from thimble.agent.budget import Budget
+from thimble.agent.errors import ModelError, UsageError
+from thimble.agent.messages import LONGEST, Message, pending
+from thimble.agent.protocols import Embedder, Mapper
+from thimble.agent.turns import question
+from thimble.corpus.markdown import shorten
+from thimble.corpus.words import STOPWORDS, content_words, stem, words
+from thimble.strategies.masks import Masks
+from thimble.strategies.observation_masking import ObservationMasking
+from thimble.strategies.parameter import parameter
+from thimble.strategies.recital import recital
+from thimble.strategies.sliding_window import Slid, SlidingWindow
+from thimble.strategies.state import Stateful
 
 if TYPE_CHECKING:
     import numpy as np

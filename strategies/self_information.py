@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import accumulate, islice
 from math import log2
 
-from corpus.words import STOPWORDS, words
+from thimble.corpus.words import STOPWORDS, words
 
 COMMON, VOCABULARY = 0.4, 20_000
 """The prior: two words in five are stop words, all equally likely; the rest are any of this many others."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agent.budget import Budget
-from agent.messages import Message, blocks
-from agent.turns import pinned
-from strategies.making_room import aged
-from strategies.newest import newest, since
-from strategies.parameter import parameter
-from strategies.state import Stateful
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message, blocks
+from thimble.agent.turns import pinned
+from thimble.strategies.making_room import aged
+from thimble.strategies.newest import newest, since
+from thimble.strategies.parameter import parameter
+from thimble.strategies.state import Stateful
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from difflib import get_close_matches
 from enum import Enum
 from typing import Any
 
-from agent.errors import UsageError
-from agent.protocols import Strategy
-from agent.side import SideModel
-from strategies.own import own
-from strategies.parameter import parameters
-from strategies.table import STRATEGIES, Pipeline, asks_a_model, has_field, unknown
+from thimble.agent.errors import UsageError
+from thimble.agent.protocols import Strategy
+from thimble.agent.side import SideModel
+from thimble.strategies.own import own
+from thimble.strategies.parameter import parameters
+from thimble.strategies.table import STRATEGIES, Pipeline, asks_a_model, has_field, unknown
 
 FILE = re.compile(r"(.*\.py)(?::(.*))?")
 PAPER = "paper"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
-from agent.protocols import Strategy
+from thimble.agent.protocols import Strategy
 
 
 class Stateful(Strategy):

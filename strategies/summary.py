@@ -11,13 +11,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from agent.budget import Budget
-from agent.errors import BudgetError, ModelError
-from agent.fit import fit
-from agent.messages import Message, blocks, pending, turns
-from agent.prompts import SUMMARY_TAG
-from agent.side import SideModel
-from agent.turns import pinned, question
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError, ModelError
+from thimble.agent.fit import fit
+from thimble.agent.messages import Message, blocks, pending, turns
+from thimble.agent.prompts import SUMMARY_TAG
+from thimble.agent.side import SideModel
+from thimble.agent.turns import pinned, question
 
 PATIENCE = 5
 """Turns to wait for the next summary after a call that failed or whose summary was refused."""

@@ -7,31 +7,31 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from agent.budget import Budget
-from agent.errors import UsageError
-from agent.messages import Message
-from agent.protocols import Stage, Strategy
-from strategies.comem import Comem
-from strategies.compaction import Compaction
-from strategies.compress import Compress
-from strategies.critic_summary import CriticSummary
-from strategies.dedup import Dedup
-from strategies.delegate import Delegate
-from strategies.hybrid import Hybrid
-from strategies.llm_summary import LLMSummary
-from strategies.none import NoManagement
-from strategies.notes import Notes
-from strategies.observation_masking import ObservationMasking
-from strategies.offload import Offload
-from strategies.progressive_summary import ProgressiveSummary
-from strategies.recital import without_recital
-from strategies.retrieval import Retrieval
-from strategies.sliding_window import SlidingWindow
-from strategies.summary_buffer import SummaryBuffer
-from strategies.thrifty import Thrifty
-from strategies.tidy import Tidy
-from strategies.todo import Todo
-from strategies.truncate import Truncate
+from thimble.agent.budget import Budget
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Stage, Strategy
+from thimble.strategies.comem import Comem
+from thimble.strategies.compaction import Compaction
+from thimble.strategies.compress import Compress
+from thimble.strategies.critic_summary import CriticSummary
+from thimble.strategies.dedup import Dedup
+from thimble.strategies.delegate import Delegate
+from thimble.strategies.hybrid import Hybrid
+from thimble.strategies.llm_summary import LLMSummary
+from thimble.strategies.none import NoManagement
+from thimble.strategies.notes import Notes
+from thimble.strategies.observation_masking import ObservationMasking
+from thimble.strategies.offload import Offload
+from thimble.strategies.progressive_summary import ProgressiveSummary
+from thimble.strategies.recital import without_recital
+from thimble.strategies.retrieval import Retrieval
+from thimble.strategies.sliding_window import SlidingWindow
+from thimble.strategies.summary_buffer import SummaryBuffer
+from thimble.strategies.thrifty import Thrifty
+from thimble.strategies.tidy import Tidy
+from thimble.strategies.todo import Todo
+from thimble.strategies.truncate import Truncate
 
 FAMILIES: dict[str, dict[str, type[Strategy]]] = {
     "Send everything": {

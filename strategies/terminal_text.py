@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
-from corpus.marks import OURS
+from thimble.corpus.marks import OURS
 
 STYLE = re.compile(r"\x1b(?:\[[0-9;]*+m|\(B)")
 ERASES = re.compile(r"\A\x1b\[[02]?K|\x1b\[0?K\Z")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from agent.budget import Budget, Prices
-from agent.messages import Message, blocks, common_prefix, last_turn, pending
-from agent.side import SideModel
-from agent.turns import pinned
-from strategies.making_room import aged, offers
-from strategies.masks import Masks, mask, with_masks
-from strategies.newest import acts
-from strategies.observation_masking import ObservationMasking
-from strategies.parameter import parameter
-from strategies.state import Stateful
-from strategies.summary import Folded, Folding, newest
+from thimble.agent.budget import Budget, Prices
+from thimble.agent.messages import Message, blocks, common_prefix, last_turn, pending
+from thimble.agent.side import SideModel
+from thimble.agent.turns import pinned
+from thimble.strategies.making_room import aged, offers
+from thimble.strategies.masks import Masks, mask, with_masks
+from thimble.strategies.newest import acts
+from thimble.strategies.observation_masking import ObservationMasking
+from thimble.strategies.parameter import parameter
+from thimble.strategies.state import Stateful
+from thimble.strategies.summary import Folded, Folding, newest
 
 CREDIT = 0.05
 """What a run may cost more than sending everything would have cost so far, as a share of that."""

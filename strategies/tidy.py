@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from agent.budget import Budget
-from agent.messages import HERE, LONGEST, Message, pending
-from agent.protocols import Stage, Strategy
-from strategies import json_table, terminal_text
-from strategies.state import Stateful
+from thimble.agent.budget import Budget
+from thimble.agent.messages import HERE, LONGEST, Message, pending
+from thimble.agent.protocols import Stage, Strategy
+from thimble.strategies import json_table, terminal_text
+from thimble.strategies.state import Stateful
 
 Form = Literal["minified", "table", "text"]
 FORMS: tuple[Form, ...] = get_args(Form)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agent.budget import Budget
-from agent.messages import Message, pending
-from agent.protocols import Strategy
-from strategies.notes import FAILED
-from strategies.parameter import parameter
-from strategies.recital import recital
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message, pending
+from thimble.agent.protocols import Strategy
+from thimble.strategies.notes import FAILED
+from thimble.strategies.parameter import parameter
+from thimble.strategies.recital import recital
 
 DONE = "[x]"
 HEADER = "Your list of steps as you wrote it last. Write it again with todo when one is done:"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.budget import Budget
-from agent.messages import Message, blocks
-from agent.protocols import Strategy
-from agent.turns import pinned
-from strategies.newest import since
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message, blocks
+from thimble.agent.protocols import Strategy
+from thimble.agent.turns import pinned
+from thimble.strategies.newest import since
 
 
 @dataclass

@@ -40,7 +40,7 @@ def test_every_block_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_an_answer_that_nobody_took_to_its_end_is_stopped_by_the_next_question() -> None:
-    session = thimble.session(backend="reader", budget=3000)
+    session = thimble.open_session(backend="reader", budget=3000)
     begun = session.ask("Read the article about context windows")
     while not isinstance(next(begun), thimble.ToolCalled):
         pass
@@ -54,7 +54,7 @@ def test_an_answer_that_nobody_took_to_its_end_is_stopped_by_the_next_question()
 
 def test_an_error_that_nobody_catches_says_how_to_mend_it() -> None:
     with pytest.raises(thimble.UsageError) as error:
-        thimble.session(backend="reader", budget=3)
+        thimble.open_session(backend="reader", budget=3)
     assert error.value.__notes__ == [error.value.fix]
 
 
@@ -78,7 +78,7 @@ def test_every_name_is_there() -> None:
 
 @pytest.mark.usefixtures("_here")
 def test_rows_say_what_is_not_known() -> None:
-    session = thimble.session()
+    session = thimble.open_session()
     assert thimble.ledger(session) == []
     assert {row["fate"] for row in thimble.view(session)} <= {"kept"}
     thimble.answer(session, "What is observation masking?")
@@ -99,17 +99,17 @@ def test_rows_say_what_is_not_known() -> None:
 def test_what_is_wrong_is_said_with_a_way_to_mend_it(settings: dict[str, object], what: str) -> None:
     Path("notes.txt").write_text("my notes\n")
     with pytest.raises(thimble.UsageError, match=what) as caught:
-        thimble.session(**settings)  # type: ignore[arg-type]
+        thimble.open_session(**settings)  # type: ignore[arg-type]
     assert caught.value.fix
     assert Path("notes.txt").read_text() == "my notes\n"
 
 
 @pytest.mark.usefixtures("_here")
 def test_one_writes_and_the_other_gets_one_line() -> None:
-    first = thimble.session(journal="one.jsonl")
+    first = thimble.open_session(journal="one.jsonl")
     thimble.answer(first, "What is a prefix cache?")
     with pytest.raises(thimble.UsageError, match="in use by another thimble"):
-        thimble.session(journal="one.jsonl")
+        thimble.open_session(journal="one.jsonl")
     first.journal.close()
-    again = thimble.session(journal="one.jsonl", strategy="none")
+    again = thimble.open_session(journal="one.jsonl", strategy="none")
     assert (again.spec, again.agent.history) == ("none", first.agent.history)

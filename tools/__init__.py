@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.messages import Message
-from agent.protocols import Embedder, Tool
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Embedder, Tool
 
 if TYPE_CHECKING:
-    from corpus.library import Library
-    from tools.notes import Notes
+    from thimble.corpus.library import Library
+    from thimble.tools.notes import Notes
 
 
 def toolbox(library: Library, files_root: Path, notes: Notes, embedder: Embedder | None = None) -> dict[str, Tool]:
     """Every tool by its name, in the order in which the model gets them: one row a file of this room."""
-    from tools.articles import article_tools
-    from tools.files import file_tools
-    from tools.map import map_tools
-    from tools.notes import note_tools
+    from thimble.tools.articles import article_tools
+    from thimble.tools.files import file_tools
+    from thimble.tools.map import map_tools
+    from thimble.tools.notes import note_tools
 
     table = (
         article_tools(library, embedder),
@@ -34,9 +34,9 @@ def everyday(
     library: Library, files_root: Path, embedder: Embedder | None, history: Callable[[], Sequence[Message]]
 ) -> dict[str, Tool]:
     """The few tools of a model that calls by schema: one search over all, and those that read and list."""
-    from tools.articles import article_tools
-    from tools.files import file_tools
-    from tools.search import search_tools
+    from thimble.tools.articles import article_tools
+    from thimble.tools.files import file_tools
+    from thimble.tools.search import search_tools
 
     searches = search_tools(library, files_root, embedder, history)
     others = [*article_tools(library, embedder), *file_tools(files_root, embedder)]
@@ -50,9 +50,9 @@ def on_demand(history: Callable[[], Sequence[Message]], brief: Callable[[str], s
         history: returns the current messages of the session.
         brief: does a reading task and returns a report.
     """
-    from tools.delegate import delegate_tools
-    from tools.recall import recall_tools
-    from tools.todo import todo_tools
+    from thimble.tools.delegate import delegate_tools
+    from thimble.tools.recall import recall_tools
+    from thimble.tools.todo import todo_tools
 
     table = (
         recall_tools(history),

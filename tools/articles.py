@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agent.errors import ToolError, UsageError
-from agent.protocols import Embedder, Tool
-from corpus.article import OPENING, Article, Section
-from corpus.library import Library
-from corpus.markdown import paragraphs, shorten
-from corpus.observations import ARTICLE, BELOW, LISTED_ARTICLE, NEAR_ARTICLE, PART, PASSAGE, REST, SECTIONS
-from corpus.ranking import QUERY
-from corpus.search import Hit, Search
-from corpus.words import slugify
-from tools.schema import tool
-from tools.wording import PAGE, call, counted, pieces, quoted
+from thimble.agent.errors import ToolError, UsageError
+from thimble.agent.protocols import Embedder, Tool
+from thimble.corpus.article import OPENING, Article, Section
+from thimble.corpus.library import Library
+from thimble.corpus.markdown import paragraphs, shorten
+from thimble.corpus.observations import ARTICLE, BELOW, LISTED_ARTICLE, NEAR_ARTICLE, PART, PASSAGE, REST, SECTIONS
+from thimble.corpus.ranking import QUERY
+from thimble.corpus.search import Hit, Search
+from thimble.corpus.words import slugify
+from thimble.tools.schema import tool
+from thimble.tools.wording import PAGE, call, counted, pieces, quoted
 
 LISTED = 20
 FEW = 3

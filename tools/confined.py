@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
-from agent.errors import ToolError
-from corpus.markdown import shorten
-from corpus.safe_open import Opened, opened, read_opened, walk
+from thimble.agent.errors import ToolError
+from thimble.corpus.markdown import shorten
+from thimble.corpus.safe_open import Opened, opened, read_opened, walk
 
 FILE_LIMIT_BYTES = 5_000_000
 MAX_FILES = 20_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agent.errors import ToolError
-from agent.protocols import Tool
-from tools.schema import tool
+from thimble.agent.errors import ToolError
+from thimble.agent.protocols import Tool
+from thimble.tools.schema import tool
 
 
 def delegate_tools(brief: Callable[[str], str]) -> list[Tool]:

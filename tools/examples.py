@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent.messages import Message, ToolCall
-from agent.prompts import CANNOT
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.prompts import CANNOT
 
 WHY = "a worked example: how to look up, answer and decline"
 DIALOGUES = (

@@ -11,16 +11,16 @@ from dataclasses import replace
 from itertools import tee
 from pathlib import Path
 
-from agent.errors import ToolError
-from agent.protocols import Embedder, Tool
-from corpus.markdown import shorten
-from corpus.observations import FILE_LINE, FILE_PAGE, FOUND_LINE, LISTED_FILE, LONG_LINE, NEAR_LINE
-from corpus.ranking import QUERY
-from tools.confined import FILE_LIMIT_BYTES, MAX_FILES, Folder
-from tools.json_lines import document, laid_out
-from tools.lines import TABLES, WORDS, Line, distinct, matching, nearest, split
-from tools.schema import tool
-from tools.wording import PAGE, call, counted, quoted
+from thimble.agent.errors import ToolError
+from thimble.agent.protocols import Embedder, Tool
+from thimble.corpus.markdown import shorten
+from thimble.corpus.observations import FILE_LINE, FILE_PAGE, FOUND_LINE, LISTED_FILE, LONG_LINE, NEAR_LINE
+from thimble.corpus.ranking import QUERY
+from thimble.tools.confined import FILE_LIMIT_BYTES, MAX_FILES, Folder
+from thimble.tools.json_lines import document, laid_out
+from thimble.tools.lines import TABLES, WORDS, Line, distinct, matching, nearest, split
+from thimble.tools.schema import tool
+from thimble.tools.wording import PAGE, call, counted, quoted
 
 LISTED = 100
 LINES = 80

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import islice, pairwise, takewhile
 from typing import Any
 
-from agent import foreign
+from thimble.agent import foreign
 
 ENTRY = 3_500
 """The most characters of an entry. A list or object that is longer is opened: what is in it are entries."""

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from agent.errors import ModelError
-from agent.protocols import Embedder
-from corpus.index import TABLE, Index, insert
-from corpus.passages import COLUMN, LONGEST, passages, prose, record
-from corpus.ranking import Ranking
-from corpus.words import STYLE, spelled_dates
+from thimble.agent.errors import ModelError
+from thimble.agent.protocols import Embedder
+from thimble.corpus.index import TABLE, Index, insert
+from thimble.corpus.passages import COLUMN, LONGEST, passages, prose, record
+from thimble.corpus.ranking import Ranking
+from thimble.corpus.words import STYLE, spelled_dates
 
 NEAREST = 8
 WORDS = 64

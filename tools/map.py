@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agent.protocols import Tool
-from corpus.library import Library
-from corpus.map import Map
-from tools.schema import tool
+from thimble.agent.protocols import Tool
+from thimble.corpus.library import Library
+from thimble.corpus.map import Map
+from thimble.tools.schema import tool
 
 ROOM = 4_000
 """Characters of a map: about 1,000 tokens."""

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.errors import ToolError, UsageError
-from agent.protocols import Tool
-from corpus.markdown import shorten
-from corpus.observations import BELOW, NOTE, SAVED_NOTE
-from corpus.reading import read_text
-from corpus.words import content_words, stem, stems
-from tools.schema import tool
-from tools.wording import counted, quoted
+from thimble.agent.errors import ToolError, UsageError
+from thimble.agent.protocols import Tool
+from thimble.corpus.markdown import shorten
+from thimble.corpus.observations import BELOW, NOTE, SAVED_NOTE
+from thimble.corpus.reading import read_text
+from thimble.corpus.words import content_words, stem, stems
+from thimble.tools.schema import tool
+from thimble.tools.wording import counted, quoted
 
 TEXT_LIMIT = 4_000
 FILE_LIMIT_BYTES = 1_000_000

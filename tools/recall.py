@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agent.errors import ToolError
-from agent.messages import Message
-from agent.protocols import Tool
-from corpus.observations import PART, RECALLED, REST
-from tools.schema import tool
-from tools.wording import call, counted, pieces, quoted
+from thimble.agent.errors import ToolError
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Tool
+from thimble.corpus.observations import PART, RECALLED, REST
+from thimble.tools.schema import tool
+from thimble.tools.wording import call, counted, pieces, quoted
 
 
 def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:

@@ -11,9 +11,9 @@ from functools import cached_property, lru_cache
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from agent.errors import ToolError
-from agent.messages import Schema
-from corpus.markdown import shorten
+from thimble.agent.errors import ToolError
+from thimble.agent.messages import Schema
+from thimble.corpus.markdown import shorten
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from agent.messages import Message
-from agent.protocols import Embedder, Tool
-from corpus.article import OPENING
-from corpus.leaning import leans
-from corpus.library import Library
-from corpus.search import Search
-from tools.files import FileTools
-from tools.schema import tool
-from tools.wording import quoted
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Embedder, Tool
+from thimble.corpus.article import OPENING
+from thimble.corpus.leaning import leans
+from thimble.corpus.library import Library
+from thimble.corpus.search import Search
+from thimble.tools.files import FileTools
+from thimble.tools.schema import tool
+from thimble.tools.wording import quoted
 
 HITS = 4
 """The passages of articles, and the lines of files, that are looked at."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agent.errors import ToolError
-from agent.protocols import Tool
-from tools.schema import tool
-from tools.wording import counted
+from thimble.agent.errors import ToolError
+from thimble.agent.protocols import Tool
+from thimble.tools.schema import tool
+from thimble.tools.wording import counted
 
 MOST_STEPS, MOST_LETTERS = 30, 2_000
 DONE = "[x]"

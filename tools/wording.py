@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from corpus.markdown import shorten
+from thimble.corpus.markdown import shorten
 
 PAGE = 7_000
 """Characters of a page of an article, a file or an earlier message."""

@@ -17,9 +17,9 @@ from agent_framework import (
     apply_compaction,
 )
 
-from agent.messages import Message, ToolCall
 from benchmarks.judging import BUDGET
 from benchmarks.rivals.session import TARGET, Entry, Session
+from thimble.agent.messages import Message, ToolCall
 
 TOKENIZER = CharacterEstimatorTokenizer()
 

@@ -18,9 +18,9 @@ from headroom.cache.backends import InMemoryBackend
 from headroom.cache.compression_store import get_compression_store
 from headroom.ccr.tool_injection import CCRToolInjector
 
-from agent.messages import Message
 from benchmarks.rivals.session import Entry, Session
-from models.chat import read, write
+from thimble.agent.messages import Message
+from thimble.models.chat import read, write
 
 VOCABULARIES = "litellm_core_utils/tokenizers"
 

@@ -12,9 +12,9 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.utils import count_tokens_approximately, trim_messages
 
-from agent.messages import Message, Role, ToolCall
 from benchmarks.judging import BUDGET, SUMMARY
 from benchmarks.rivals.session import TARGET, Entry, Session
+from thimble.agent.messages import Message, Role, ToolCall
 
 ROLES: dict[str, Role] = {"system": "system", "human": "user", "ai": "assistant", "tool": "tool"}
 

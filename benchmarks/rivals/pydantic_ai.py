@@ -26,9 +26,9 @@ from pydantic_ai_harness.compaction import (
     estimate_context_tokens,
 )
 
-from agent.messages import Message, ToolCall
 from benchmarks.judging import BUDGET, SUMMARY
 from benchmarks.rivals.session import TARGET, Entry, Session
+from thimble.agent.messages import Message, ToolCall
 
 
 def four_characters(text: str) -> int:

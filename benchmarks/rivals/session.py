@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.messages import Message
+from thimble.agent.messages import Message
 
 TARGET = 3_200
 """Tokens that a peer is told to come down to, where it can be told: as ours do, two fifths of the budget."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from agent.budget import Budget
-from agent.messages import Message
-from agent.side import SideModel
-from agent.view import View, prepare
 from benchmarks.judging import BUDGET, SUMMARY
 from benchmarks.rivals.session import Entry, Session
-from models.scripted import Scripted
-from strategies import STRATEGIES, parse
-from strategies.table import asks_a_model
 from tests.support.histories import TinyCounter
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message
+from thimble.agent.side import SideModel
+from thimble.agent.view import View, prepare
+from thimble.models.scripted import Scripted
+from thimble.strategies import STRATEGIES, parse
+from thimble.strategies.table import asks_a_model
 
 TUNED = ["observation-masking:window=1,when=always"]
 """The nearest to the peers' own settings for a small budget: always mask all results except the newest turn's."""

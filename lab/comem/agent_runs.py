@@ -9,10 +9,10 @@ from math import exp, log1p, sqrt
 from random import Random
 from statistics import NormalDist
 
-from agent.budget import Counter
-from agent.messages import turns
-from agent.repair import repair
-from lab.replay.trajectories import Trajectory
+from thimble.agent.budget import Counter
+from thimble.agent.messages import turns
+from thimble.agent.repair import repair
+from thimble.lab.replay.trajectories import Trajectory
 
 MOST_STEPS = 100
 """The paper's limit on steps (4.1)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.comem.hosts import A100, GLM_4_7, H200, QWEN3_32B, QWEN3_CODER, Gpu, Model
-from lab.comem.pipeline import Strategy
+from thimble.lab.comem.hosts import A100, GLM_4_7, H200, QWEN3_32B, QWEN3_CODER, Gpu, Model
+from thimble.lab.comem.pipeline import Strategy
 
 
 @dataclass(frozen=True, slots=True)

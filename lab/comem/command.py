@@ -7,16 +7,16 @@ from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
-from agent.errors import UsageError
-from lab.comem.agent_runs import MeanSizes, recorded
-from lab.comem.comem_paper import PAPER_BATCH
-from lab.comem.paper_cells import Assumed, PaperCell, figure_5, of_runs, table_1
-from lab.experiment_flags import COUNTED_MODEL, add_output, whole
-from lab.findings import Findings, ResultTable
-from lab.publish import publish
-from lab.replay.recorded_replay import counter_of
-from lab.replay.trajectories import read
-from session.parser import Parser
+from thimble.agent.errors import UsageError
+from thimble.lab.comem.agent_runs import MeanSizes, recorded
+from thimble.lab.comem.comem_paper import PAPER_BATCH
+from thimble.lab.comem.paper_cells import Assumed, PaperCell, figure_5, of_runs, table_1
+from thimble.lab.experiment_flags import COUNTED_MODEL, add_output, whole
+from thimble.lab.findings import Findings, ResultTable
+from thimble.lab.publish import publish
+from thimble.lab.replay.recorded_replay import counter_of
+from thimble.lab.replay.trajectories import read
+from thimble.session.parser import Parser
 
 ASSUMED = Assumed()
 COMEM_EPILOG = """\

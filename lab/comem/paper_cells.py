@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lab.comem.agent_runs import AgentRun, MeanSizes, drawn
-from lab.comem.comem_paper import FIGURE_5, PAPER_TABLE, PaperAgent, PaperRow
-from lab.comem.hosts import QWEN3_4B, Host
-from lab.comem.pipeline import COMEM_STRATEGIES, SUMMARY_TOKENS, Deployment, PipelineOutcome, simulate
+from thimble.lab.comem.agent_runs import AgentRun, MeanSizes, drawn
+from thimble.lab.comem.comem_paper import FIGURE_5, PAPER_TABLE, PaperAgent, PaperRow
+from thimble.lab.comem.hosts import QWEN3_4B, Host
+from thimble.lab.comem.pipeline import COMEM_STRATEGIES, SUMMARY_TOKENS, Deployment, PipelineOutcome, simulate
 
 MEANS = MeanSizes(head=2_000, output=1_000, observation=640)
 """The paper reckons with replies of 1,000 tokens (3.3). Observations are set by one cell: the full context of DeepSWE

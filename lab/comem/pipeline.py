@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, get_args
 
-from agent.errors import UsageError
-from lab.comem.agent_runs import AgentRun
-from lab.comem.hosts import Host
-from lab.comem.simulated_server import Counts, PromptRequest, SimulatedServer
+from thimble.agent.errors import UsageError
+from thimble.lab.comem.agent_runs import AgentRun
+from thimble.lab.comem.hosts import Host
+from thimble.lab.comem.simulated_server import Counts, PromptRequest, SimulatedServer
 
 if TYPE_CHECKING:
     from simpy import Environment, Event
@@ -56,7 +56,7 @@ def simulate(runs: Sequence[AgentRun], setting: Deployment) -> PipelineOutcome:
     try:
         from simpy import AllOf, Environment
     except ImportError as error:
-        raise UsageError("the simulation needs simpy", "pip install 'thimble[simulation]'") from error
+        raise UsageError("the simulation needs simpy", "pip install 'thimble-agent[simulation]'") from error
     env = Environment()
     agent, memory = (SimulatedServer(env, host, setting.offload) for host in (setting.agent, setting.memory))
     agents = [_Agent(env, number, run, setting, agent, memory) for number, run in enumerate(runs)]

@@ -13,8 +13,8 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING
 
-from agent.errors import UsageError
-from lab.comem.hosts import Host
+from thimble.agent.errors import UsageError
+from thimble.lab.comem.hosts import Host
 
 if TYPE_CHECKING:
     from simpy import Environment, Event

@@ -16,19 +16,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import get_args
 
-from corpus.questions import Kind, Question, load
-from lab.experiment_flags import add_output
-from lab.findings import ResultTable
-from lab.pool import pooled
-from lab.publish import publish
-from lab.run.jobs import Job, model_name, plan
-from lab.run.study import go_on
-from lab.run.study_rows import StudyRow, study_rows
-from lab.run.study_tables import findings
-from lab.store import Store
-from models import READER
-from session.parser import Parser
-from strategies import STRATEGIES
+from thimble.corpus.questions import Kind, Question, load
+from thimble.lab.experiment_flags import add_output
+from thimble.lab.findings import ResultTable
+from thimble.lab.pool import pooled
+from thimble.lab.publish import publish
+from thimble.lab.run.jobs import Job, model_name, plan
+from thimble.lab.run.study import go_on
+from thimble.lab.run.study_rows import StudyRow, study_rows
+from thimble.lab.run.study_tables import findings
+from thimble.lab.store import Store
+from thimble.models import READER
+from thimble.session.parser import Parser
+from thimble.strategies import STRATEGIES
 
 QUESTION_BUDGET, ROOM_ENOUGH = 8_000, 64_000
 

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from agent.budget import Prices
-from agent.errors import UsageError
-from lab.experiment_flags import add_jobs, add_lag, add_output, add_prompts, price_cards
-from lab.publish import publish
-from lab.replay.cost_tables import findings
-from lab.replay.costs import RAW_AGENT, rows
-from lab.replay.recorded_replay import ReplaySetting, decides_by_price
-from lab.replay.trajectories import read
-from lab.replay.work import ReplayJob, replayed
-from session.parser import Parser
-from strategies import STRATEGIES
+from thimble.agent.budget import Prices
+from thimble.agent.errors import UsageError
+from thimble.lab.experiment_flags import add_jobs, add_lag, add_output, add_prompts, price_cards
+from thimble.lab.publish import publish
+from thimble.lab.replay.cost_tables import findings
+from thimble.lab.replay.costs import RAW_AGENT, rows
+from thimble.lab.replay.recorded_replay import ReplaySetting, decides_by_price
+from thimble.lab.replay.trajectories import read
+from thimble.lab.replay.work import ReplayJob, replayed
+from thimble.session.parser import Parser
+from thimble.strategies import STRATEGIES
 
 REPLAY_EPILOG = """\
 FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages, an object with `messages` (and `id`,

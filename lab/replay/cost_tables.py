@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from lab.findings import Findings, ResultTable
-from lab.replay.costs import CostRow, table
-from session.figures import several
+from thimble.lab.findings import Findings, ResultTable
+from thimble.lab.replay.costs import CostRow, table
+from thimble.session.figures import several
 
 MEDIAN = 2
 SPREAD_COLUMNS = {"lower quartile": 1, "median run": MEDIAN, "upper quartile": 3, "worst run": 4}

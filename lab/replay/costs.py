@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import quantiles
 from typing import Any
 
-from agent.budget import UNLIMITED, Prices
-from lab.replay.recorded_replay import Figures, ReplaySetting
-from lab.replay.trajectories import Trajectory
+from thimble.agent.budget import UNLIMITED, Prices
+from thimble.lab.replay.recorded_replay import Figures, ReplaySetting
+from thimble.lab.replay.trajectories import Trajectory
 
 RAW_AGENT = "none"
 """The strategy that the others are compared with."""

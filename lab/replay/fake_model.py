@@ -7,10 +7,10 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from agent.budget import Counter
-from agent.messages import Message, Schema, common_prefix
-from agent.prefix_cache import MOST_PROMPTS
-from agent.protocols import BackendDefaults, Delta, Text, Usage
+from thimble.agent.budget import Counter
+from thimble.agent.messages import Message, Schema, common_prefix
+from thimble.agent.prefix_cache import MOST_PROMPTS
+from thimble.agent.protocols import BackendDefaults, Delta, Text, Usage
 
 SUMMARY_WORDS = ("what", "was", "found", "so", "far", "in", "the", "old", "part", "of", "this", "run")
 

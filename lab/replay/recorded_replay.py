@@ -6,20 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from functools import cache
 
-from agent.budget import Budget, Counter, Prices
-from agent.errors import BudgetError, UsageError
-from agent.fit import fit
-from agent.messages import Message, turns
-from agent.repair import repair
-from agent.side import SideModel
-from agent.turns import pinned
-from agent.view import View, prepare
-from lab.replay.fake_model import FakeModel, SideCall
-from lab.replay.trajectories import Trajectory
-from models.counting.choose import counter_for
-from models.embeddings.static import static_embedder
-from session.lagged import Lagged
-from strategies import parse
+from thimble.agent.budget import Budget, Counter, Prices
+from thimble.agent.errors import BudgetError, UsageError
+from thimble.agent.fit import fit
+from thimble.agent.messages import Message, turns
+from thimble.agent.repair import repair
+from thimble.agent.side import SideModel
+from thimble.agent.turns import pinned
+from thimble.agent.view import View, prepare
+from thimble.lab.replay.fake_model import FakeModel, SideCall
+from thimble.lab.replay.trajectories import Trajectory
+from thimble.models.counting.choose import counter_for
+from thimble.models.embeddings.static import static_embedder
+from thimble.session.lagged import Lagged
+from thimble.strategies import parse
 
 
 @dataclass(frozen=True, slots=True)

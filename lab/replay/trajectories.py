@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from agent.errors import UsageError
-from agent.messages import Message, Schema
-from lab.file_text import file_text
-from models import chat
-from session.bounded import MOST_RUNS_BYTES
-from session.jsonl import from_json
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message, Schema
+from thimble.lab.file_text import file_text
+from thimble.models import chat
+from thimble.session.bounded import MOST_RUNS_BYTES
+from thimble.session.jsonl import from_json
 
 TRAJECTORY_FORMS = (
     "give JSON or JSON Lines, gzipped or not: lists of chat-completions messages, or objects with `messages`"

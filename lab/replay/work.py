@@ -13,12 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
-from agent.errors import UsageError
-from lab.job_progress import progress
-from lab.pool import pooled
-from lab.replay.recorded_replay import Figures, ReplayedCall, ReplaySetting, counter_of, figures, replay
-from lab.replay.trajectories import Trajectory
-from models import chat
+from thimble.agent.errors import UsageError
+from thimble.lab.job_progress import progress
+from thimble.lab.pool import pooled
+from thimble.lab.replay.recorded_replay import Figures, ReplayedCall, ReplaySetting, counter_of, figures, replay
+from thimble.lab.replay.trajectories import Trajectory
+from thimble.models import chat
 
 
 @dataclass(frozen=True, slots=True)

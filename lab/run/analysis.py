@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import mean
 
-from lab.replay.costs import RAW_AGENT
-from lab.run.ask import NO_ROOM, ScoredAnswer
-from lab.run.jobs import CARD
-from lab.run.study_rows import StudyRow
-from lab.statistics import Comparison, holm, paired
-from strategies import STRATEGIES
-from strategies.spec import parse_spec
+from thimble.lab.replay.costs import RAW_AGENT
+from thimble.lab.run.ask import NO_ROOM, ScoredAnswer
+from thimble.lab.run.jobs import CARD
+from thimble.lab.run.study_rows import StudyRow
+from thimble.lab.statistics import Comparison, holm, paired
+from thimble.strategies import STRATEGIES
+from thimble.strategies.spec import parse_spec
 
 TENTHS = 10
 Instance = tuple[str, int | None]

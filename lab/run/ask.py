@@ -7,20 +7,20 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from agent.budget import Counter, Prices
-from agent.errors import BudgetError, ThimbleError
-from agent.events import Answered
-from agent.ledger import Call
-from agent.view import View
-from corpus.markdown import MARKUP, plain
-from corpus.questions import Exchange, Fact
-from corpus.score import score
-from lab.run.jobs import Job
-from models import READER
-from session.lagged import Lagged
-from session.prices import read_prices
-from session.session import Session
-from session.totals import cost, totals
+from thimble.agent.budget import Counter, Prices
+from thimble.agent.errors import BudgetError, ThimbleError
+from thimble.agent.events import Answered
+from thimble.agent.ledger import Call
+from thimble.agent.view import View
+from thimble.corpus.markdown import MARKUP, plain
+from thimble.corpus.questions import Exchange, Fact
+from thimble.corpus.score import score
+from thimble.lab.run.jobs import Job
+from thimble.models import READER
+from thimble.session.lagged import Lagged
+from thimble.session.prices import read_prices
+from thimble.session.session import Session
+from thimble.session.totals import cost, totals
 
 NO_ROOM = "no room"
 """The ending of an exchange whose question the budget cannot hold."""

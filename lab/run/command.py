@@ -11,24 +11,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-from agent.errors import Stopped, UsageError
-from corpus.questions import QUESTIONS, Kind, Question, load
-from lab.experiment_flags import add_output, whole
-from lab.pool import pooled
-from lab.publish import publish
-from lab.replay.costs import RAW_AGENT
-from lab.run.jobs import CARD, Job, model_name, plan
-from lab.run.study import go_on, missing
-from lab.run.study_rows import study_rows
-from lab.run.study_tables import findings
-from lab.store import Store
-from models import READER
-from session.parser import Parser
-from session.prices import read_prices
-from session.session import Session
-from session.settings import Settings
-from session.settings_table import SETTINGS, Given
-from strategies import STRATEGIES
+from thimble.agent.errors import Stopped, UsageError
+from thimble.corpus.questions import QUESTIONS, Kind, Question, load
+from thimble.lab.experiment_flags import add_output, whole
+from thimble.lab.pool import pooled
+from thimble.lab.publish import publish
+from thimble.lab.replay.costs import RAW_AGENT
+from thimble.lab.run.jobs import CARD, Job, model_name, plan
+from thimble.lab.run.study import go_on, missing
+from thimble.lab.run.study_rows import study_rows
+from thimble.lab.run.study_tables import findings
+from thimble.lab.store import Store
+from thimble.models import READER
+from thimble.session.parser import Parser
+from thimble.session.prices import read_prices
+from thimble.session.session import Session
+from thimble.session.settings import Settings
+from thimble.session.settings_table import SETTINGS, Given
+from thimble.strategies import STRATEGIES
 
 PAPER_TEMPERATURE = 0.8
 """The agent's, as in The Complexity Trap."""

@@ -10,12 +10,12 @@ from hashlib import sha256
 from itertools import product
 from pathlib import Path
 
-from agent.errors import UsageError
-from corpus.questions import Question
-from models import READER
-from session.settings import Settings
-from session.settings_table import served_embeddings
-from strategies.spec import Kind, parse_spec
+from thimble.agent.errors import UsageError
+from thimble.corpus.questions import Question
+from thimble.models import READER
+from thimble.session.settings import Settings
+from thimble.session.settings_table import served_embeddings
+from thimble.strategies.spec import Kind, parse_spec
 
 CARD = "cached=0.1,output=4"
 """The price card of a study: not that of a server's timings, so that every job has the same."""

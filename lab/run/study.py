@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 
-from lab.job_progress import progress
-from lab.run.ask import JobResult, ask
-from lab.run.jobs import Job
-from lab.run.study_rows import keep, study_row, study_rows
-from lab.store import Store
+from thimble.lab.job_progress import progress
+from thimble.lab.run.ask import JobResult, ask
+from thimble.lab.run.jobs import Job
+from thimble.lab.run.study_rows import keep, study_row, study_rows
+from thimble.lab.store import Store
 
 Do = Callable[[Job], JobResult]
 Pool = Callable[[Do, Iterator[Job]], Generator[tuple[Job, JobResult], None, None]]

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from lab.run.ask import JobResult, ScoredAnswer
-from lab.run.jobs import JOB_FIGURES, Job, fingerprint, named
-from lab.store import Store
+from thimble.lab.run.ask import JobResult, ScoredAnswer
+from thimble.lab.run.jobs import JOB_FIGURES, Job, fingerprint, named
+from thimble.lab.store import Store
 
 ANSWERING_CODE = (
     *(f"{room}/**/*.py" for room in ("agent", "corpus", "models", "session", "strategies", "tools")),

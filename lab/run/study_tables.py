@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
 
-from lab.findings import Findings, ResultTable
-from lab.replay.costs import RAW_AGENT
-from lab.run.analysis import (
+from thimble.lab.findings import Findings, ResultTable
+from thimble.lab.replay.costs import RAW_AGENT
+from thimble.lab.run.analysis import (
     TENTHS,
     Group,
     PairedDifference,
@@ -19,9 +19,9 @@ from lab.run.analysis import (
     groups,
     places,
 )
-from lab.run.study_rows import StudyRow, made_by
-from lab.statistics import wilson
-from session.figures import several
+from thimble.lab.run.study_rows import StudyRow, made_by
+from thimble.lab.statistics import wilson
+from thimble.session.figures import several
 
 
 def findings(rows: Sequence[StudyRow], baseline: str = RAW_AGENT) -> Findings:

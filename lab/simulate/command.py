@@ -10,15 +10,15 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent.budget import UNLIMITED
-from lab.experiment_flags import add_output, add_prompts, price_cards, whole
-from lab.publish import publish
-from lab.replay.recorded_replay import ReplaySetting, counter_of
-from lab.replay.trajectories import read
-from lab.simulate.equal_turns import MeanTurn, means, run
-from lab.simulate.growth import findings
-from lab.simulate.simulated import simulated
-from session.parser import Parser
+from thimble.agent.budget import UNLIMITED
+from thimble.lab.experiment_flags import add_output, add_prompts, price_cards, whole
+from thimble.lab.publish import publish
+from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of
+from thimble.lab.replay.trajectories import read
+from thimble.lab.simulate.equal_turns import MeanTurn, means, run
+from thimble.lab.simulate.growth import findings
+from thimble.lab.simulate.simulated import simulated
+from thimble.session.parser import Parser
 
 SIMULATED_STRATEGIES = ("none", "observation-masking:paper", "llm-summary:paper", "hybrid:paper")
 SIMULATED_PRICES = "1.0,0.4,0.1"

@@ -6,10 +6,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from agent.budget import Counter
-from agent.errors import UsageError
-from agent.messages import Message, ToolCall
-from lab.replay.trajectories import Trajectory
+from thimble.agent.budget import Counter
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message, ToolCall
+from thimble.lab.replay.trajectories import Trajectory
 
 TASK = "Find the fault and mend it."
 TOOL = "read"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from agent.budget import Prices
-from lab.findings import Findings, ResultTable
-from lab.simulate.simulated import Simulated, records, turn_records
-from session import figures
+from thimble.agent.budget import Prices
+from thimble.lab.findings import Findings, ResultTable
+from thimble.lab.simulate.simulated import Simulated, records, turn_records
+from thimble.session import figures
 
 COLUMN_BLOCKS = " ▁▂▃▄▅▆▇█"
 

@@ -7,9 +7,16 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
-from agent.budget import Prices
-from lab.replay.recorded_replay import ReplayedCall, ReplaySetting, counter_of, decides_by_price, figures, replay
-from lab.replay.trajectories import Trajectory
+from thimble.agent.budget import Prices
+from thimble.lab.replay.recorded_replay import (
+    ReplayedCall,
+    ReplaySetting,
+    counter_of,
+    decides_by_price,
+    figures,
+    replay,
+)
+from thimble.lab.replay.trajectories import Trajectory
 
 
 @dataclass(frozen=True, slots=True)

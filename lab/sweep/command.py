@@ -7,22 +7,22 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-from agent.budget import Prices, read_limit
-from agent.errors import UsageError
-from lab.experiment_flags import add_costs, add_jobs, add_lag, add_output, price_cards, whole
-from lab.publish import publish
-from lab.replay.command import replay_jobs
-from lab.replay.recorded_replay import counter_of, decides_by_price
-from lab.replay.trajectories import Trajectory, read
-from lab.replay.work import replayed
-from lab.simulate.command import MOST_TOKENS, MOST_TURNS, TURN_LIMIT
-from lab.simulate.equal_turns import MeanTurn, run
-from lab.sweep.grid import Grid, parse_grid
-from lab.sweep.run_sheets import run_sheets
-from lab.sweep.sheet import Sheet, judged
-from lab.sweep.sweep_tables import findings
-from lab.table.outcomes import FEW_PAIRS
-from session.parser import Parser
+from thimble.agent.budget import Prices, read_limit
+from thimble.agent.errors import UsageError
+from thimble.lab.experiment_flags import add_costs, add_jobs, add_lag, add_output, price_cards, whole
+from thimble.lab.publish import publish
+from thimble.lab.replay.command import replay_jobs
+from thimble.lab.replay.recorded_replay import counter_of, decides_by_price
+from thimble.lab.replay.trajectories import Trajectory, read
+from thimble.lab.replay.work import replayed
+from thimble.lab.simulate.command import MOST_TOKENS, MOST_TURNS, TURN_LIMIT
+from thimble.lab.simulate.equal_turns import MeanTurn, run
+from thimble.lab.sweep.grid import Grid, parse_grid
+from thimble.lab.sweep.run_sheets import run_sheets
+from thimble.lab.sweep.sheet import Sheet, judged
+from thimble.lab.sweep.sweep_tables import findings
+from thimble.lab.table.outcomes import FEW_PAIRS
+from thimble.session.parser import Parser
 
 SWEEP_EPILOG = """\
 A GRID is a SPEC with values in braces: 'observation-masking:window={0,1,2,5},target={0.2,0.4}'. Put it in quotes:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import chain, product, zip_longest
 from math import prod
 
-from agent.errors import UsageError
-from strategies.spec import parse_spec
+from thimble.agent.errors import UsageError
+from thimble.strategies.spec import parse_spec
 
 BRACE_TOKEN = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
 PARAMETER_KEY = re.compile(r"([^\s:,+={}]+)\s*=\s*$")

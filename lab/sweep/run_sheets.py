@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.budget import UNLIMITED, Prices
-from lab.replay.cost_tables import headline
-from lab.replay.costs import RAW_AGENT, CostRow, FiguresBySetting, rows
-from lab.replay.trajectories import Trajectory
-from lab.sweep.grid import Grid
-from lab.sweep.sheet import GridCell, Sheet, Value
+from thimble.agent.budget import UNLIMITED, Prices
+from thimble.lab.replay.cost_tables import headline
+from thimble.lab.replay.costs import RAW_AGENT, CostRow, FiguresBySetting, rows
+from thimble.lab.replay.trajectories import Trajectory
+from thimble.lab.sweep.grid import Grid
+from thimble.lab.sweep.sheet import GridCell, Sheet, Value
 
 SUMMED_AMOUNTS = ("prompt_tokens", "prefill_tokens", "edits", "side_calls")
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 
-from lab.statistics import Comparison, holm, interval, least, paired, resampled
-from lab.sweep.grid import Grid
+from thimble.lab.statistics import Comparison, holm, interval, least, paired, resampled
+from thimble.lab.sweep.grid import Grid
 
 SIGNIFICANT = 0.05
 SECOND_BEST, DEFAULT_SETTING = "second", "default"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from lab.sweep.sheet import DEFAULT_SETTING, SECOND_BEST, Best, GridCell, Rival, Sheet
+from thimble.lab.sweep.sheet import DEFAULT_SETTING, SECOND_BEST, Best, GridCell, Rival, Sheet
 
 
 def objects(bests: Sequence[Best]) -> Iterator[dict[str, Any]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from lab.findings import Findings, ResultTable
-from lab.sweep.sheet import Best, GridCell, Sheet
-from lab.sweep.sweep_records import lines, objects
+from thimble.lab.findings import Findings, ResultTable
+from thimble.lab.sweep.sheet import Best, GridCell, Sheet
+from thimble.lab.sweep.sweep_records import lines, objects
 
 MEANING = (
     "*: the best of its condition. In brackets: 95 % intervals, by a bootstrap over the runs. p: corrected for all "

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.csv_records import read
-from lab.experiment_flags import add_output
-from lab.findings import Findings, ResultTable
-from lab.publish import publish
-from lab.table.outcomes import OutcomeRow, chosen, compared, notes, outcomes
-from session.parser import Parser
+from thimble.lab.csv_records import read
+from thimble.lab.experiment_flags import add_output
+from thimble.lab.findings import Findings, ResultTable
+from thimble.lab.publish import publish
+from thimble.lab.table.outcomes import OutcomeRow, chosen, compared, notes, outcomes
+from thimble.session.parser import Parser
 
 TABLE_EPILOG = """\
 FILE is CSV, gzipped or not, with the columns instance, strategy, solved (1 or 0) and cost, a row for each instance

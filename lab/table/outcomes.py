@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agent.errors import UsageError
-from lab.csv_records import Record, require
-from lab.statistics import holm, interval, paired, resampled, wilson
+from thimble.agent.errors import UsageError
+from thimble.lab.csv_records import Record, require
+from thimble.lab.statistics import holm, interval, paired, resampled, wilson
 
 OUTCOME_COLUMNS = ("instance", "strategy", "solved", "cost")
 MEASURES = ("solved", "cost")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from models.counting.estimate import EstimateCounter
-from models.counting.message_counter import ChatCounter
-from models.counting.vocabulary import QWEN_2_5, QWEN_FAMILIES, QwenCounter, qwen_file
+from thimble.models.counting.estimate import EstimateCounter
+from thimble.models.counting.message_counter import ChatCounter
+from thimble.models.counting.vocabulary import QWEN_2_5, QWEN_FAMILIES, QwenCounter, qwen_file
 
 
 def counter_for(model: str) -> ChatCounter:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from agent import foreign
-from agent.budget import Counter
-from agent.messages import Message, Schema, ToolCall
+from thimble.agent import foreign
+from thimble.agent.budget import Counter
+from thimble.agent.messages import Message, Schema, ToolCall
 
 REMEMBERED = 131_072
 """The most counts that are remembered; then they are counted anew."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Lock
 
-from agent.budget import Counter
-from agent.messages import Message, Schema
-from agent.prefix_cache import PrefixCache
-from agent.protocols import UNKNOWN_MODEL, Usage
+from thimble.agent.budget import Counter
+from thimble.agent.messages import Message, Schema
+from thimble.agent.prefix_cache import PrefixCache
+from thimble.agent.protocols import UNKNOWN_MODEL, Usage
 
 
 class PrefixMeter:

@@ -10,10 +10,10 @@ from threading import RLock
 from time import monotonic
 from typing import Any, Protocol
 
-from agent.budget import Counter
-from agent.errors import ModelError
-from agent.messages import Message, Schema, ToolCall
-from models.counting.message_counter import MessageCounter
+from thimble.agent.budget import Counter
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.models.counting.message_counter import MessageCounter
 
 # The smallest conversation around a message. Some templates require ids of nine letters.
 _IDS = ("callaaaaa", "callbbbbb")

@@ -10,8 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.counting.message_counter import ChatCounter
-from models.counting.pieces import pieces
+from thimble.models.counting.message_counter import ChatCounter
+from thimble.models.counting.pieces import pieces
 
 if TYPE_CHECKING:
     from tiktoken import Encoding

@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from agent.protocols import Embedder
-from models.embeddings.unit import unit
+from thimble.agent.protocols import Embedder
+from thimble.models.embeddings.unit import unit
 
 if TYPE_CHECKING:
     import sqlite3

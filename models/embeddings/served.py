@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from agent.errors import ModelError
-from models.embeddings.unit import unit
-from models.server import TooLong
-from models.wire.retry import Stream, retried
+from thimble.agent.errors import ModelError
+from thimble.models.embeddings.unit import unit
+from thimble.models.server import TooLong
+from thimble.models.wire.retry import Stream, retried
 
 if TYPE_CHECKING:
     import numpy as np

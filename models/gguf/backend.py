@@ -6,15 +6,15 @@ from collections.abc import Generator, Iterator, Sequence
 from copy import copy
 from typing import Any
 
-from agent.errors import ModelError
-from agent.messages import Message, Schema
-from agent.protocols import Delta, Waiting
-from models.gguf.child import Child
-from models.gguf.header import read_header
-from models.gguf.server import LocalModel, LocalModels
-from models.openai.backend import OpenAIBackend
-from models.openai.connection import Connection
-from models.server import ServerOptions
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message, Schema
+from thimble.agent.protocols import Delta, Waiting
+from thimble.models.gguf.child import Child
+from thimble.models.gguf.header import read_header
+from thimble.models.gguf.server import LocalModel, LocalModels
+from thimble.models.openai.backend import OpenAIBackend
+from thimble.models.openai.connection import Connection
+from thimble.models.server import ServerOptions
 
 
 def backend(server: LocalModels, model: str, room: int) -> GgufBackend:

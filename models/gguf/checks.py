@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.metadata import version
 
-from agent.errors import ModelError
-from models.gguf.backend import backend
-from models.gguf.child import fits
-from models.gguf.header import read_header
-from models.gguf.server import LocalModels
-from models.gguf.this_machine import INSTALL, cores, is_installed, threads
-from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, fitting
-from models.text_calls.caller import ToolCaller
+from thimble.agent.errors import ModelError
+from thimble.models.gguf.backend import backend
+from thimble.models.gguf.child import fits
+from thimble.models.gguf.header import read_header
+from thimble.models.gguf.server import LocalModels
+from thimble.models.gguf.this_machine import INSTALL, cores, is_installed, threads
+from thimble.models.server import REPLY_TOKENS, THINKING_TOKENS, Check, fitting
+from thimble.models.text_calls.caller import ToolCaller
 
 LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from signal import Signals
 from threading import RLock
 
-from agent.errors import ModelError
-from models.gguf.header import ANEW, read_header
-from models.gguf.this_machine import INSTALL, free_bytes, is_installed, threads
-from models.wire.bounds import TOLD_CHARACTERS
+from thimble.agent.errors import ModelError
+from thimble.models.gguf.header import ANEW, read_header
+from thimble.models.gguf.this_machine import INSTALL, free_bytes, is_installed, threads
+from thimble.models.wire.bounds import TOLD_CHARACTERS
 
 PROGRAM = Path(__file__).with_name("serve.py")
 END_SECONDS = 5.0

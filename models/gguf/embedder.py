@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agent.errors import UsageError
-from agent.protocols import Embedder
-from models.gguf.server import LocalModels
+from thimble.agent.errors import UsageError
+from thimble.agent.protocols import Embedder
+from thimble.models.gguf.server import LocalModels
 
 
 def embedder(server: LocalModels, model: str) -> Embedder:

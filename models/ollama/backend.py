@@ -12,20 +12,20 @@ from functools import cached_property, partial
 from time import monotonic
 from typing import Any
 
-from agent.budget import Counter
-from agent.errors import Circled, ModelError
-from agent.messages import Message, Schema, ToolCall
-from agent.protocols import BackendDefaults, Delta, Sent, Waiting
-from models.ollama import guard, wire
-from models.ollama.model_info import ModelInfo, keep_seconds, think
-from models.ollama.server import CHAT, OllamaServer
-from models.server import THINKING_TOKENS, fitting
-from models.wire import http
-from models.wire.address import hidden
-from models.wire.bounds import REPLY_CALLS, Allowance, endless
-from models.wire.connection import encoded
-from models.wire.retry import retried
-from models.wire.thinking import ThinkingTags
+from thimble.agent.budget import Counter
+from thimble.agent.errors import Circled, ModelError
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.protocols import BackendDefaults, Delta, Sent, Waiting
+from thimble.models.ollama import guard, wire
+from thimble.models.ollama.model_info import ModelInfo, keep_seconds, think
+from thimble.models.ollama.server import CHAT, OllamaServer
+from thimble.models.server import THINKING_TOKENS, fitting
+from thimble.models.wire import http
+from thimble.models.wire.address import hidden
+from thimble.models.wire.bounds import REPLY_CALLS, Allowance, endless
+from thimble.models.wire.connection import encoded
+from thimble.models.wire.retry import retried
+from thimble.models.wire.thinking import ThinkingTags
 
 CONTEXT_STEP_TOKENS = 16_384
 """The context grows in steps, because the server reloads the model for each new size."""
@@ -72,7 +72,7 @@ class Ollama(BackendDefaults):
     @cached_property
     def counter(self) -> Counter:
         """Counts tokens as this model does, where the server tells how."""
-        from models.ollama.counter import OllamaCounter
+        from thimble.models.ollama.counter import OllamaCounter
 
         return self._counter or OllamaCounter(self)
 

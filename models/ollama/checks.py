@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-from agent.errors import ModelError
-from models.ollama.backend import Ollama
-from models.ollama.errors import DEFAULT_MODEL
-from models.ollama.model_info import Level, ModelInfo, keep_seconds, think
-from models.ollama.server import OllamaServer
-from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Think, fitting
-from models.text_calls.caller import ToolCaller
+from thimble.agent.errors import ModelError
+from thimble.models.ollama.backend import Ollama
+from thimble.models.ollama.errors import DEFAULT_MODEL
+from thimble.models.ollama.model_info import Level, ModelInfo, keep_seconds, think
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Think, fitting
+from thimble.models.text_calls.caller import ToolCaller
 
 REPORTS_CACHED = (0, 33, 3)
 """The first version that reports the cached tokens of a prompt."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agent.errors import ModelError
-from models.ollama.errors import DEFAULT_MODEL
-from models.ollama.model_info import tagged
-from models.server import NAMES_TOLD, NoModel
+from thimble.agent.errors import ModelError
+from thimble.models.ollama.errors import DEFAULT_MODEL
+from thimble.models.ollama.model_info import tagged
+from thimble.models.server import NAMES_TOLD, NoModel
 
 
 def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str], bool | None] | None = None) -> str:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from agent import foreign
-from models.ollama.errors import unreadable
-from models.wire import http
-from models.wire.bounds import Allowance
-from models.wire.connection import ServerConnection
+from thimble.agent import foreign
+from thimble.models.ollama.errors import unreadable
+from thimble.models.wire import http
+from thimble.models.wire.bounds import Allowance
+from thimble.models.wire.connection import ServerConnection
 
 if TYPE_CHECKING:
     from ollama._client import BaseClient, Client

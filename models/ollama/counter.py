@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent.errors import ModelError
-from agent.messages import Message, Schema
-from models.counting.byte_pairs import BytePairs, byte_pairs
-from models.counting.choose import counter_for
-from models.counting.message_counter import MessageCounter
-from models.counting.prompt_counter import SYSTEM, USER, PromptCounter, Refused, Tokenizer
-from models.ollama.server import SHOW
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message, Schema
+from thimble.models.counting.byte_pairs import BytePairs, byte_pairs
+from thimble.models.counting.choose import counter_for
+from thimble.models.counting.message_counter import MessageCounter
+from thimble.models.counting.prompt_counter import SYSTEM, USER, PromptCounter, Refused, Tokenizer
+from thimble.models.ollama.server import SHOW
 
 if TYPE_CHECKING:
-    from models.ollama.server import OllamaServer
+    from thimble.models.ollama.server import OllamaServer
 
 PROMPT_CHARACTERS = 4_000_000
 """A longer rendering of a prompt is not believed."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from models.wire.bounds import TOLD_CHARACTERS, name
-from models.wire.http import figure
+from thimble.models.wire.bounds import TOLD_CHARACTERS, name
+from thimble.models.wire.http import figure
 
 LAYERS = 1_000
 """The most layers of a download that are counted."""

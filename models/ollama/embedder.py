@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from models.embeddings.served import ServedEmbedder
-from models.ollama.errors import unreadable
-from models.ollama.server import OllamaServer
-from models.wire.bounds import Bounds
+from thimble.models.embeddings.served import ServedEmbedder
+from thimble.models.ollama.errors import unreadable
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.wire.bounds import Bounds
 
 EMBED = "/api/embed"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from agent.errors import ModelError
-from models.server import TooLong, ToolsRefused, fitting
-from models.wire.http import LOWER, WHERE, reason
-from models.wire.refusals import Refusal, recognised
-from models.wire.retry import Busy
+from thimble.agent.errors import ModelError
+from thimble.models.server import TooLong, ToolsRefused, fitting
+from thimble.models.wire.http import LOWER, WHERE, reason
+from thimble.models.wire.refusals import Refusal, recognised
+from thimble.models.wire.retry import Busy
 
 DEFAULT_MODEL = "qwen2.5:7b"
 START = f"start it: ollama serve, or {WHERE}, OLLAMA_HOST"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.protocols import Delta, Text, Thinking
+from thimble.agent.protocols import Delta, Text, Thinking
 
 MOST_EQUAL = 30
 """Equal tokens in a row, but for the blanks around them, that the guard lets pass. Source: `llm/server.go`, 0.33.0."""

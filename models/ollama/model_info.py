@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from models.server import Think
-from models.wire.bounds import name
-from models.wire.http import figure
+from thimble.models.server import Think
+from thimble.models.wire.bounds import name
+from thimble.models.wire.http import figure
 
 Level = bool | str
 LEVELS = 8

@@ -8,18 +8,18 @@ from contextlib import closing, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from agent.background import pause
-from agent.errors import ModelError
-from models.ollama.choose import choose_model, missing
-from models.ollama.download import Progress
-from models.ollama.errors import START, pull_refusal, refusal, unreadable
-from models.ollama.model_info import ModelInfo, model_info, tagged
-from models.server import ServerOptions
-from models.wire import bounds, http
-from models.wire.address import gets, host_url
-from models.wire.bounds import REPLY_BYTES, Allowance, Bounds, silent
-from models.wire.connection import ServerConnection, encoded
-from models.wire.retry import after_seconds
+from thimble.agent.background import pause
+from thimble.agent.errors import ModelError
+from thimble.models.ollama.choose import choose_model, missing
+from thimble.models.ollama.download import Progress
+from thimble.models.ollama.errors import START, pull_refusal, refusal, unreadable
+from thimble.models.ollama.model_info import ModelInfo, model_info, tagged
+from thimble.models.server import ServerOptions
+from thimble.models.wire import bounds, http
+from thimble.models.wire.address import gets, host_url
+from thimble.models.wire.bounds import REPLY_BYTES, Allowance, Bounds, silent
+from thimble.models.wire.connection import ServerConnection, encoded
+from thimble.models.wire.retry import after_seconds
 
 if TYPE_CHECKING:
     import httpx
@@ -111,7 +111,7 @@ class OllamaServer(ServerConnection):
         Raises:
             ModelError: The download failed, or the connection broke.
         """
-        from models.ollama.download import Download
+        from thimble.models.ollama.download import Download
 
         download = Download()
         allowance = self.allowance(Bounds(PULL_SECONDS, PULL_WHOLE_SECONDS, REPLY_BYTES))
@@ -126,7 +126,7 @@ class OllamaServer(ServerConnection):
 
     def ask(self, path: str, body: Body | None = None, model: str = "", bounds: Bounds | None = None) -> dict[str, Any]:
         """The answer to a request, as a JSON object; without a body it is a GET. Raises ModelError."""
-        from models.ollama.client import OllamaClient
+        from thimble.models.ollama.client import OllamaClient
 
         began = monotonic()
         if began < self._rests.get(path, 0.0):
@@ -148,7 +148,7 @@ class OllamaServer(ServerConnection):
             Busy: The server accepts no request now, or the connection was lost before the first line.
             ModelError: The server refused, or is not Ollama.
         """
-        from models.ollama.client import OllamaClient
+        from thimble.models.ollama.client import OllamaClient
 
         yield from OllamaClient(self, allowance, model).stream(path, body if isinstance(body, bytes) else encoded(body))
 

@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Text, Thinking, Usage
-from models.chat import UNREADABLE
-from models.ollama.errors import unreadable
-from models.wire.bounds import REPLY_CALLS, endless
-from models.wire.calls import arguments, given
-from models.wire.http import figure
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.protocols import Delta, Text, Thinking, Usage
+from thimble.models.chat import UNREADABLE
+from thimble.models.ollama.errors import unreadable
+from thimble.models.wire.bounds import REPLY_CALLS, endless
+from thimble.models.wire.calls import arguments, given
+from thimble.models.wire.http import figure
 
 FINISH: Mapping[object, Literal["stop", "length"]] = {"stop": "stop", "length": "length"}
 

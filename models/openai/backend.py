@@ -9,26 +9,26 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from agent import foreign
-from agent.errors import ModelError
-from agent.messages import Message, Schema
-from agent.protocols import BackendDefaults, Delta, Sent, Thinking
-from models.openai import model_list, wire
-from models.openai.connection import Connection
-from models.openai.errors import CHAT, missing, refusal, unreadable
-from models.server import THINKING_TOKENS, NoModel, OptionRefused, ServerOptions, fitting
-from models.wire import http
-from models.wire.address import hidden
-from models.wire.bounds import Allowance
-from models.wire.connection import encoded
-from models.wire.retry import retried
-from models.wire.thinking import ThinkingTags
+from thimble.agent import foreign
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message, Schema
+from thimble.agent.protocols import BackendDefaults, Delta, Sent, Thinking
+from thimble.models.openai import model_list, wire
+from thimble.models.openai.connection import Connection
+from thimble.models.openai.errors import CHAT, missing, refusal, unreadable
+from thimble.models.server import THINKING_TOKENS, NoModel, OptionRefused, ServerOptions, fitting
+from thimble.models.wire import http
+from thimble.models.wire.address import hidden
+from thimble.models.wire.bounds import Allowance
+from thimble.models.wire.connection import encoded
+from thimble.models.wire.retry import retried
+from thimble.models.wire.thinking import ThinkingTags
 
 if TYPE_CHECKING:
     import httpx
 
-    from models.openai.counter import ServerCounter
-    from models.openai.server import OpenAIServer
+    from thimble.models.openai.counter import ServerCounter
+    from thimble.models.openai.server import OpenAIServer
 
 
 CALL_TOKENS = (
@@ -93,7 +93,7 @@ class OpenAIBackend(BackendDefaults):
     @cached_property
     def counter(self) -> ServerCounter:
         """Counts tokens as the server does, where it counts for us."""
-        from models.openai.counter import ServerCounter
+        from thimble.models.openai.counter import ServerCounter
 
         return ServerCounter(self._connection, self.model, self._thinking())
 

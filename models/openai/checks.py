@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 
-from agent.errors import ModelError
-from agent.messages import Message, Schema
-from agent.protocols import Usage
-from models.openai.backend import OpenAIBackend
-from models.openai.backend import backend as backend_of
-from models.openai.connection import Connection
-from models.openai.errors import WITH_TOOLS
-from models.openai.server import OpenAIServer
-from models.server import Check, ToolsRefused
-from models.text_calls.caller import ToolCaller
-from models.wire import api_key
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message, Schema
+from thimble.agent.protocols import Usage
+from thimble.models.openai.backend import OpenAIBackend
+from thimble.models.openai.backend import backend as backend_of
+from thimble.models.openai.connection import Connection
+from thimble.models.openai.errors import WITH_TOOLS
+from thimble.models.openai.server import OpenAIServer
+from thimble.models.server import Check, ToolsRefused
+from thimble.models.text_calls.caller import ToolCaller
+from thimble.models.wire import api_key
 
 ASKED_TOKENS = 8_000
 """A smaller context gets a warning: the default budget does not fit."""

@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from agent import foreign
-from agent.background import pause
-from agent.errors import ModelError
-from models.openai.errors import START, refusal, unreadable
-from models.wire import api_key
-from models.wire.bounds import Bounds
-from models.wire.connection import ServerConnection
+from thimble.agent import foreign
+from thimble.agent.background import pause
+from thimble.agent.errors import ModelError
+from thimble.models.openai.errors import START, refusal, unreadable
+from thimble.models.wire import api_key
+from thimble.models.wire.bounds import Bounds
+from thimble.models.wire.connection import ServerConnection
 
 if TYPE_CHECKING:
     import httpx

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from agent.errors import ModelError
-from agent.messages import Message, Schema
-from models.counting.choose import counter_for
-from models.counting.prompt_counter import SYSTEM, USER, PromptCounter, Refused, Tokenizer
-from models.openai import wire
-from models.openai.connection import Connection
-from models.wire import http
-from models.wire.connection import encoded
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message, Schema
+from thimble.models.counting.choose import counter_for
+from thimble.models.counting.prompt_counter import SYSTEM, USER, PromptCounter, Refused, Tokenizer
+from thimble.models.openai import wire
+from thimble.models.openai.connection import Connection
+from thimble.models.wire import http
+from thimble.models.wire.connection import encoded
 
 PASSING = (429, 502, 503, 504)
 """Statuses that do not depend on the request."""

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
-from models.embeddings.served import ServedEmbedder, misshapen
-from models.openai import model_list
-from models.openai.server import OpenAIServer
-from models.wire.bounds import Bounds
+from thimble.models.embeddings.served import ServedEmbedder, misshapen
+from thimble.models.openai import model_list
+from thimble.models.openai.server import OpenAIServer
+from thimble.models.wire.bounds import Bounds
 
 EMBEDDINGS = "/v1/embeddings"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from agent.errors import ModelError
-from models.server import NAMES_TOLD, NoModel, OptionRefused, TooLong, ToolsRefused
-from models.wire import api_key, http
-from models.wire.refusals import Refusal, recognised
-from models.wire.retry import Busy, after_seconds
+from thimble.agent.errors import ModelError
+from thimble.models.server import NAMES_TOLD, NoModel, OptionRefused, TooLong, ToolsRefused
+from thimble.models.wire import api_key, http
+from thimble.models.wire.refusals import Refusal, recognised
+from thimble.models.wire.retry import Busy, after_seconds
 
 CHAT = "/v1/chat/completions"
 START = f"start it (vllm serve MODEL, llama-server -m FILE --jinja), or {http.WHERE}, OPENAI_BASE_URL"

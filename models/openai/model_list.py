@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent.errors import ModelError
-from models.openai.connection import Connection
-from models.openai.errors import missing, unreadable
-from models.wire.bounds import name
-from models.wire.http import figure
+from thimble.agent.errors import ModelError
+from thimble.models.openai.connection import Connection
+from thimble.models.openai.errors import missing, unreadable
+from thimble.models.wire.bounds import name
+from thimble.models.wire.http import figure
 
 Entry = Mapping[str, Any]
 """One model in the list at /v1/models."""

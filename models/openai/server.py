@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent.errors import ModelError
-from models.openai import model_list
-from models.openai.connection import Connection
-from models.server import ServerOptions
-from models.wire.address import gets, host_url
+from thimble.agent.errors import ModelError
+from thimble.models.openai import model_list
+from thimble.models.openai.connection import Connection
+from thimble.models.server import ServerOptions
+from thimble.models.wire.address import gets, host_url
 
 if TYPE_CHECKING:
     import httpx

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from agent.messages import Message
-from agent.protocols import Delta, Text, Thinking, Usage
-from models import chat
-from models.wire.bounds import LINE_BYTES, REPLY_CALLS, endless
-from models.wire.calls import arguments, given
-from models.wire.http import figure
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Delta, Text, Thinking, Usage
+from thimble.models import chat
+from thimble.models.wire.bounds import LINE_BYTES, REPLY_CALLS, endless
+from thimble.models.wire.calls import arguments, given
+from thimble.models.wire.http import figure
 
 DONE = b"[DONE]"
 LINES = 10_000

@@ -6,6 +6,6 @@ makes the next call, or `answer` quotes what `evidence` finds. `summary` serves 
 
 from __future__ import annotations
 
-from models.reader.backend import Reader
+from thimble.models.reader.backend import Reader
 
 __all__ = ["Reader"]

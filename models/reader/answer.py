@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from corpus.article import OPENING
-from models.reader.evidence import Evidence, best_run, cite, evidence, readable, shared
-from models.reader.request import CALCULATES, SAID, Request
-from models.reader.results import CERTAIN, Result, Said, first_sentences
-from models.reader.steps import article, untold
-from models.reader.view import CANNOT, PASSAGES, View
+from thimble.corpus.article import OPENING
+from thimble.models.reader.evidence import Evidence, best_run, cite, evidence, readable, shared
+from thimble.models.reader.request import CALCULATES, SAID, Request
+from thimble.models.reader.results import CERTAIN, Result, Said, first_sentences
+from thimble.models.reader.steps import article, untold
+from thimble.models.reader.view import CANNOT, PASSAGES, View
 
 MOST_WORDS = 110
 """Words that an answer quotes."""

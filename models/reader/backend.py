@@ -9,17 +9,17 @@ from bisect import bisect_right
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agent.budget import Counter
-from agent.messages import Message, Schema, ToolCall
-from agent.protocols import BackendDefaults, Delta, Finish, Text
-from models.counting.prefix import PrefixMeter
-from models.hardware import Hardware
-from models.reader.answer import Ending, answer, gave
-from models.reader.paced import paced
-from models.reader.request import request
-from models.reader.steps import next_step
-from models.reader.summary import asked_summary, summary
-from models.reader.view import CANNOT, look
+from thimble.agent.budget import Counter
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.protocols import BackendDefaults, Delta, Finish, Text
+from thimble.models.counting.prefix import PrefixMeter
+from thimble.models.hardware import Hardware
+from thimble.models.reader.answer import Ending, answer, gave
+from thimble.models.reader.paced import paced
+from thimble.models.reader.request import request
+from thimble.models.reader.steps import next_step
+from thimble.models.reader.summary import asked_summary, summary
+from thimble.models.reader.view import CANNOT, look
 
 PIECE = re.compile(r"\s*\S+|\s+$")
 FINISH: Mapping[Ending, Finish] = {"refused": "refusal", "passages": "passages"}

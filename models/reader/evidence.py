@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from corpus.leaning import leans, points
-from corpus.markdown import sentences
-from corpus.words import terms
-from models.reader.request import CALCULATES, IN_FILES, OURS, SAID, WE, nameless, paths, telling
-from models.reader.results import CERTAIN, USER, Result, Said
-from models.reader.view import GONE, View, states
+from thimble.corpus.leaning import leans, points
+from thimble.corpus.markdown import sentences
+from thimble.corpus.words import terms
+from thimble.models.reader.request import CALCULATES, IN_FILES, OURS, SAID, WE, nameless, paths, telling
+from thimble.models.reader.results import CERTAIN, USER, Result, Said
+from thimble.models.reader.view import GONE, View, states
 
 SURE = 0.4
 """The score from which on a passage is an answer; what is below it is only shown. Set on development questions."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from agent.background import pause
-from agent.messages import ToolCall
-from agent.protocols import Delta, Text, Usage, Waiting
-from models.hardware import Hardware
+from thimble.agent.background import pause
+from thimble.agent.messages import ToolCall
+from thimble.agent.protocols import Delta, Text, Usage, Waiting
+from thimble.models.hardware import Hardware
 
 
 def paced(deltas: Sequence[Text | ToolCall], usage: Usage, on: Hardware) -> Iterator[Delta]:

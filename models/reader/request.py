@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from corpus.observations import LISTED_FILE
-from corpus.words import STOPWORDS, terms, words
-from models.reader.lines import Lines, lines
-from models.reader.results import Result
-from models.reader.view import LEAD, View, states
+from thimble.corpus.observations import LISTED_FILE
+from thimble.corpus.words import STOPWORDS, terms, words
+from thimble.models.reader.lines import Lines, lines
+from thimble.models.reader.results import Result
+from thimble.models.reader.view import LEAD, View, states
 
 
 def _any(*patterns: str) -> re.Pattern[str]:

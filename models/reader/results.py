@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
-from corpus.markdown import sentences
-from corpus.marks import shown
-from corpus.observations import (
+from thimble.corpus.markdown import sentences
+from thimble.corpus.marks import shown
+from thimble.corpus.observations import (
     ARTICLE,
     BELOW,
     FILE_LINE,
@@ -27,8 +27,8 @@ from corpus.observations import (
     SECTIONS,
     SLUG,
 )
-from corpus.passages import passages
-from corpus.words import STYLE
+from thimble.corpus.passages import passages
+from thimble.corpus.words import STYLE
 
 CITED = re.compile(rf"(?<!\w)\[({SLUG}|[^\[\]\s:]+:\d{{1,9}})\]")
 """What stands after a word without a blank is no citation: `web[2]`."""

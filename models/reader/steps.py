@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent.messages import Schema
-from corpus.article import OPENING
-from corpus.markdown import sentences
-from models.reader.evidence import WEAK, earlier, evidence, in_view, looked_up, readable, searched
-from models.reader.lines import Lines
-from models.reader.request import ARTICLES, IN_FILES, OURS, SAID, WHAT, Request
-from models.reader.results import CERTAIN, Said
-from models.reader.view import View
+from thimble.agent.messages import Schema
+from thimble.corpus.article import OPENING
+from thimble.corpus.markdown import sentences
+from thimble.models.reader.evidence import WEAK, earlier, evidence, in_view, looked_up, readable, searched
+from thimble.models.reader.lines import Lines
+from thimble.models.reader.request import ARTICLES, IN_FILES, OURS, SAID, WHAT, Request
+from thimble.models.reader.results import CERTAIN, Said
+from thimble.models.reader.view import View
 
 MOST_CALLS = 8
 """Calls for one question, after which the reader answers with what it has."""

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.messages import Message, Schema
-from agent.prompts import SUMMARY_TAG
-from models.reader.evidence import cite
-from models.reader.results import Said, first_sentences
-from models.reader.view import CANNOT, View, is_summary, look, real_question
+from thimble.agent.messages import Message, Schema
+from thimble.agent.prompts import SUMMARY_TAG
+from thimble.models.reader.evidence import cite
+from thimble.models.reader.results import Said, first_sentences
+from thimble.models.reader.view import CANNOT, View, is_summary, look, real_question
 
 HEADING = re.compile(r"^(?:#+ )?\**(?P<name>[A-Z][\w ,/&-]{0,40}?)\**:\**\s*(?P<rest>.*)$")
 KINDS = {

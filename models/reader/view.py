@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
-from agent.messages import Message, ToolCall
-from agent.prompts import CLOSING, SUMMARY_TAG
-from corpus.markdown import sentences
-from models.reader.lines import Lines
-from models.reader.results import CITED, NAMED, USER, Entry, Result, Said, own, read
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.prompts import CLOSING, SUMMARY_TAG
+from thimble.corpus.markdown import sentences
+from thimble.models.reader.lines import Lines
+from thimble.models.reader.results import CITED, NAMED, USER, Entry, Result, Said, own, read
 
 CANNOT = "I cannot"
 """How an answer begins that declines."""

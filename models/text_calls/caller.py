@@ -7,17 +7,17 @@ from contextlib import closing, suppress
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol
 
-from agent.budget import Counter
-from agent.errors import Circled, ModelError
-from agent.messages import Message, Schema, last_turn
-from agent.protocols import Backend, BackendDefaults, Delta, Usage, Waiting
-from models.server import Calls, Check, OptionRefused, ServedBackend, ToolsRefused
-from models.text_calls.kept_way import keep_way, kept_way
-from models.text_calls.parsers import malformed, offered
-from models.text_calls.printed_calls import PrintedCalls
-from models.text_calls.prompt import REACT, Form, TextCounter, conversation
-from models.text_calls.schema import SCHEMA, Turn, turn_schema
-from models.wire import api_key
+from thimble.agent.budget import Counter
+from thimble.agent.errors import Circled, ModelError
+from thimble.agent.messages import Message, Schema, last_turn
+from thimble.agent.protocols import Backend, BackendDefaults, Delta, Usage, Waiting
+from thimble.models.server import Calls, Check, OptionRefused, ServedBackend, ToolsRefused
+from thimble.models.text_calls.kept_way import keep_way, kept_way
+from thimble.models.text_calls.parsers import malformed, offered
+from thimble.models.text_calls.printed_calls import PrintedCalls
+from thimble.models.text_calls.prompt import REACT, Form, TextCounter, conversation
+from thimble.models.text_calls.schema import SCHEMA, Turn, turn_schema
+from thimble.models.wire import api_key
 
 PROTOCOLS: Mapping[Calls, str] = {"tools": "", "schema": "calls by schema", "text": "text ReAct"}
 

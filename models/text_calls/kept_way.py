@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from corpus.writing import write_whole
+from thimble.corpus.writing import write_whole
 
 
 def folder() -> Path:

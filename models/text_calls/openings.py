@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from models.text_calls.told import TOLD
+from thimble.models.text_calls.told import TOLD
 
 FENCE = "```"
 KEYS = ("name", "arguments", "parameters", "type", "function")

@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from agent import foreign
-from agent.messages import Schema, ToolCall
-from models.text_calls import lenient_json
-from models.text_calls.openings import KEYS, label
+from thimble.agent import foreign
+from thimble.agent.messages import Schema, ToolCall
+from thimble.models.text_calls import lenient_json
+from thimble.models.text_calls.openings import KEYS, label
 
 Tools = Mapping[str, Mapping[str, Any]]
 """The tools that are offered: each name with the JSON schema of its parameters."""

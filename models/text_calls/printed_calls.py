@@ -6,11 +6,11 @@ import re
 from copy import copy
 from dataclasses import dataclass
 
-from agent.messages import ToolCall
-from agent.protocols import Delta, Text
-from agent.reply import CALL_CHARACTERS
-from models.text_calls.openings import CODE, label, openings
-from models.text_calls.parsers import Tools, malformed, read
+from thimble.agent.messages import ToolCall
+from thimble.agent.protocols import Delta, Text
+from thimble.agent.reply import CALL_CHARACTERS
+from thimble.models.text_calls.openings import CODE, label, openings
+from thimble.models.text_calls.parsers import Tools, malformed, read
 
 MOST_CALLS = 64
 """Calls, and what only looks like one, that are looked for in a reply."""

@@ -14,11 +14,11 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from agent.budget import Counter
-from agent.messages import Message, Schema, ToolCall
-from models.counting.message_counter import spaced
-from models.text_calls.parsers import plain_name
-from models.text_calls.told import TOLD
+from thimble.agent.budget import Counter
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.models.counting.message_counter import spaced
+from thimble.models.text_calls.parsers import plain_name
+from thimble.models.text_calls.told import TOLD
 
 BETWEEN = "\n\n"
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from agent import foreign
-from agent.frame import is_framing
-from agent.messages import Message, Schema, ToolCall
-from agent.prompts import CANNOT
-from agent.protocols import Delta, Text
-from models.text_calls.prompt import Form
+from thimble.agent import foreign
+from thimble.agent.frame import is_framing
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.prompts import CANNOT
+from thimble.agent.protocols import Delta, Text
+from thimble.models.text_calls.prompt import Form
 
 TOLD = """\
 Reply with one JSON object:

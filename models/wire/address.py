@@ -11,7 +11,7 @@ from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
-from agent.errors import UsageError
+from thimble.agent.errors import UsageError
 
 _PORTS = {"http": 80, "https": 443}
 _NAME = r"(?:[A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{0,63}"
@@ -109,7 +109,7 @@ def _gets(
 
 
 def _json(body: bytes) -> Any:
-    from agent import foreign
+    from thimble.agent import foreign
 
     try:
         return foreign.read(body)

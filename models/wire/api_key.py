@@ -6,11 +6,11 @@ import json
 import os
 from contextlib import suppress
 
-from agent import foreign
-from agent.errors import ModelError
-from agent.messages import ToolCall
-from agent.protocols import Delta, Text, Thinking
-from models.wire.address import is_loopback
+from thimble.agent import foreign
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import ToolCall
+from thimble.agent.protocols import Delta, Text, Thinking
+from thimble.models.wire.address import is_loopback
 
 VARIABLES = ("THIMBLE_API_KEY", "OPENAI_API_KEY", "VLLM_API_KEY")
 """Environment variables for the key; the first that is not empty counts."""

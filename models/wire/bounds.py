@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 
-from agent.errors import ModelError
+from thimble.agent.errors import ModelError
 
 ASK_SECONDS = 10.0
 """Longest silence in an answer other than a model's reply …"""

@@ -6,9 +6,9 @@ import json
 from typing import Any
 from uuid import uuid4
 
-from agent import foreign
-from agent.messages import ToolCall
-from models.wire import bounds
+from thimble.agent import foreign
+from thimble.agent.messages import ToolCall
+from thimble.models.wire import bounds
 
 
 def arguments(call: ToolCall) -> dict[str, Any]:

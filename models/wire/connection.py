@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from agent import foreign
-from agent.background import pause
-from agent.errors import ModelError
-from models.wire import http
-from models.wire.bounds import ASK_SECONDS, ASK_WHOLE_SECONDS, Allowance, Bounds
+from thimble.agent import foreign
+from thimble.agent.background import pause
+from thimble.agent.errors import ModelError
+from thimble.models.wire import http
+from thimble.models.wire.bounds import ASK_SECONDS, ASK_WHOLE_SECONDS, Allowance, Bounds
 
 if TYPE_CHECKING:
     import httpx

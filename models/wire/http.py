@@ -10,12 +10,20 @@ from functools import cache, partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agent import background, foreign
-from agent.errors import ModelError
-from models.wire import api_key
-from models.wire.address import is_loopback
-from models.wire.bounds import ANSWER_BYTES, CONNECT_SECONDS, LINE_BYTES, TOLD_CHARACTERS, Allowance, endless, silent
-from models.wire.retry import Busy
+from thimble.agent import background, foreign
+from thimble.agent.errors import ModelError
+from thimble.models.wire import api_key
+from thimble.models.wire.address import is_loopback
+from thimble.models.wire.bounds import (
+    ANSWER_BYTES,
+    CONNECT_SECONDS,
+    LINE_BYTES,
+    TOLD_CHARACTERS,
+    Allowance,
+    endless,
+    silent,
+)
+from thimble.models.wire.retry import Busy
 
 if TYPE_CHECKING:
     import ssl

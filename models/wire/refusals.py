@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.errors import ModelError
+from thimble.agent.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from random import random
 
-from agent.background import pause
-from agent.errors import ModelError
-from agent.protocols import Delta, Waiting
+from thimble.agent.background import pause
+from thimble.agent.errors import ModelError
+from thimble.agent.protocols import Delta, Waiting
 
 TRIES = 4
 FIRST_SECONDS = 0.5

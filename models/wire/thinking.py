@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from agent.protocols import Delta, Text, Thinking, Usage
+from thimble.agent.protocols import Delta, Text, Thinking, Usage
 
 OPEN, CLOSE = "<think>", "</think>"
 BLANKS = 1_000

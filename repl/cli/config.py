@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from repl.screen.sanitise import line
-from repl.screen.streams import write
-from session import figures, jsonl
-from session.settings import FOLDERS, shown
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.streams import write
+from thimble.session import figures, jsonl
+from thimble.session.settings import FOLDERS, shown
 
 if TYPE_CHECKING:
-    from session.settings import Settings
+    from thimble.session.settings import Settings
 
 
 def show_settings(settings: Settings, as_json: bool) -> int:

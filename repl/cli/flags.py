@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 
-from agent.errors import UsageError
-from repl import __version__
-from session.parser import Parser
-from session.settings_table import SETTINGS
+from thimble.agent.errors import UsageError
+from thimble.repl import __version__
+from thimble.session.parser import Parser
+from thimble.session.settings_table import SETTINGS
 
 TYPE_CHECKING = False  # as in typing, whose import would cost a quarter of the start
 if TYPE_CHECKING:

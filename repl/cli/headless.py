@@ -13,20 +13,30 @@ from itertools import count
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, BinaryIO
 
-from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
-from agent.events import Answered, Asked, Event, Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
-from agent.protocols import Waiting
-from repl.screen.redirect_output import RedirectedOutput
-from repl.screen.sanitise import clean
-from repl.screen.streams import Unwritable, aside, tell, write
-from repl.screen.wrapping import columns, wrapped
-from session import jsonl
-from session.bounded import MOST_INPUT_BYTES
+from thimble.agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
+from thimble.agent.events import (
+    Answered,
+    Asked,
+    Event,
+    Prepared,
+    PromptCut,
+    Replied,
+    SideBegan,
+    SideCalled,
+    ToolReturned,
+)
+from thimble.agent.protocols import Waiting
+from thimble.repl.screen.redirect_output import RedirectedOutput
+from thimble.repl.screen.sanitise import clean
+from thimble.repl.screen.streams import Unwritable, aside, tell, write
+from thimble.repl.screen.wrapping import columns, wrapped
+from thimble.session import jsonl
+from thimble.session.bounded import MOST_INPUT_BYTES
 
 if TYPE_CHECKING:
-    from repl.screen.trace import Kind
-    from session.playback import Playback
-    from session.session import Session
+    from thimble.repl.screen.trace import Kind
+    from thimble.session.playback import Playback
+    from thimble.session.session import Session
 
 DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET, REFUSED = range(6)
 """Exit codes."""
@@ -92,7 +102,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
 
 def _one(session: Session, prompt: str, printer: _Printer | None) -> tuple[bool, int]:
     """Answer a prompt or run a command; whether that asks to leave, and the exit code."""
-    from repl.commands.command import meant
+    from thimble.repl.commands.command import meant
 
     question = prompt = meant(prompt)
     if prompt.startswith("/"):
@@ -109,9 +119,9 @@ def _one(session: Session, prompt: str, printer: _Printer | None) -> tuple[bool,
 
 def _tell_resumed(session: Session, as_json: bool) -> None:
     """Where the user is: which session goes on, and the end of it."""
-    from repl.screen.resumed import last_exchange, show_resumed
-    from repl.screen.tables import Paper
-    from repl.screen.theme import console_for
+    from thimble.repl.screen.resumed import last_exchange, show_resumed
+    from thimble.repl.screen.tables import Paper
+    from thimble.repl.screen.theme import console_for
 
     show_resumed(session, console_for(plain=True, file=Paper(_aside)))
     if as_json:
@@ -197,7 +207,7 @@ class _Printer:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._written = False
-        from repl.screen.trace import PLAIN_WIDTH
+        from thimble.repl.screen.trace import PLAIN_WIDTH
 
         self._plain = session.settings.plain
         drawn_on = get_terminal_size().columns if sys.stderr and sys.stderr.isatty() else 120
@@ -210,7 +220,7 @@ class _Printer:
         self._written = True
 
     def show(self, event: Event) -> None:
-        from repl.screen import trace
+        from thimble.repl.screen import trace
 
         match event:
             case Asked():
@@ -241,13 +251,13 @@ class _Printer:
 
     def _tell(self, kind: Kind, text: str | None) -> None:
         """A line of the trace: its sign where it may be drawn, else its label."""
-        from repl.screen.trace import labelled
+        from thimble.repl.screen.trace import labelled
 
         if text:
             tell(labelled(kind, text) if self._plain else text)
 
     def _answer(self, text: str) -> None:
-        from repl.screen.footer import footer
+        from thimble.repl.screen.footer import footer
 
         answer = wrapped(clean(text).strip(), columns(sys.stdout))
         if answer:
@@ -267,7 +277,7 @@ def _ask(session: Session, question: str, printer: _Printer | None) -> int:
             if isinstance(event, Answered):
                 code, what, fix = ENDINGS.get(event.ending, (DONE, "", ""))
     if session.guess:
-        from repl.commands.predict import reveal
+        from thimble.repl.commands.predict import reveal
 
         for told in reveal(session):
             _notice(told, as_json=printer is None)
@@ -292,9 +302,9 @@ def _command(session: Session, text: str, printer: _Printer | None) -> str | Non
 
     As JSON its output goes to standard error, and a line says what it printed, tables apart too, whatever came of it.
     """
-    from repl.commands.table import obey
-    from repl.screen.tables import Paper
-    from repl.screen.theme import console_for
+    from thimble.repl.commands.table import obey
+    from thimble.repl.screen.tables import Paper
+    from thimble.repl.screen.theme import console_for
 
     apart = RedirectedOutput()
     failed: list[Exception] = []

@@ -7,32 +7,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agent.budget import UNLIMITED, Budget, Prices, read_limit
-from agent.errors import BudgetError, ModelError, UsageError
-from agent.events import SideCalled
-from agent.messages import Message, Schema, pending
-from agent.protocols import Strategy
-from agent.repair import Repaired, repair
-from agent.side import SideModel
-from agent.view import View
-from models import chat
-from repl.screen.redirect_output import RedirectedOutput
-from repl.screen.streams import tell, write
-from repl.screen.trace import side_began_line, side_line
-from session import figures
-from session.bounded import MOST_INPUT_BYTES, bounded
-from session.embeddings import embedder_of
-from session.jsonl import from_json, to_line
-from session.lagged import Lagged
-from session.prices import read_prices
-from session.replay import replay
-from session.settings_table import AUTO
-from strategies import parse
-from strategies.tidy import tidied
+from thimble.agent.budget import UNLIMITED, Budget, Prices, read_limit
+from thimble.agent.errors import BudgetError, ModelError, UsageError
+from thimble.agent.events import SideCalled
+from thimble.agent.messages import Message, Schema, pending
+from thimble.agent.protocols import Strategy
+from thimble.agent.repair import Repaired, repair
+from thimble.agent.side import SideModel
+from thimble.agent.view import View
+from thimble.models import chat
+from thimble.repl.screen.redirect_output import RedirectedOutput
+from thimble.repl.screen.streams import tell, write
+from thimble.repl.screen.trace import side_began_line, side_line
+from thimble.session import figures
+from thimble.session.bounded import MOST_INPUT_BYTES, bounded
+from thimble.session.embeddings import embedder_of
+from thimble.session.jsonl import from_json, to_line
+from thimble.session.lagged import Lagged
+from thimble.session.prices import read_prices
+from thimble.session.replay import replay
+from thimble.session.settings_table import AUTO
+from thimble.strategies import parse
+from thimble.strategies.tidy import tidied
 
 if TYPE_CHECKING:
-    from agent.protocols import Backend
-    from session.settings import Settings
+    from thimble.agent.protocols import Backend
+    from thimble.session.settings import Settings
 
 DOCUMENT = 'pipe in a JSON list of messages, or {"messages": [...], "tools": [...]}'
 
@@ -54,8 +54,8 @@ def run(settings: Settings, budget: str | None) -> int:
         BudgetError: the budget cannot hold the conversation, whatever is taken away.
         ModelError: the server that was asked for cannot be used, and the strategy needs it.
     """
-    from models.counting.choose import counter_for
-    from models.scripted import Scripted
+    from thimble.models.counting.choose import counter_for
+    from thimble.models.scripted import Scripted
 
     limit = settings.budget if budget is None else read_limit(budget)  # unlike a session's it may be anything
     scripted = Scripted([], counter_for(settings.model))  # no model is made for a strategy that asks none
@@ -157,8 +157,8 @@ def _written(
 
 def _asked(settings: Settings) -> Backend:
     """The model that a strategy may ask: the one in the settings, or the built-in reader where no server has it."""
-    from models import built_in
-    from session.backends import Backends
+    from thimble.models import built_in
+    from thimble.session.backends import Backends
 
     notices: list[str] = []
     backends = Backends(settings, notices.append)

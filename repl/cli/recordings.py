@@ -9,18 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.errors import UsageError
-from agent.events import Said
-from models import READER
-from models.hardware import HARDWARE, Hardware
-from session.bounded import MOST_BYTES, file_bytes
-from session.hardware import machines
-from session.journal import folder
-from session.journal.lines import Line
-from session.playback import Pace, Playback, Recording, read_recording
-from session.replayed_seconds import WORD_LETTERS, replayed_seconds
-from session.settings import Settings, refuse_code
-from session.settings_table import SETTINGS, Given
+from thimble.agent.errors import UsageError
+from thimble.agent.events import Said
+from thimble.models import READER
+from thimble.models.hardware import HARDWARE, Hardware
+from thimble.session.bounded import MOST_BYTES, file_bytes
+from thimble.session.hardware import machines
+from thimble.session.journal import folder
+from thimble.session.journal.lines import Line
+from thimble.session.playback import Pace, Playback, Recording, read_recording
+from thimble.session.replayed_seconds import WORD_LETTERS, replayed_seconds
+from thimble.session.settings import Settings, refuse_code
+from thimble.session.settings_table import SETTINGS, Given
 
 if TYPE_CHECKING:
     from argparse import Namespace

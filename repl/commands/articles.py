@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from agent.errors import UsageError
-from repl.screen.sanitise import line
-from repl.screen.tables import Table
-from session import figures
-from session.session import Session
+from thimble.agent.errors import UsageError
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.tables import Table
+from thimble.session import figures
+from thimble.session.session import Session
 
 
 def articles(session: Session, topic: str, console: Console) -> None:

@@ -6,10 +6,10 @@ import re
 
 from rich.console import Console
 
-from agent.errors import UsageError
-from repl.commands.next_prompt import say_next_prompt
-from repl.screen.theme import say
-from session.session import Session
+from thimble.agent.errors import UsageError
+from thimble.repl.commands.next_prompt import say_next_prompt
+from thimble.repl.screen.theme import say
+from thimble.session.session import Session
 
 
 def budget(session: Session, text: str, console: Console) -> None:

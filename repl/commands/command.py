@@ -8,12 +8,12 @@ from difflib import get_close_matches
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
-from agent.errors import UsageError
+from thimble.agent.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from session.session import Session
+    from thimble.session.session import Session
 
 Run = Callable[["Session", str, "Console"], str | None]
 """Runs a command on the text after its name. The answer is a question to ask of the model, if there is one."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from repl.commands.next_prompt import say_next_prompt
-from repl.screen.sanitise import line
-from repl.screen.theme import moving, say
-from session import figures
-from session.compact import compact as fold
-from session.session import Session
+from thimble.repl.commands.next_prompt import say_next_prompt
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.theme import moving, say
+from thimble.session import figures
+from thimble.session.compact import compact as fold
+from thimble.session.session import Session
 
 
 def compact(session: Session, words: str, console: Console) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
-from agent.errors import UsageError
-from repl.commands.command import Command, find
-from repl.screen.pager import paged
-from repl.screen.tables import Table
-from repl.screen.theme import is_drawn, say
+from thimble.agent.errors import UsageError
+from thimble.repl.commands.command import Command, find
+from thimble.repl.screen.pager import paged
+from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import is_drawn, say
 
 KEYS = """\
 Enter sends · Ctrl-J, Alt-Enter: new line · Tab completes · Ctrl-R: history
@@ -36,7 +36,7 @@ def show_help(text: str, commands: Mapping[str, Command], console: Console) -> N
     """List the commands, or explain one command or strategy. Raises UsageError for an unknown one."""
     word, _, topic = text.partition(" ")
     if topic and find(word, commands) == "strategy":
-        from repl.commands.strategy import show_one
+        from thimble.repl.commands.strategy import show_one
 
         with paged(console):
             show_one(topic.strip(), console)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from models import READER
-from models.ollama.errors import DEFAULT_MODEL
-from repl.commands.next_prompt import say_next_prompt
-from repl.screen.sanitise import line
-from repl.screen.tables import Table
-from repl.screen.theme import is_drawn, say
-from session.session import Session
+from thimble.models import READER
+from thimble.models.ollama.errors import DEFAULT_MODEL
+from thimble.repl.commands.next_prompt import say_next_prompt
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import is_drawn, say
+from thimble.session.session import Session
 
 
 def model(session: Session, name: str, console: Console) -> None:

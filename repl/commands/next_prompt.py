@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from repl.screen.theme import say
-from session import figures
-from session.forecast import forecast
-from session.session import Session
+from thimble.repl.screen.theme import say
+from thimble.session import figures
+from thimble.session.forecast import forecast
+from thimble.session.session import Session
 
 
 def say_next_prompt(session: Session, console: Console) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from agent.events import Planted
-from repl.screen.sanitise import line
-from repl.screen.theme import say
-from session import figures
-from session.forecast import forecast
-from session.session import Session
-from session.why import why
+from thimble.agent.events import Planted
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.theme import say
+from thimble.session import figures
+from thimble.session.forecast import forecast
+from thimble.session.session import Session
+from thimble.session.why import why
 
 
 def plant(session: Session, fact: str, console: Console) -> None:

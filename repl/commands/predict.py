@@ -10,16 +10,16 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from agent.view import View
-from repl.commands.context.listing import first_words
-from repl.screen import trace
-from repl.screen.sanitise import line
-from repl.screen.tables import Table
-from repl.screen.theme import is_drawn, say
-from session import figures
-from session.guess import Guess, take
-from session.session import Session
-from session.why import why
+from thimble.agent.view import View
+from thimble.repl.commands.context.listing import first_words
+from thimble.repl.screen import trace
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import is_drawn, say
+from thimble.session import figures
+from thimble.session.guess import Guess, take
+from thimble.session.session import Session
+from thimble.session.why import why
 
 HOW_TO_GUESS = "Guess which of them stay: /predict 1-4 9 12, /predict all or /predict none."
 

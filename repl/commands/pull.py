@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from rich import filesize
 from rich.console import Console
 
-from agent.errors import Stopped, UsageError
-from models.ollama.errors import DEFAULT_MODEL
-from repl.screen.sanitise import line
-from repl.screen.theme import is_drawn, moving
-from session.session import Session
+from thimble.agent.errors import Stopped, UsageError
+from thimble.models.ollama.errors import DEFAULT_MODEL
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.theme import is_drawn, moving
+from thimble.session.session import Session
 
 if TYPE_CHECKING:
-    from models.ollama.download import Progress
-    from models.ollama.server import OllamaServer
+    from thimble.models.ollama.download import Progress
+    from thimble.models.ollama.server import OllamaServer
 
 
 def pull(session: Session, name: str, console: Console) -> None:
@@ -48,7 +48,7 @@ def words(step: Progress) -> str:
 
 
 def _ollama(session: Session) -> OllamaServer:
-    from models.ollama.server import OllamaServer
+    from thimble.models.ollama.server import OllamaServer
 
     server = session.backends.server
     if not isinstance(server, OllamaServer):

@@ -10,18 +10,18 @@ from shlex import quote
 from rich.cells import cell_len
 from rich.console import Console
 
-from agent.errors import UsageError
-from repl.screen.pager import paged
-from repl.screen.resumed import show_resumed
-from repl.screen.sanitise import clean, line
-from repl.screen.tables import Table
-from repl.screen.theme import say
-from repl.screen.trace import cut
-from session import figures
-from session.journal import folder as kept
-from session.journal.folder import Listed
-from session.journal.records import Named
-from session.session import Session
+from thimble.agent.errors import UsageError
+from thimble.repl.screen.pager import paged
+from thimble.repl.screen.resumed import show_resumed
+from thimble.repl.screen.sanitise import clean, line
+from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import say
+from thimble.repl.screen.trace import cut
+from thimble.session import figures
+from thimble.session.journal import folder as kept
+from thimble.session.journal.folder import Listed
+from thimble.session.journal.records import Named
+from thimble.session.session import Session
 
 ONE_SHOTS = "-p"
 MOST_SHOWN = 12

@@ -9,23 +9,23 @@ from itertools import chain, groupby
 from rich.console import Console
 from rich.text import Text
 
-from agent.agent import Agent
-from agent.budget import Budget, Prices
-from agent.ledger import Call, Ledger
-from agent.messages import Message
-from agent.steps import FIT
-from agent.view import View
-from repl.screen.fate_letters import FATE_LETTERS
-from repl.screen.footer import level
-from repl.screen.pager import paged
-from repl.screen.sanitise import line
-from repl.screen.tables import Table
-from repl.screen.theme import is_drawn, say
-from repl.screen.trace import TIDY
-from session import figures
-from session.prices import by_timings
-from session.session import Session
-from session.totals import cost, totals
+from thimble.agent.agent import Agent
+from thimble.agent.budget import Budget, Prices
+from thimble.agent.ledger import Call, Ledger
+from thimble.agent.messages import Message
+from thimble.agent.steps import FIT
+from thimble.agent.view import View
+from thimble.repl.screen.fate_letters import FATE_LETTERS
+from thimble.repl.screen.footer import level
+from thimble.repl.screen.pager import paged
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import is_drawn, say
+from thimble.repl.screen.trace import TIDY
+from thimble.session import figures
+from thimble.session.prices import by_timings
+from thimble.session.session import Session
+from thimble.session.totals import cost, totals
 
 MOST_EXCHANGES = 12
 MOST_CALLS = 60

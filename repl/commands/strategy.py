@@ -8,12 +8,12 @@ import re
 from rich.console import Console
 from rich.text import Text
 
-from repl.commands.next_prompt import say_next_prompt
-from repl.screen.pager import paged
-from repl.screen.sanitise import line
-from repl.screen.tables import Table
-from repl.screen.theme import is_drawn, say
-from session.session import Session
+from thimble.repl.commands.next_prompt import say_next_prompt
+from thimble.repl.screen.pager import paged
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import is_drawn, say
+from thimble.session.session import Session
 
 HINTS = (
     "Swap: /strategy NAME, NAME:key=value,key=value, A+B, ./file.py, module:Name",
@@ -39,8 +39,8 @@ def strategy(session: Session, spec: str, console: Console) -> None:
 
 def show_all(spec: str, console: Console) -> None:
     """Every strategy by family: what it does, and its parameters with their defaults; then what is in use."""
-    from strategies.spec import parse_spec
-    from strategies.table import FAMILIES, STRATEGIES
+    from thimble.strategies.spec import parse_spec
+    from thimble.strategies.table import FAMILIES, STRATEGIES
 
     used, longest = [part.name for part in parse_spec(spec)], max(map(len, STRATEGIES)) + 2
     for family, strategies in FAMILIES.items():
@@ -63,8 +63,8 @@ def show_one(name: str, console: Console) -> None:
     Raises:
         UsageError: there is no strategy of this name.
     """
-    from strategies.parameter import as_in_the_paper, parameters
-    from strategies.table import FAMILIES, STRATEGIES, asks_a_model, unknown
+    from thimble.strategies.parameter import as_in_the_paper, parameters
+    from thimble.strategies.table import FAMILIES, STRATEGIES, asks_a_model, unknown
 
     if name not in STRATEGIES:
         raise unknown(name)
@@ -97,6 +97,6 @@ def first_sentence(kind: type) -> str:
 
 
 def _defaults(kind: type, between: str = " ") -> str:
-    from strategies.parameter import parameters
+    from thimble.strategies.parameter import parameters
 
     return between.join(f"{parameter.name}={parameter.shown}" for parameter in parameters(kind))

@@ -10,30 +10,30 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from agent.errors import ThimbleError, UsageError
-from repl.commands.articles import articles
-from repl.commands.branches.moves import fork, reset, retry, undo
-from repl.commands.branches.tree import tree
-from repl.commands.budget import budget
-from repl.commands.command import Command, find
-from repl.commands.compact import compact
-from repl.commands.compare.compare import compare
-from repl.commands.context.context import context, why
-from repl.commands.doctor.doctor import doctor
-from repl.commands.help import show_help
-from repl.commands.model import model
-from repl.commands.plant import plant
-from repl.commands.predict import predict
-from repl.commands.probe.show_probe import show_probe
-from repl.commands.pull import pull
-from repl.commands.sessions import load, save, sessions
-from repl.commands.stats import show_stats
-from repl.commands.strategy import strategy
-from repl.commands.tidy import tidy
-from repl.commands.timeline import show_timeline
-from repl.screen.sanitise import line
-from repl.screen.theme import is_drawn, say
-from session.session import Session
+from thimble.agent.errors import ThimbleError, UsageError
+from thimble.repl.commands.articles import articles
+from thimble.repl.commands.branches.moves import fork, reset, retry, undo
+from thimble.repl.commands.branches.tree import tree
+from thimble.repl.commands.budget import budget
+from thimble.repl.commands.command import Command, find
+from thimble.repl.commands.compact import compact
+from thimble.repl.commands.compare.compare import compare
+from thimble.repl.commands.context.context import context, why
+from thimble.repl.commands.doctor.doctor import doctor
+from thimble.repl.commands.help import show_help
+from thimble.repl.commands.model import model
+from thimble.repl.commands.plant import plant
+from thimble.repl.commands.predict import predict
+from thimble.repl.commands.probe.show_probe import show_probe
+from thimble.repl.commands.pull import pull
+from thimble.repl.commands.sessions import load, save, sessions
+from thimble.repl.commands.stats import show_stats
+from thimble.repl.commands.strategy import strategy
+from thimble.repl.commands.tidy import tidy
+from thimble.repl.commands.timeline import show_timeline
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.theme import is_drawn, say
+from thimble.session.session import Session
 
 
 def run_command(session: Session, text: str, console: Console) -> str | None:
@@ -79,7 +79,7 @@ def export(session: Session, text: str, console: Console) -> None:
     The ending of FILE can name the format. An existing file is replaced only with a ! after its name: /export
     lesson.html!
     """
-    from repl.commands.export.export import export  # late: its formats need much
+    from thimble.repl.commands.export.export import export  # late: its formats need much
 
     export(session, text, console)
 

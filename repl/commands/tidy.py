@@ -6,11 +6,11 @@ from difflib import get_close_matches
 
 from rich.console import Console
 
-from agent.errors import UsageError
-from repl.commands.next_prompt import say_next_prompt
-from repl.screen.theme import say
-from session import figures
-from session.session import Session
+from thimble.agent.errors import UsageError
+from thimble.repl.commands.next_prompt import say_next_prompt
+from thimble.repl.screen.theme import say
+from thimble.session import figures
+from thimble.session.session import Session
 
 
 def tidy(session: Session, text: str, console: Console) -> None:

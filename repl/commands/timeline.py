@@ -6,21 +6,21 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from agent.errors import UsageError
-from agent.ledger import Call
-from agent.messages import Message
-from agent.protocols import ModelId
-from models import READER
-from models.hardware import Hardware, fitted, largest_summary
-from repl.screen.gantt import KINDS, chart, name_of
-from repl.screen.pager import paged
-from repl.screen.sanitise import line
-from repl.screen.tables import Table
-from repl.screen.theme import is_drawn, say
-from session import figures
-from session.hardware import machines
-from session.session import Session
-from session.timeline import Span, Step, Timeline, timeline
+from thimble.agent.errors import UsageError
+from thimble.agent.ledger import Call
+from thimble.agent.messages import Message
+from thimble.agent.protocols import ModelId
+from thimble.models import READER
+from thimble.models.hardware import Hardware, fitted, largest_summary
+from thimble.repl.screen.gantt import KINDS, chart, name_of
+from thimble.repl.screen.pager import paged
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import is_drawn, say
+from thimble.session import figures
+from thimble.session.hardware import machines
+from thimble.session.session import Session
+from thimble.session.timeline import Span, Step, Timeline, timeline
 
 SUMMARISERS = ("memory", "summary", "brief")
 """The purposes of calls that make a summary."""

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from agent.errors import ThimbleError
-from corpus.safe_open import opened, walk
-from models import READER
-from repl.screen.sanitise import clean, line
+from thimble.agent.errors import ThimbleError
+from thimble.corpus.safe_open import opened, walk
+from thimble.models import READER
+from thimble.repl.screen.sanitise import clean, line
 
 if TYPE_CHECKING:
-    from repl.commands.command import Command
-    from session.session import Session
-    from strategies.parameter import Parameter
+    from thimble.repl.commands.command import Command
+    from thimble.session.session import Session
+    from thimble.strategies.parameter import Parameter
 
 LEAST_LETTERS = 3
 """Letters of a name after which Tab looks for articles and files in a question."""
@@ -94,9 +94,9 @@ class Completions(Completer):
 
     def _specs(self, text: str) -> Iterator[Offer]:
         """Continuations of a SPEC; each is offered with all that stands before it."""
-        from strategies.parameter import as_in_the_paper, parameters
-        from strategies.spec import parse_spec
-        from strategies.table import STRATEGIES
+        from thimble.strategies.parameter import as_in_the_paper, parameters
+        from thimble.strategies.spec import parse_spec
+        from thimble.strategies.table import STRATEGIES
 
         last = parse_spec(text)[-1]
         done, part = text[: last.start], text[last.start :]
@@ -136,17 +136,17 @@ class Completions(Completer):
             yield f"{before}{blank}run", "ask a question under each"
 
     def _changed_messages(self, _: str) -> Iterable[Offer]:
-        from repl.commands.context.context import offers
+        from thimble.repl.commands.context.context import offers
 
         return offers(self._session)
 
     def _formats(self, _: str) -> Iterable[Offer]:
-        from repl.commands.export.export import FORMATS
+        from thimble.repl.commands.export.export import FORMATS
 
         return ((name, known.meaning) for name, known in FORMATS.items())
 
     def _kept_sessions(self, _: str) -> Iterable[Offer]:
-        from repl.commands.sessions import offers
+        from thimble.repl.commands.sessions import offers
 
         return offers(self._session)
 
@@ -181,7 +181,7 @@ class Completions(Completer):
 
 
 def _commands() -> dict[str, Command]:
-    from repl.commands.table import COMMANDS
+    from thimble.repl.commands.table import COMMANDS
 
     return COMMANDS
 
@@ -193,8 +193,8 @@ def _topics_of_help(text: str) -> list[Offer]:
 
 
 def _strategies() -> list[Offer]:
-    from repl.commands.strategy import first_sentence
-    from strategies.table import STRATEGIES
+    from thimble.repl.commands.strategy import first_sentence
+    from thimble.strategies.table import STRATEGIES
 
     return [(name, first_sentence(kind)) for name, kind in STRATEGIES.items()]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from agent.events import Event
+from thimble.agent.events import Event
 
 MOMENT_SECONDS = 0.02
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from agent.errors import ThimbleError
-from agent.fates import Fate
-from agent.view import View
-from repl.screen.footer import Level, fitting, level
-from repl.screen.sanitise import line
-from session import figures
-from session.forecast import Forecast, forecast
+from thimble.agent.errors import ThimbleError
+from thimble.agent.fates import Fate
+from thimble.agent.view import View
+from thimble.repl.screen.footer import Level, fitting, level
+from thimble.repl.screen.sanitise import line
+from thimble.session import figures
+from thimble.session.forecast import Forecast, forecast
 
 if TYPE_CHECKING:
-    from session.session import Session
+    from thimble.session.session import Session
 
 BAR = 8
 PAUSE_SECONDS = 0.08

@@ -28,13 +28,13 @@ from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style, merge_styles
 
-from repl.prompt.completion import Completions
-from repl.prompt.meter import Meter
-from repl.screen.sanitise import line
-from repl.screen.theme import GLYPH
+from thimble.repl.prompt.completion import Completions
+from thimble.repl.prompt.meter import Meter
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.theme import GLYPH
 
 if TYPE_CHECKING:
-    from session.session import Session
+    from thimble.session.session import Session
 
 REDRAW_SECONDS = 0.2
 AT_THE_END = "the cassette is at its end: Ctrl-D leaves"

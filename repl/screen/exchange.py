@@ -10,16 +10,16 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from agent import events
-from agent.events import Event, Prepared, Replied, Said, ToolReturned
-from agent.messages import Message
-from agent.protocols import Waiting
-from repl.screen import trace
-from repl.screen.blocks import Blocks
-from repl.screen.sanitise import Sanitiser, line
-from repl.screen.trace import Kind
-from session import figures
-from session.grounding import Prose, marked
+from thimble.agent import events
+from thimble.agent.events import Event, Prepared, Replied, Said, ToolReturned
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Waiting
+from thimble.repl.screen import trace
+from thimble.repl.screen.blocks import Blocks
+from thimble.repl.screen.sanitise import Sanitiser, line
+from thimble.repl.screen.trace import Kind
+from thimble.session import figures
+from thimble.session.grounding import Prose, marked
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -188,7 +188,7 @@ class Screen(Lines):
 
     def __enter__(self) -> Screen:
         """Start the live lines."""
-        from repl.screen.live import live_lines
+        from thimble.repl.screen.live import live_lines
 
         self.console.print()
         self._live = live_lines(self.console, self._tail, self.auto_refresh)
@@ -235,7 +235,7 @@ class Screen(Lines):
                 self._answer(block)
 
     def _answer(self, block: str) -> None:
-        from repl.screen.markdown import Markdown
+        from thimble.repl.screen.markdown import Markdown
 
         if self._shown:
             self.console.print()
@@ -252,7 +252,7 @@ class Screen(Lines):
         """The live lines: the end of the open block, the thinking, or the thing that we wait for."""
         rest = self._blocks.open(TAIL_CHARACTERS)
         if rest.strip():
-            from repl.screen.markdown import Markdown
+            from thimble.repl.screen.markdown import Markdown
 
             return Markdown(rest) if len(rest) <= TAIL_CHARACTERS else Text(rest[-TAIL_CHARACTERS:])
         thought = line("".join(self._thought[-200:]))

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 
-from agent.ledger import Amount, Ledger
-from agent.view import View
-from repl.screen.sanitise import line
-from repl.screen.trace import LEAST_NAME, cut
-from session import figures
-from session.totals import totals
+from thimble.agent.ledger import Amount, Ledger
+from thimble.agent.view import View
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.trace import LEAST_NAME, cut
+from thimble.session import figures
+from thimble.session.totals import totals
 
 if TYPE_CHECKING:
-    from agent.agent import Agent
+    from thimble.agent.agent import Agent
 
 LEAST_WAIT_SECONDS = 0.5
 FROM_MEMORY = "from memory"

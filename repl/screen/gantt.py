@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from repl.screen import trace
-from repl.screen.sanitise import line
-from session import figures
-from session.timeline import Kind, Lane, Span, Timeline
+from thimble.repl.screen import trace
+from thimble.repl.screen.sanitise import line
+from thimble.session import figures
+from thimble.session.timeline import Kind, Lane, Span, Timeline
 
 KINDS: dict[Kind, tuple[str, str, str, str]] = {
     "load": ("L", "·", "quiet", "load, queue"),

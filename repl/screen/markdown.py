@@ -14,7 +14,7 @@ from rich import markdown
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 
-from session.grounding import MARK
+from thimble.session.grounding import MARK
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from subprocess import run
 from rich.console import Console
 from rich.pager import Pager
 
-from repl.screen.theme import is_drawn
+from thimble.repl.screen.theme import is_drawn
 
 LESS = ("-F", "-K", "-R", "-X", "-Psspace reads on, q goes back to thimble ")
 """A short text is printed and left; Ctrl-C ends it as `q` does; colours are shown; the text stays; its prompt."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
-from repl.screen.sanitise import clean
+from thimble.repl.screen.sanitise import clean
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from agent.events import Said
-from repl.screen.sanitise import clean, line
-from repl.screen.theme import GLYPH, is_drawn, say
-from repl.screen.trace import cut
-from session import figures
+from thimble.agent.events import Said
+from thimble.repl.screen.sanitise import clean, line
+from thimble.repl.screen.theme import GLYPH, is_drawn, say
+from thimble.repl.screen.trace import cut
+from thimble.session import figures
 
 if TYPE_CHECKING:
-    from session.session import Session
-    from session.settings import Settings
+    from thimble.session.session import Session
+    from thimble.session.settings import Settings
 
 UNANSWERED = "(no answer: it was broken off)"
 
 
 def show_resumed(session: Session, console: Console) -> None:
     """Print it, the last exchange in the look of the conversation."""
-    from repl.screen.exchange import Lines, Screen
+    from thimble.repl.screen.exchange import Lines, Screen
 
     drawn = is_drawn(console)
     for text, style in resumed(session):

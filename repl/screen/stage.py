@@ -8,14 +8,14 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from agent.events import Event, Prepared, ToolCalled, ToolReturned
-from agent.view import View
-from repl.screen import trace
-from repl.screen.exchange import Screen
-from repl.screen.keys import forget
-from repl.screen.sanitise import clean, line
-from session import figures
-from session.why import UNSAID, why
+from thimble.agent.events import Event, Prepared, ToolCalled, ToolReturned
+from thimble.agent.view import View
+from thimble.repl.screen import trace
+from thimble.repl.screen.exchange import Screen
+from thimble.repl.screen.keys import forget
+from thimble.repl.screen.sanitise import clean, line
+from thimble.session import figures
+from thimble.session.why import UNSAID, why
 
 MARK = "Enter ▸"
 SHOWN_LINES = 10

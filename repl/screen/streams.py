@@ -6,9 +6,9 @@ import os
 import sys
 from typing import TextIO
 
-from agent.errors import UsageError
-from repl.screen.sanitise import line
-from repl.screen.wrapping import columns, wrapped
+from thimble.agent.errors import UsageError
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.wrapping import columns, wrapped
 
 
 def tell(text: str) -> None:

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from repl.screen.sanitise import line
-from repl.screen.theme import is_drawn
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.theme import is_drawn
 
 if TYPE_CHECKING:
     from rich.table import Table as Drawn

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
-from repl.screen.sanitise import clean
+from thimble.repl.screen.sanitise import clean
 
 if TYPE_CHECKING:
     from rich.console import Console

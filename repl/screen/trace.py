@@ -10,14 +10,14 @@ from typing import Literal
 
 from rich.cells import cell_len, chop_cells
 
-from agent.errors import Halted
-from agent.events import Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
-from agent.fates import Fate
-from agent.frame import SAID_ALOUD, is_framing
-from agent.messages import Message, ToolCall
-from agent.view import View
-from repl.screen.sanitise import line
-from session import figures
+from thimble.agent.errors import Halted
+from thimble.agent.events import Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
+from thimble.agent.fates import Fate
+from thimble.agent.frame import SAID_ALOUD, is_framing
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.view import View
+from thimble.repl.screen.sanitise import line
+from thimble.session import figures
 
 GLYPHS = {"list": "≡", "search": "⌕", "read": "▤", "save": "✎", "get": "✎", "recall": "↺"}
 PLAIN_WIDTH = 400

@@ -14,16 +14,16 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from lab.csv_records import read
-from lab.exit_code import exit_code
-from lab.experiment_flags import add_output
-from lab.findings import Findings, ResultTable
-from lab.publish import publish
 from scripts.paper_tables import cells
 from scripts.paper_tables.printed import TABLES
 from scripts.paper_tables.published import runs
 from scripts.paper_tables.recomputed import Recomputed
-from session.parser import Parser
+from thimble.lab.csv_records import read
+from thimble.lab.exit_code import exit_code
+from thimble.lab.experiment_flags import add_output
+from thimble.lab.findings import Findings, ResultTable
+from thimble.lab.publish import publish
+from thimble.session.parser import Parser
 
 PROG = "python -m scripts.paper_tables"
 COLUMNS = ("model", "strategy", "column", "printed", "recomputed", "verdict", "reason")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lab.statistics import holm
 from scripts.paper_tables.printed import COST, HYBRID, MASKING, NUMBER, RAW, SOLVED, SUMMARY, TABLES, half_unit
 from scripts.paper_tables.published import CODER
 from scripts.paper_tables.recomputed import (
@@ -18,6 +17,7 @@ from scripts.paper_tables.recomputed import (
     summary_cost,
     summary_share,
 )
+from thimble.lab.statistics import holm
 
 SAME, WITHIN, ROUNDED, DIFFERS = VERDICTS = ("same", "within", "rounded", "differs")
 MEANING = (

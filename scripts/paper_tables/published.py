@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.errors import UsageError
-from lab.csv_records import Record, require
 from scripts.paper_tables.printed import HYBRID, MASKING, RAW, SUMMARY
+from thimble.agent.errors import UsageError
+from thimble.lab.csv_records import Record, require
 
 COLUMNS = ("experiment", "instance_id", "cost", "summary_cost", "outcome", "strategy", "scaffold")
 CODER, FIFTY = "Qwen3-Coder 480B", "Qwen3-Coder 480B, 50 instances"

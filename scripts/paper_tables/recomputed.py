@@ -13,9 +13,9 @@ from functools import cache
 
 import numpy as np
 
-from lab.statistics import RESAMPLES, TAILS, Comparison, Floats, interval, resampled, two_sided
 from scripts.paper_tables.printed import COST, MASKING, NUMBER, RAW, SOLVED, SUMMARY, half_unit
 from scripts.paper_tables.published import Runs
+from thimble.lab.statistics import RESAMPLES, TAILS, Comparison, Floats, interval, resampled, two_sided
 
 ERRORS = 4
 """Monte Carlo error is this many standard errors: one figure in 16,000 is beyond it by chance."""

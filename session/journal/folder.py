@@ -14,15 +14,15 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.errors import UsageError
-from agent.protocols import UNKNOWN_MODEL, ModelId
-from session.bounded import MOST_BYTES, MOST_LINE_BYTES, file_bytes
-from session.journal.records import VERSION
+from thimble.agent.errors import UsageError
+from thimble.agent.protocols import UNKNOWN_MODEL, ModelId
+from thimble.session.bounded import MOST_BYTES, MOST_LINE_BYTES, file_bytes
+from thimble.session.journal.records import VERSION
 
 if TYPE_CHECKING:
-    from session.journal.journal import Journal
-    from session.journal.state import SavedState
-    from session.settings import Settings
+    from thimble.session.journal.journal import Journal
+    from thimble.session.journal.state import SavedState
+    from thimble.session.settings import Settings
 
 SUFFIX = ".jsonl"
 FATE_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -158,9 +158,9 @@ def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, SavedSt
         UsageError: another process has it, a newer thimble wrote it, or a setting of its own is not possible any more,
             or not its to decide.
     """
-    from session.journal.header import settings_of
-    from session.journal.journal import Journal
-    from session.settings import going_on
+    from thimble.session.journal.header import settings_of
+    from thimble.session.journal.journal import Journal
+    from thimble.session.settings import going_on
 
     journal = Journal.reopen(path)
     try:

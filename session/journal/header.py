@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
-from agent.protocols import ModelId
-from session.journal.records import VERSION, Opened, Value
-from session.settings import Settings, names_server
-from session.settings_table import AUTO, SETTINGS
+from thimble.agent.protocols import ModelId
+from thimble.session.journal.records import VERSION, Opened, Value
+from thimble.session.settings import Settings, names_server
+from thimble.session.settings_table import AUTO, SETTINGS
 
 if TYPE_CHECKING:
-    from agent.agent import Agent
-    from session.journal.journal import Journal
-    from session.journal.state import SavedState
+    from thimble.agent.agent import Agent
+    from thimble.session.journal.journal import Journal
+    from thimble.session.journal.state import SavedState
 
 SAMPLING = ("temperature", "seed")
 KEPT = tuple(name for name, setting in SETTINGS.items() if setting.kept)

@@ -10,16 +10,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent.errors import UsageError
-from agent.events import Said
-from agent.messages import Message
-from agent.protocols import Waiting
-from session.bounded import MOST_BYTES, all_of, open_file
-from session.journal.lines import Damage, Line, Writer, read
-from session.journal.records import Opened, Record, Remark, Resumed
-from session.journal.state import SavedState, saved_state
-from session.journal.tree import Tree
-from session.uninterrupted import uninterrupted
+from thimble.agent.errors import UsageError
+from thimble.agent.events import Said
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Waiting
+from thimble.session.bounded import MOST_BYTES, all_of, open_file
+from thimble.session.journal.lines import Damage, Line, Writer, read
+from thimble.session.journal.records import Opened, Record, Remark, Resumed
+from thimble.session.journal.state import SavedState, saved_state
+from thimble.session.journal.tree import Tree
+from thimble.session.uninterrupted import uninterrupted
 
 PASSING = Said | Waiting | Remark
 """Records that change nothing of a session."""

@@ -11,15 +11,15 @@ from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from agent.errors import UsageError
-from agent.events import Planted, Prepared
-from agent.messages import Message
-from agent.protocols import Sent
-from agent.view import View
-from session.bounded import MOST_BRANCHES, MOST_LINE_BYTES, MOST_LINES
-from session.journal.checksum_lines import CUT_OFF, as_fields, as_json, checked, fields_of
-from session.journal.deltas import DeltaWriter, TextDelta, checksum
-from session.journal.records import (
+from thimble.agent.errors import UsageError
+from thimble.agent.events import Planted, Prepared
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Sent
+from thimble.agent.view import View
+from thimble.session.bounded import MOST_BRANCHES, MOST_LINE_BYTES, MOST_LINES
+from thimble.session.journal.checksum_lines import CUT_OFF, as_fields, as_json, checked, fields_of
+from thimble.session.journal.deltas import DeltaWriter, TextDelta, checksum
+from thimble.session.journal.records import (
     KINDS,
     VERSION,
     Branched,

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agent import events
-from agent.fates import Fate
-from agent.messages import Message
-from agent.protocols import ModelId, Sent, Waiting
-from agent.steps import Step
+from thimble.agent import events
+from thimble.agent.fates import Fate
+from thimble.agent.messages import Message
+from thimble.agent.protocols import ModelId, Sent, Waiting
+from thimble.agent.steps import Step
 
 VERSION = 4
 """Journals of another version are not read."""

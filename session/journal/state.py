@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent.events import Prepared, Replied
-from agent.messages import Message, Schema
-from agent.protocols import Sent
-from agent.repair import is_sound, repair
-from agent.state import State
-from agent.view import View
-from session.journal.deltas import DeltaReader
-from session.journal.lines import FIGURES, Line, name_of, parsed
-from session.journal.records import (
+from thimble.agent.events import Prepared, Replied
+from thimble.agent.messages import Message, Schema
+from thimble.agent.protocols import Sent
+from thimble.agent.repair import is_sound, repair
+from thimble.agent.state import State
+from thimble.agent.view import View
+from thimble.session.journal.deltas import DeltaReader
+from thimble.session.journal.lines import FIGURES, Line, name_of, parsed
+from thimble.session.journal.records import (
     VERSION,
     Aside,
     Branched,

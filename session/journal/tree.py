@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 
-from agent.events import Changed
-from session.journal.lines import Line
-from session.journal.records import Branched, Named, Opened, Switched
+from thimble.agent.events import Changed
+from thimble.session.journal.lines import Line
+from thimble.session.journal.records import Branched, Named, Opened, Switched
 
 TRUNK = 1
 

@@ -17,9 +17,9 @@ from itertools import groupby, islice
 from math import log2
 from statistics import fmean, pstdev
 
-from strategies.kinds.recognised import recognised
-from strategies.kinds.unit import Unit
-from strategies.self_information import AROUND, fewer_words, self_information
+from thimble.strategies.kinds.recognised import recognised
+from thimble.strategies.kinds.unit import Unit
+from thimble.strategies.self_information import AROUND, fewer_words, self_information
 
 TROUBLE = re.compile(
     "error|exception|traceback|fail|fatal|panic|critical|severe|warn|abort|crash|denied|refused|timeout|timed out"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from html import unescape
 
-from strategies.kinds.unit import Unit, parted
+from thimble.strategies.kinds.unit import Unit, parted
 
 BEGINS = re.compile(r"\s*+<(?:!doctype html|html|body|div|main|article|p|h[1-6])\b", re.IGNORECASE)
 BLOCK = re.compile(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from strategies.json_table import compact, found
-from strategies.kinds.unit import Unit, line_unit, lines_of, parted
+from thimble.strategies.json_table import compact, found
+from thimble.strategies.kinds.unit import Unit, line_unit, lines_of, parted
 
 SHORT = 80
 """Characters: a list or object as short as this is one value."""

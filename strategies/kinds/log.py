@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from strategies.kinds.unit import Unit, lines_of, parted
+from thimble.strategies.kinds.unit import Unit, lines_of, parted
 
 LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)"
 STAMP = re.compile(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from corpus.words import STOPWORDS
-from strategies.kinds.unit import Unit, lines_of
-from strategies.self_information import AROUND
+from thimble.corpus.words import STOPWORDS
+from thimble.strategies.kinds.unit import Unit, lines_of
+from thimble.strategies.self_information import AROUND
 
 PAUSE = r"[.!?][)\]\"'”’*_]*+\s++(?=[^a-z])"
 SENTENCE = re.compile(rf".(?:[^.!?]++|(?!{PAUSE}).)*+(?:{PAUSE})?+", re.DOTALL)

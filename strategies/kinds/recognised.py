@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from strategies.kinds import html_page, json_records, log, prose, source_code, table_rows
-from strategies.kinds.unit import Unit, line_unit, lines_of
+from thimble.strategies.kinds import html_page, json_records, log, prose, source_code, table_rows
+from thimble.strategies.kinds.unit import Unit, line_unit, lines_of
 
 Units = Callable[[str], Sequence[Unit] | None]
 """Cuts a text, or returns None if it is not of this kind. It takes time in proportion to the text, and never fails."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from strategies.kinds.unit import Unit, lines_of
+from thimble.strategies.kinds.unit import Unit, lines_of
 
 WORD = re.compile(r"(\w+(?:[.-]\w+)*+)")
 CLOSES = re.compile(r"[\s{}\])>;,]*+(?:end\b)?[\s)};,]*+")

@@ -6,7 +6,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 
-from strategies.kinds.unit import Unit, line_unit, lines_of
+from thimble.strategies.kinds.unit import Unit, line_unit, lines_of
 
 DIGIT = re.compile(r"\d")
 ROWS, FIELDS = 3, 3

@@ -9,26 +9,26 @@ from typing import Any
 
 import pytest
 
-from agent import background
-from agent.background import Errand, Thread
-from agent.errors import Halted, ModelError
-from agent.events import SideBegan, SideCalled
-from agent.messages import Message, Schema
-from agent.protocols import BackendDefaults, Delta, Text, Usage
-from agent.side import SideModel
-from models import built_in
-from models.ollama.backend import Ollama
-from models.ollama.server import OllamaServer
-from models.openai.backend import OpenAIBackend
-from models.openai.connection import Connection
-from models.server import ServerOptions
-from session.lagged import Lagged
 from tests.support import ollama_wire, openai_wire
 from tests.support.failing_server import NOT_FOUND, Front, path_of, says, says_json, starts
 from tests.support.held_server import PATIENCE_SECONDS, WORDS, held, no_thread_is_left
 from tests.support.histories import TinyCounter
 from tests.support.scripted_loop import Script
 from tests.support.timing import Timed
+from thimble.agent import background
+from thimble.agent.background import Errand, Thread
+from thimble.agent.errors import Halted, ModelError
+from thimble.agent.events import SideBegan, SideCalled
+from thimble.agent.messages import Message, Schema
+from thimble.agent.protocols import BackendDefaults, Delta, Text, Usage
+from thimble.agent.side import SideModel
+from thimble.models import built_in
+from thimble.models.ollama.backend import Ollama
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.openai.backend import OpenAIBackend
+from thimble.models.openai.connection import Connection
+from thimble.models.server import ServerOptions
+from thimble.session.lagged import Lagged
 
 ASKED = [Message("s", "system", "Be brief."), Message("u", "user", "Sum it up.")]
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.circles import LEAST_CHARACTERS, LONGEST_CHARACTERS, ROUNDS, Circles
-from agent.errors import Circled
-from agent.events import Answered, Replied, Said
-from agent.loop import run
-from agent.protocols import Delta, Text, Thinking, Usage
-from agent.side import SideModel
 from tests.support.scripted_loop import agent, call, goes_on, observations, says, script
+from thimble.agent.circles import LEAST_CHARACTERS, LONGEST_CHARACTERS, ROUNDS, Circles
+from thimble.agent.errors import Circled
+from thimble.agent.events import Answered, Replied, Said
+from thimble.agent.loop import run
+from thimble.agent.protocols import Delta, Text, Thinking, Usage
+from thimble.agent.side import SideModel
 
 SENTENCE = "The quick brown fox jumps over the lazy dog again. "
 LETTERS = st.text("ab \n", max_size=60)

@@ -12,13 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Budget
-from agent.errors import BudgetError, ThimbleError
-from agent.fit import SMALLEST, fit
-from agent.messages import Message, blocks
-from agent.protocols import Strategy
-from agent.turns import question, task
-from agent.view import View, prepare
 from tests.support.histories import (
     LIMITS,
     SIZES,
@@ -31,6 +24,13 @@ from tests.support.histories import (
     react,
     sound_histories,
 )
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError, ThimbleError
+from thimble.agent.fit import SMALLEST, fit
+from thimble.agent.messages import Message, blocks
+from thimble.agent.protocols import Strategy
+from thimble.agent.turns import question, task
+from thimble.agent.view import View, prepare
 
 MARKER = re.compile(r"\[… ([\d,]+) tokens cut …\]")
 

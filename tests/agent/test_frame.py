@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.events import Answered, Event, Prepared, Replied, SetAside
-from agent.frame import LONG_TOKENS, NUDGE_MESSAGE, is_framing
-from agent.loop import run
-from agent.messages import Message
-from agent.view import View
-from models.scripted import Scripted, Step
-from session.session import Session
 from tests.support.histories import TinyCounter
 from tests.support.sessions import scripted, tool_call
-from tools.examples import examples
+from thimble.agent.events import Answered, Event, Prepared, Replied, SetAside
+from thimble.agent.frame import LONG_TOKENS, NUDGE_MESSAGE, is_framing
+from thimble.agent.loop import run
+from thimble.agent.messages import Message
+from thimble.agent.view import View
+from thimble.models.scripted import Scripted, Step
+from thimble.session.session import Session
+from thimble.tools.examples import examples
 
 
 def framed(*steps: Step, budget: int = 8_000, strategy: str = "none") -> Session:

@@ -9,21 +9,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.agent import Agent
-from agent.budget import Budget
-from agent.errors import BudgetError, ModelError
-from agent.events import Answered, Asked, Event, Prepared, Preparing, PromptCut, Replied, SideCalled, ToolReturned
-from agent.ledger import NOTHING, Amount, Call, Ledger
-from agent.loop import run
-from agent.messages import Message
-from agent.prefix_cache import LEAST_CALLS
-from agent.protocols import Strategy, Text, Usage
-from agent.side import SideModel
-from agent.view import measure
-from session import figures
-from session.totals import totals
 from tests.support.histories import TinyCounter, budget, react40
 from tests.support.scripted_loop import Script, agent, call, says
+from thimble.agent.agent import Agent
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError, ModelError
+from thimble.agent.events import (
+    Answered,
+    Asked,
+    Event,
+    Prepared,
+    Preparing,
+    PromptCut,
+    Replied,
+    SideCalled,
+    ToolReturned,
+)
+from thimble.agent.ledger import NOTHING, Amount, Call, Ledger
+from thimble.agent.loop import run
+from thimble.agent.messages import Message
+from thimble.agent.prefix_cache import LEAST_CALLS
+from thimble.agent.protocols import Strategy, Text, Usage
+from thimble.agent.side import SideModel
+from thimble.agent.view import measure
+from thimble.session import figures
+from thimble.session.totals import totals
 
 TOKENS = st.one_of(st.none(), st.integers(0, 10_000))
 AMOUNTS = st.builds(Amount, TOKENS, st.booleans())

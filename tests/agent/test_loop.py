@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError
-from agent.events import (
+from tests.support.histories import TinyCounter, is_sound, words
+from tests.support.scripted_loop import Acts, Script, agent, call, goes_on, kinds, observations, says, script
+from thimble.agent.errors import ModelError
+from thimble.agent.events import (
     Answered,
     Prepared,
     PromptCut,
@@ -19,20 +21,18 @@ from agent.events import (
     ToolCalled,
     ToolReturned,
 )
-from agent.foreign import DEPTH
-from agent.loop import MOST_CALLS, NOT_RUN, run
-from agent.messages import CANCELLED, Message, Schema, ToolCall
-from agent.prompts import CLOSING, SYSTEM
-from agent.protocols import Delta, Text, Thinking, Usage, Waiting
-from agent.reply import CALL_CHARACTERS
-from agent.side import SideModel
-from models.counting.estimate import EstimateCounter
-from strategies.observation_masking import ObservationMasking
-from strategies.sliding_window import SlidingWindow
-from strategies.spec import parse
-from strategies.table import STRATEGIES
-from tests.support.histories import TinyCounter, is_sound, words
-from tests.support.scripted_loop import Acts, Script, agent, call, goes_on, kinds, observations, says, script
+from thimble.agent.foreign import DEPTH
+from thimble.agent.loop import MOST_CALLS, NOT_RUN, run
+from thimble.agent.messages import CANCELLED, Message, Schema, ToolCall
+from thimble.agent.prompts import CLOSING, SYSTEM
+from thimble.agent.protocols import Delta, Text, Thinking, Usage, Waiting
+from thimble.agent.reply import CALL_CHARACTERS
+from thimble.agent.side import SideModel
+from thimble.models.counting.estimate import EstimateCounter
+from thimble.strategies.observation_masking import ObservationMasking
+from thimble.strategies.sliding_window import SlidingWindow
+from thimble.strategies.spec import parse
+from thimble.strategies.table import STRATEGIES
 
 # --- answers ----------------------------------------------------------------------------------------------------------
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import BudgetError, ModelError
-from agent.events import Answered, Asked, Prepared, Preparing, Replied, Said, ToolReturned
-from agent.loop import run
-from agent.messages import CANCELLED, Message, ToolCall
-from agent.protocols import Delta, Text, Thinking, Usage
-from strategies.sliding_window import SlidingWindow
 from tests.support.histories import is_sound, pending
 from tests.support.scripted_loop import Script, agent, call, goes_on, kinds, observations, says
+from thimble.agent.errors import BudgetError, ModelError
+from thimble.agent.events import Answered, Asked, Prepared, Preparing, Replied, Said, ToolReturned
+from thimble.agent.loop import run
+from thimble.agent.messages import CANCELLED, Message, ToolCall
+from thimble.agent.protocols import Delta, Text, Thinking, Usage
+from thimble.strategies.sliding_window import SlidingWindow
 
 # --- failures ---------------------------------------------------------------------------------------------------------
 

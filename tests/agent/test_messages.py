@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from agent.messages import Message, ToolCall, blocks, turns
-from agent.turns import question, task
 from tests.support.histories import Story, broken_histories, react40, sound_histories
+from thimble.agent.messages import Message, ToolCall, blocks, turns
+from thimble.agent.turns import question, task
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Message
-from agent.prefix_cache import LEAST_CALLS, MOST_PROMPTS, PrefixCache, Timed, agrees, seconds_per_token
-from agent.protocols import ModelId
 from tests.support.histories import TinyCounter
+from thimble.agent.messages import Message
+from thimble.agent.prefix_cache import LEAST_CALLS, MOST_PROMPTS, PrefixCache, Timed, agrees, seconds_per_token
+from thimble.agent.protocols import ModelId
 
 ONE, OTHER = ModelId("server", "one"), ModelId("server", "other")
 TOOLS = {"name": "read"}

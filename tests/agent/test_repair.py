@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from agent.messages import NO_RESULT, Message, ToolCall
-from agent.repair import repair
 from tests.support.histories import Story, broken_histories, is_sound, pending, sound_histories
+from thimble.agent.messages import NO_RESULT, Message, ToolCall
+from thimble.agent.repair import repair
 
 # --- laws -------------------------------------------------------------------------------------------------------------
 

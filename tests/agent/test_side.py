@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from agent.errors import ModelError
-from agent.messages import Message
-from agent.protocols import Text, Thinking, Usage
-from agent.side import SideModel
-from models.scripted import Request
 from tests.support.histories import TinyCounter
 from tests.support.scripted_loop import Script, Step, call
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Text, Thinking, Usage
+from thimble.agent.side import SideModel
+from thimble.models.scripted import Request
 
 ASKED = [Message("a", "user", "Sum it up.")]
 

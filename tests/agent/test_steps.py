@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.budget import Budget
-from agent.errors import BudgetError
-from agent.messages import Message
-from agent.protocols import Strategy
-from agent.view import View, prepare
-from session.why import why
-from strategies.tidy import tidied
 from tests.support.histories import Story, budget, sound_histories
 from tests.support.specs import build
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Strategy
+from thimble.agent.view import View, prepare
+from thimble.session.why import why
+from thimble.strategies.tidy import tidied
 
 LOG = "\x1b[32mok\x1b[0m build step done   \n" * 40
 

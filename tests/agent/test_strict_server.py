@@ -10,18 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Budget
-from agent.errors import BudgetError
-from agent.messages import ROLES, Message, ToolCall, pending
-from agent.protocols import Strategy
-from agent.repair import repair
-from agent.side import SideModel
-from agent.turns import question
-from agent.view import View, prepare
-from models import chat
-from models.scripted import Scripted
-from repl.cli.prepare import Document, prepare_document
-from session.replay import replay
 from tests.support.histories import (
     Story,
     TinyCounter,
@@ -33,6 +21,18 @@ from tests.support.histories import (
     sound_histories,
 )
 from tests.support.strict_server import refusal
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError
+from thimble.agent.messages import ROLES, Message, ToolCall, pending
+from thimble.agent.protocols import Strategy
+from thimble.agent.repair import repair
+from thimble.agent.side import SideModel
+from thimble.agent.turns import question
+from thimble.agent.view import View, prepare
+from thimble.models import chat
+from thimble.models.scripted import Scripted
+from thimble.repl.cli.prepare import Document, prepare_document
+from thimble.session.replay import replay
 
 Breaks = Callable[[list[Message]], list[Message]]
 

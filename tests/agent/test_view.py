@@ -11,16 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Budget
-from agent.errors import BudgetError
-from agent.fit import shortened
-from agent.laws import keep_laws
-from agent.messages import Message, ToolCall, blocks
-from agent.protocols import Strategy
-from agent.repair import repair
-from agent.turns import question, task
-from agent.view import View, measure, prepare
-from strategies.tidy import tidied
 from tests.support.histories import (
     LIMITS,
     Story,
@@ -34,6 +24,16 @@ from tests.support.histories import (
     sound_histories,
 )
 from tests.support.specs import build
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError
+from thimble.agent.fit import shortened
+from thimble.agent.laws import keep_laws
+from thimble.agent.messages import Message, ToolCall, blocks
+from thimble.agent.protocols import Strategy
+from thimble.agent.repair import repair
+from thimble.agent.turns import question, task
+from thimble.agent.view import View, measure, prepare
+from thimble.strategies.tidy import tidied
 
 ROOMY = budget(10**9)
 

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from benchmarks.commands import ARGUMENTS, LEFT_OUT, long_session, main, milliseconds, typed
-from repl.commands.table import COMMANDS
 from tests.support.paths import ROOT
+from thimble.repl.commands.table import COMMANDS
 
 STEPS = 60
 PAGE = (ROOT / "docs" / "results" / "speed.md").read_text()

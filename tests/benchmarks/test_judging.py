@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from agent.messages import Message, common_prefix
-from agent.repair import repair
-from agent.view import prepare
 from benchmarks.judging import BUDGET, COUNT, SUMMARY, invalid, judge, lists, missing, unread
-from strategies.none import NoManagement
-from strategies.sliding_window import SlidingWindow
 from tests.support.histories import Story, budget, calls_of, react, sound_histories
+from thimble.agent.messages import Message, common_prefix
+from thimble.agent.repair import repair
+from thimble.agent.view import prepare
+from thimble.strategies.none import NoManagement
+from thimble.strategies.sliding_window import SlidingWindow
 
 
 def told() -> list[Message]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import large_results, observations
-from strategies.tidy import FORMS
+from thimble.strategies.tidy import FORMS
 
 
 @pytest.mark.parametrize("kind", observations.FORMS)

@@ -7,8 +7,8 @@ import re
 import pytest
 
 import benchmarks.prepare as benchmark
-from strategies import STRATEGIES
 from tests.support.paths import ROOT
+from thimble.strategies import STRATEGIES
 
 ROW = re.compile(r"^\| ([a-z][^|]*) \|", re.MULTILINE)
 PAGE = (ROOT / "docs" / "results" / "speed.md").read_text()

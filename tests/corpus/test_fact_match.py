@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.fact_match import missing, quotes
 from tests.repl.screen.test_sanitise import NASTY
+from thimble.corpus.fact_match import missing, quotes
 
 PIECES = re.split(" ", "launch code 4711 84,000 € 3 May 2031 per cent 1.5 million the of is GPT-4 日本")
 FACTS = st.one_of(NASTY, st.text(max_size=40), st.lists(st.sampled_from(PIECES)).map(" ".join))

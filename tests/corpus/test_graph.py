@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.article import parse
-from corpus.graph import FOLLOWS, Graph, graph_of
-from corpus.library import load
+from thimble.corpus.article import parse
+from thimble.corpus.graph import FOLLOWS, Graph, graph_of
+from thimble.corpus.library import load
 
 LINKED = "# KV cache\n\nSee [masks](masking), [it](masking.md#how), [that](sub/long.md), [[Observation masking|them]]."
 

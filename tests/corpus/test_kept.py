@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from corpus import library
-from corpus.library import Library, load
-from corpus.search import Search
+from thimble.agent.errors import UsageError
+from thimble.corpus import library
+from thimble.corpus.library import Library, load
+from thimble.corpus.search import Search
 
 QUERIES = ("cache", "prefix cache", "old tool results", "the", "window", "ca", "上下文")
 NAMES = ("a.md", "b.md", "A.MD", "b/a.md", "b/c.txt", "é.md", "b\\d.md", "a-2.md")
@@ -190,7 +190,7 @@ def test_an_open_session_does_not_see_what_another_one_finds(folder: Path, tmp_p
 
 def test_ctrl_c_keeps_whole_articles_only(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep, steps = tmp_path / "kept", count()
-    monkeypatch.setattr("corpus.kept.COMMITTED", 4)
+    monkeypatch.setattr("thimble.corpus.kept.COMMITTED", 4)
 
     def stop(done: int, of: int) -> None:
         if next(steps) == 12:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corpus.leaning import leans
+from thimble.corpus.leaning import leans
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from corpus.article import Article, Section, parse, sections
-from corpus.library import ARTICLES, Library, load
 from tests.support.paths import ROOT
+from thimble.agent.errors import UsageError
+from thimble.corpus.article import Article, Section, parse, sections
+from thimble.corpus.library import ARTICLES, Library, load
 
 FRONT = """---
 slug: kv-cache
@@ -304,7 +304,8 @@ def test_the_articles_of_this_project_are_all_read() -> None:
 
 def test_importing_the_rooms_loads_nothing_heavy() -> None:
     heavy = "{'yaml', 'sqlite3', 'pydantic'}"
-    code = f"import sys, corpus.library, corpus.search, tools; print(sorted({heavy} & {{*sys.modules}}))"
+    rooms = "thimble.corpus.library, thimble.corpus.search, thimble.tools"
+    code = f"import sys, {rooms}; print(sorted({heavy} & {{*sys.modules}}))"
     root = ROOT
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.article import parse
-from corpus.library import Library, load
-from corpus.map import Map
+from thimble.corpus.article import parse
+from thimble.corpus.library import Library, load
+from thimble.corpus.map import Map
 
 SIZES: list[Callable[[str], float]] = [len, lambda text: -(-len(text) // 4), lambda text: len(text.encode())]
 TEXTS = {

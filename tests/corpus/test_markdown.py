@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.markdown import heading, marked_lines, paragraphs, plain, sentences, shorten
+from thimble.corpus.markdown import heading, marked_lines, paragraphs, plain, sentences, shorten
 
 LINES = st.sampled_from(
     [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.normalise import UNITS, Quantity, holds, states, tokens
+from thimble.corpus.normalise import UNITS, Quantity, holds, states, tokens
 
 WORDS = st.text("abcdefghijklmnopqrstuvwxyz ", min_size=1, max_size=30)
 NUMBERS = st.decimals(min_value=0, max_value=10**9, places=2).map(lambda number: f"{number:,}")

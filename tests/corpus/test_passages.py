@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.article import parse
-from corpus.library import Library
-from corpus.markdown import HEADING
-from corpus.passages import LEAST_WORDS, LETTERS, LONGEST, MOST_WORDS, Passage, passages, record
+from thimble.corpus.article import parse
+from thimble.corpus.library import Library
+from thimble.corpus.markdown import HEADING
+from thimble.corpus.passages import LEAST_WORDS, LETTERS, LONGEST, MOST_WORDS, Passage, passages, record
 
 WORD = st.text("abcdefghij", min_size=2, max_size=8)
 ANY_WORDS = st.one_of(st.lists(WORD, min_size=1, max_size=9), st.integers(1, 90).map(lambda many: ["word"] * many))

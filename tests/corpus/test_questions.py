@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import UsageError
-from corpus.library import Library, load
-from corpus.markdown import plain
-from corpus.normalise import holds, states
-from corpus.questions import NATURAL, Exchange, Fact, Proof, Question
-from corpus.questions import load as load_questions
-from corpus.score import score
-from corpus.search import Search
-from corpus.words import STOPWORDS
 from tests.support.paths import ROOT
+from thimble.agent.errors import UsageError
+from thimble.corpus.library import Library, load
+from thimble.corpus.markdown import plain
+from thimble.corpus.normalise import holds, states
+from thimble.corpus.questions import NATURAL, Exchange, Fact, Proof, Question
+from thimble.corpus.questions import load as load_questions
+from thimble.corpus.score import score
+from thimble.corpus.search import Search
+from thimble.corpus.words import STOPWORDS
 
 FILES = ROOT / "corpus" / "files"
 QUESTIONS = load_questions().questions

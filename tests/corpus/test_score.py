@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.questions import NATURAL, Exchange, Fact, Proof
-from corpus.score import JUDGED_WORDS, MOST_WORDS, cited, refuses, score
+from thimble.corpus.questions import NATURAL, Exchange, Fact, Proof
+from thimble.corpus.score import JUDGED_WORDS, MOST_WORDS, cited, refuses, score
 
 SHARE = Fact(("84 %",), (Proof("84 % of a turn are observations.", article="observation-masking"),))
 ERROR = Fact(("token 41",), (Proof("differs at token 41", file="logs/server.log", line=10),))

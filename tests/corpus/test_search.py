@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.protocols import Embedder
-from corpus.article import OPENING, parse
-from corpus.library import Library, load
-from corpus.passages import passages
-from corpus.ranking import AT_HAND, EARLIER, MAX_TERMS, OF_SECTION, QUERY, Ranking
-from corpus.search import Search
-from corpus.words import STOPWORDS, terms, words
-from models.embeddings.static import static_embedder
 from tests.support.embedding import Counting, counted
+from thimble.agent.protocols import Embedder
+from thimble.corpus.article import OPENING, parse
+from thimble.corpus.library import Library, load
+from thimble.corpus.passages import passages
+from thimble.corpus.ranking import AT_HAND, EARLIER, MAX_TERMS, OF_SECTION, QUERY, Ranking
+from thimble.corpus.search import Search
+from thimble.corpus.words import STOPWORDS, terms, words
+from thimble.models.embeddings.static import static_embedder
 
 TEXTS = {
     "masking.md": """---

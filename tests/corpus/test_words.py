@@ -4,7 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.words import STOPWORDS, content_words, fold, slugify, spelled_dates, stem, stems, terms, unaccented, words
+from thimble.corpus.words import (
+    STOPWORDS,
+    content_words,
+    fold,
+    slugify,
+    spelled_dates,
+    stem,
+    stems,
+    terms,
+    unaccented,
+    words,
+)
 
 
 @given(st.text())

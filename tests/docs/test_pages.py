@@ -14,28 +14,28 @@ from typing import Any
 
 import pytest
 
-from corpus.passages import MOST_WORDS
-from corpus.questions import load
-from corpus.ranking import AT_HAND, EARLIER, SAID
-from corpus.search import ENOUGH, ENOUGH_WORDS
-from models.counting.choose import counter_for
-from models.counting.vocabulary import qwen_file
-from models.reader import answer
-from models.reader.answer import SECOND
-from models.reader.evidence import SURE, WEAK
-from models.text_calls.prompt import REACT, TextCounter, told
-from repl.cli.headless import DONE, REFUSED
-from repl.cli.recordings import load as load_recording
-from repl.cli.recordings import settled
 from scripts import reference
-from session.playback import Playback
-from session.session import open_session
-from session.settings import Settings
 from tests.support import laws_table
 from tests.support.branched_sessions import run as typed
 from tests.support.paths import ROOT
 from tests.support.printed_replies import call, deltas
 from tests.support.sessions import ask, scripted
+from thimble.corpus.passages import MOST_WORDS
+from thimble.corpus.questions import load
+from thimble.corpus.ranking import AT_HAND, EARLIER, SAID
+from thimble.corpus.search import ENOUGH, ENOUGH_WORDS
+from thimble.models.counting.choose import counter_for
+from thimble.models.counting.vocabulary import qwen_file
+from thimble.models.reader import answer
+from thimble.models.reader.answer import SECOND
+from thimble.models.reader.evidence import SURE, WEAK
+from thimble.models.text_calls.prompt import REACT, TextCounter, told
+from thimble.repl.cli.headless import DONE, REFUSED
+from thimble.repl.cli.recordings import load as load_recording
+from thimble.repl.cli.recordings import settled
+from thimble.session.playback import Playback
+from thimble.session.session import open_session
+from thimble.session.settings import Settings
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONG = {

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from models import room
-from models.openai.server import PORTS
-from models.wire import api_key
-from session.settings import ADDRESSES, Settings
 from tests.support.paths import ROOT
 from tests.whole.test_failures import FAILURES
+from thimble.models import room
+from thimble.models.openai.server import PORTS
+from thimble.models.wire import api_key
+from thimble.session.settings import ADDRESSES, Settings
 
 PAGE = (ROOT / "docs" / "how-to" / "run-a-model.md").read_text()
 CONTEXT = 16_384

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from lab.experiment_flags import add_output
-from lab.findings import Findings, ResultTable
-from lab.html_page import write_page
-from lab.publish import publish
-from session.parser import Parser
+from thimble.agent.errors import UsageError
+from thimble.lab.experiment_flags import add_output
+from thimble.lab.findings import Findings, ResultTable
+from thimble.lab.html_page import write_page
+from thimble.lab.publish import publish
+from thimble.session.parser import Parser
 
 WORDS = st.one_of(
     st.text(st.characters(exclude_categories=["C"]), max_size=9),

@@ -10,10 +10,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.job_progress import LINE_PAUSE_SECONDS, progress
-from lab.replay.trajectories import Trajectory
-from session.figures import duration
 from tests.support.histories import react
+from thimble.lab.job_progress import LINE_PAUSE_SECONDS, progress
+from thimble.lab.replay.trajectories import Trajectory
+from thimble.session.figures import duration
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.floats(0, 30)), max_size=30))

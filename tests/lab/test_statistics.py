@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lab.statistics import DRAWS_AT_ONCE, Comparison, holm, interval, paired, resampled, two_sided, wilson
+from thimble.lab.statistics import DRAWS_AT_ONCE, Comparison, holm, interval, paired, resampled, two_sided, wilson
 
 FEW = 1_000
 """Resamples of a test."""

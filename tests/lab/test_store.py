@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from lab.store import Store
 from tests.support.paths import ROOT
+from thimble.agent.errors import UsageError
+from thimble.lab.store import Store
 
 RECORDS = st.fixed_dictionaries({"key": st.sampled_from("abcdef"), "text": st.text(), "spent": st.floats(0, 9)})
 
@@ -45,7 +45,7 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     store = Store(path, write=True)
     store.add({"key": "a"})
-    second = f"from pathlib import Path; from lab.store import Store; Store(Path({str(path)!r}), write=True)"
+    second = f"from pathlib import Path; from thimble.lab.store import Store; Store(Path({str(path)!r}), write=True)"
     refused = subprocess.run([sys.executable, "-c", second], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert f"{path} is written by another thimble lab run" in refused.stderr
     reader = Store(path)
@@ -61,7 +61,7 @@ def test_a_killed_writer_leaves_a_store_that_opens(tmp_path: Path) -> None:
     writes = f"""if True:
         from itertools import count
         from pathlib import Path
-        from lab.store import Store
+        from thimble.lab.store import Store
         store = Store(Path({str(path)!r}), write=True)
         for number in count():
             store.add({{"key": f"{{number:09}}"}})
@@ -100,7 +100,7 @@ def test_a_file_that_cannot_grow_is_one_line_and_how_to_mend_it(tmp_path: Path) 
     writes = f"""if True:
         import resource
         from pathlib import Path
-        from lab.store import Store
+        from thimble.lab.store import Store
         store = Store(Path({str(tmp_path / "s.jsonl")!r}), write=True)
         resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50))
         store.add({{"key": "a"}})

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from agent.errors import UsageError
-from agent.messages import Message, ToolCall
-from agent.repair import repair
-from models import chat
 from tests.support.conversations import Entry, conversations, entries, objections
 from tests.support.histories import sound_histories
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.repair import repair
+from thimble.models import chat
 
 CALL: Entry = {"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}}
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import Circled, ModelError
-from agent.protocols import Text
-from agent.reply import Reply
-from models.ollama import guard
-from models.text_calls.caller import ToolCaller
 from tests.support import ollama_wire, openai_wire
 from tests.support.asking import SYSTEM, TOOL, USER
 from tests.support.both_servers import SERVERS
 from tests.support.ollama_wire import Chunks
+from thimble.agent.errors import Circled, ModelError
+from thimble.agent.protocols import Text
+from thimble.agent.reply import Reply
+from thimble.models.ollama import guard
+from thimble.models.text_calls.caller import ToolCaller
 
 SENTENCE = "The quick brown fox jumps over the lazy dog again. "
 GUARD = "chat-stopped-by-the-servers-repetition-guard.response"

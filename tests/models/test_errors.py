@@ -10,15 +10,15 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.errors import ModelError
-from agent.messages import Message
-from agent.protocols import Text
-from models import backend_on, server_at
-from models.server import ServerOptions, ToolsRefused
 from tests.support import ollama_wire, openai_wire
 from tests.support.both_servers import SERVERS, begun, failure
 from tests.support.ollama_wire import PAGE, Chunks
 from tests.support.openai_wire import CHAT, MODELS, chunk
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Text
+from thimble.models import backend_on, server_at
+from thimble.models.server import ServerOptions, ToolsRefused
 
 
 def worded(words: str, **more: object) -> bytes:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.ledger import Amount, Call
-from agent.protocols import Usage
-from models.hardware import HARDWARE, Hardware, fitted, largest_ratio, largest_summary
+from thimble.agent.ledger import Amount, Call
+from thimble.agent.protocols import Usage
+from thimble.models.hardware import HARDWARE, Hardware, fitted, largest_ratio, largest_summary
 
 MACHINES = st.builds(
     Hardware,

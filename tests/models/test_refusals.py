@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from models.ollama import errors as ollama
-from models.openai import errors as openai
-from models.wire.refusals import Refusal
 from tests.support.both_servers import SERVERS, failure
+from thimble.models.ollama import errors as ollama
+from thimble.models.openai import errors as openai
+from thimble.models.wire.refusals import Refusal
 
 TABLES = {"ollama": ollama.REFUSALS, "pull": ollama.PULL_REFUSALS, "openai": openai.REFUSALS}
 EXAMPLES = [(name, row, example) for name, table in TABLES.items() for row in table for example in row.examples]

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 
 import pytest
 
-from agent.budget import Budget
-from agent.events import Answered
-from agent.messages import Message, ToolCall
-from agent.protocols import Strategy
-from repl.conversation import Conversation
-from repl.prompt.interrupts import Interrupts
-from session.session import Session
 from tests.support.histories import is_sound
 from tests.support.sessions import Paper, scripted, tool_call
+from thimble.agent.budget import Budget
+from thimble.agent.events import Answered
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.protocols import Strategy
+from thimble.repl.conversation import Conversation
+from thimble.repl.prompt.interrupts import Interrupts
+from thimble.session.session import Session
 
 READ = tool_call("read_article", slug="observation-masking", section="Opening")
 EVENTS = 13

@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from agent.turns import task
-from models.counting.estimate import EstimateCounter
 from scripts import facts, foresight
 from scripts.facts import RATIOS, left_in_view, pages, session, stands
 from tests.support.histories import is_sound
 from tests.support.paths import ROOT
+from thimble.agent.turns import task
+from thimble.models.counting.estimate import EstimateCounter
 
 DOCS = ROOT / "docs"
 PAGE = (DOCS / "explanation" / "hide-move-summarise.md").read_text()

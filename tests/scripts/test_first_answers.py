@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.reader.view import CANNOT
 from scripts import first_answers
 from scripts.first_answers import COLUMNS, QUESTIONS, answer, wrapped
 from tests.support.paths import ROOT
+from thimble.models.reader.view import CANNOT
 
 PAGE = ROOT / "docs" / "results" / "first-answers.md"
 SHOWN = ("README.md", "docs/tutorial/1-first-look.md")

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from lab.statistics import paired
 from scripts.paper_tables.__main__ import main
 from scripts.paper_tables.cells import DIFFERS, ROUNDED, SAME, WITHIN, agreement
 from scripts.paper_tables.printed import COST, MASKING, NUMBER, RAW, SOLVED, SUMMARY, TABLES
 from scripts.paper_tables.recomputed import Figure
 from tests.support.paths import ROOT
+from thimble.agent.errors import UsageError
+from thimble.lab.statistics import paired
 
 PUBLISHED = os.environ.get("THIMBLE_PUBLISHED_ROWS", "")
 """The published rows, which are not part of the project; what needs them is skipped without."""

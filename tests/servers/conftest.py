@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 
-from session.session import Session
-from session.settings import Settings
-from session.settings_table import NONE
 from tests.servers.serve import (
     ENDLESS,
     ENDLESS_WINDOW,
@@ -25,6 +22,9 @@ from tests.servers.serve import (
     workshop,
 )
 from tests.servers.tiny.corpora import Question, corpus, sound_seeds
+from thimble.session.session import Session
+from thimble.session.settings import Settings
+from thimble.session.settings_table import NONE
 
 KEY = "sk-of-a-test"
 WAIT_SECONDS = 60.0

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent.errors import ModelError
-from models import embedder_on, server_at
 from tests.servers.serve import EMBEDDING_LLAMA, EMBEDDING_VLLM, MODEL, Server, llama, vllm
+from thimble.agent.errors import ModelError
+from thimble.models import embedder_on, server_at
 
 KINDS = {"vllm": "vllm", "llama": "openai"}
 

@@ -17,18 +17,18 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.errors import ModelError
-from agent.events import Answered, Prepared, Replied, Said, ToolCalled
-from agent.ledger import Call
-from agent.messages import Message
-from agent.protocols import Waiting
-from models.ollama.backend import Ollama
-from models.ollama.server import OllamaServer
-from models.server import ServerOptions
-from session.session import Session
-from session.settings import Settings
 from tests.servers.test_sessions import ALIKE, only
 from tests.support.paths import ROOT
+from thimble.agent.errors import ModelError
+from thimble.agent.events import Answered, Prepared, Replied, Said, ToolCalled
+from thimble.agent.ledger import Call
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Waiting
+from thimble.models.ollama.backend import Ollama
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.server import ServerOptions
+from thimble.session.session import Session
+from thimble.session.settings import Settings
 
 SERVER = OllamaServer(os.environ.get("OLLAMA_HOST", ""), ServerOptions())
 if not SERVER.answers(2.0):
@@ -86,7 +86,7 @@ def counted(events: list[Any]) -> Iterator[tuple[int, int | None]]:
 
 
 def test_the_doctor_finds_it(caller: str) -> None:
-    command = [sys.executable, "-m", "repl", "doctor", "--backend", "ollama", "--base-url", SERVER.url]
+    command = [sys.executable, "-m", "thimble", "doctor", "--backend", "ollama", "--base-url", SERVER.url]
     run = subprocess.run([*command, "--model", caller], capture_output=True, text=True, cwd=ROOT, timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr
     assert f"Ollama {SERVER.version()}" in run.stdout

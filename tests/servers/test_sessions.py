@@ -11,14 +11,14 @@ from typing import TypeVar
 
 import pytest
 
-from agent.errors import ModelError
-from agent.events import Answered, Event, Prepared, Replied, Said, ToolCalled, ToolReturned
-from agent.protocols import Sent, Waiting
-from session.session import Session
-from session.settings_table import AUTO
 from tests.servers.conftest import Sessions, eventually
 from tests.servers.serve import BLOCK, ROOT, Server
 from tests.support.failing_server import NOT_FOUND, Answer, front, passes, rate_limited, resets, routed, says
+from thimble.agent.errors import ModelError
+from thimble.agent.events import Answered, Event, Prepared, Replied, Said, ToolCalled, ToolReturned
+from thimble.agent.protocols import Sent, Waiting
+from thimble.session.session import Session
+from thimble.session.settings_table import AUTO
 
 Kind = TypeVar("Kind")
 ALIKE = 0.02
@@ -106,7 +106,7 @@ def test_the_closing_turn_keeps_the_cache_and_runs_no_call(
 ) -> None:
     """Behind a list by meaning this model calls though it is told; where the server rules the call out, it cannot."""
     if told_alone:
-        monkeypatch.setattr("models.openai.backend.CALL_TOKENS", ())
+        monkeypatch.setattr("thimble.models.openai.backend.CALL_TOKENS", ())
     session = sessions.open(server, max_turns=2, temperature=0.0, seed=7, embeddings=AUTO)
     events = list(session.ask(sessions.questions[0].text))
     first, last = only(Replied, events)
@@ -249,7 +249,7 @@ def test_a_stream_that_stops_in_the_middle_of_a_call(sessions: Sessions, server:
 def thimble(
     sessions: Sessions, server: Server, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "repl", "--backend", "vllm" if server.name == "vllm" else "openai"]
+    command = [sys.executable, "-m", "thimble", "--backend", "vllm" if server.name == "vllm" else "openai"]
     command += ["--base-url", server.url, "--corpus", str(sessions.corpus), *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)} | environment
     return subprocess.run(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from agent.errors import ModelError
-from agent.events import Said
-from models import READER
 from tests.servers.conftest import Sessions, eventually
 from tests.servers.serve import Server, is_gone
 from tests.servers.test_sessions import ENDLESS_TOKENS, failure, is_answered
+from thimble.agent.errors import ModelError
+from thimble.agent.events import Said
+from thimble.models import READER
 
 
 def test_a_server_that_dies_in_the_middle_of_a_reply(sessions: Sessions, endless: Server) -> None:

@@ -15,17 +15,17 @@ from typing import Any
 
 import pytest
 
-from agent.events import Prepared, SideBegan, SideCalled
-from agent.ledger import Call
-from repl.commands.table import obey
-from repl.screen.theme import console_for
-from session.forecast import forecast
-from session.journal.journal import Journal
-from session.session import Session
 from tests.support.held_server import PATIENCE_SECONDS, Held, held, no_thread_is_left
 from tests.support.histories import is_sound
 from tests.support.journal_scenes import Kept, ask, keep
 from tests.support.paths import ROOT
+from thimble.agent.events import Prepared, SideBegan, SideCalled
+from thimble.agent.ledger import Call
+from thimble.repl.commands.table import obey
+from thimble.repl.screen.theme import console_for
+from thimble.session.forecast import forecast
+from thimble.session.journal.journal import Journal
+from thimble.session.session import Session
 
 SPEC = "comem:k=1"
 
@@ -202,7 +202,7 @@ def test_a_resumed_session_goes_on_with_the_newest_complete_summary(tmp_path: Pa
 
 def thimble(folder: Path, server: Held, *arguments: str) -> subprocess.Popen[str]:
     """The program with this memory model."""
-    command = [sys.executable, "-m", "repl", "--backend", "reader", "--budget", "20000", "--strategy", SPEC]
+    command = [sys.executable, "-m", "thimble", "--backend", "reader", "--budget", "20000", "--strategy", SPEC]
     command += ["--memory", f"tiny@{server.front.url}", "--session-dir", str(folder), *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT, env={**os.environ})

@@ -15,20 +15,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thimble
-from agent.errors import UsageError
-from agent.events import Asked, Said
-from agent.messages import Message
-from lab import csv_records
-from lab.replay import trajectories
-from repl.cli import headless, prepare
-from repl.cli.recordings import load
-from session import bounded, jsonl
-from session.bounded import file_bytes
-from session.journal import folder, lines
-from session.journal.journal import Journal
-from session.journal.records import Branched
-from session.journal.state import UNKNOWN
-from session.playback import read_recording
+from thimble.agent.errors import UsageError
+from thimble.agent.events import Asked, Said
+from thimble.agent.messages import Message
+from thimble.lab import csv_records
+from thimble.lab.replay import trajectories
+from thimble.repl.cli import headless, prepare
+from thimble.repl.cli.recordings import load
+from thimble.session import bounded, jsonl
+from thimble.session.bounded import file_bytes
+from thimble.session.journal import folder, lines
+from thimble.session.journal.journal import Journal
+from thimble.session.journal.records import Branched
+from thimble.session.journal.state import UNKNOWN
+from thimble.session.playback import read_recording
 
 KINDS = ("folder", "FIFO", "device", "link to a device", "socket", "larger than all of memory", "gone")
 DOORS: dict[str, Callable[[Path], object]] = {
@@ -36,7 +36,7 @@ DOORS: dict[str, Callable[[Path], object]] = {
     "--replay": lambda path: load(str(path), path.parent / "none"),
     "lab replay": lambda path: trajectories.read([path]),
     "lab table": lambda path: csv_records.read(path),
-    "thimble.session": lambda path: thimble.session(journal=path, backend="reader"),
+    "thimble.session": lambda path: thimble.open_session(journal=path, backend="reader"),
 }
 
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from agent.events import Answered, Event, SideCalled, ToolReturned
-from agent.prompts import BY_SCHEMA, SYSTEM
-from agent.protocols import Waiting
-from models.text_calls.kept_way import keep_way
-from session.session import Session, open_session
-from session.settings import Settings
 from tests.support.ollama_wire import SHOW, loopback, send
+from thimble.agent.events import Answered, Event, SideCalled, ToolReturned
+from thimble.agent.prompts import BY_SCHEMA, SYSTEM
+from thimble.agent.protocols import Waiting
+from thimble.models.text_calls.kept_way import keep_way
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
 
 TAGS = b'{"models":[{"name":"qwen2.5:7b","model":"qwen2.5:7b","size":4683087332,"digest":"a80c4f17acd5"}]}'
 CALL = {"function": {"name": "search_articles", "arguments": {"query": "masking"}}}

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import UsageError
-from agent.events import Prepared
-from agent.messages import Message
-from models.scripted import Scripted
-from repl.commands.context.context import context
-from session.compact import compact
-from session.journal.folder import reopened
-from session.journal.journal import Journal
-from session.memory_file import CUT, MARK, SHARE
-from session.playback import Playback, read_recording
-from session.session import Session, open_session
-from session.settings import Settings, resolve
 from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, ask, tool_call
+from thimble.agent.errors import UsageError
+from thimble.agent.events import Prepared
+from thimble.agent.messages import Message
+from thimble.models.scripted import Scripted
+from thimble.repl.commands.context.context import context
+from thimble.session.compact import compact
+from thimble.session.journal.folder import reopened
+from thimble.session.journal.journal import Journal
+from thimble.session.memory_file import CUT, MARK, SHARE
+from thimble.session.playback import Playback, read_recording
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings, resolve
 
 READS = [
     [tool_call("read_article", 1, slug="observation-masking")],

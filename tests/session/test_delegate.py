@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.agent import Agent
-from agent.errors import ModelError
-from agent.events import Answered, SideCalled, ToolReturned
-from agent.loop import run
-from agent.messages import CANCELLED, Message
-from agent.protocols import Text, Usage
-from session.delegate import TOKENS, brief, cut
-from session.totals import totals
-from strategies.none import NoManagement
-from strategies.observation_masking import ObservationMasking
 from tests.support.histories import TinyCounter, is_sound
 from tests.support.scripted_loop import Acts, Step, agent, call, goes_on, kinds, observations, says, script
+from thimble.agent.agent import Agent
+from thimble.agent.errors import ModelError
+from thimble.agent.events import Answered, SideCalled, ToolReturned
+from thimble.agent.loop import run
+from thimble.agent.messages import CANCELLED, Message
+from thimble.agent.protocols import Text, Usage
+from thimble.session.delegate import TOKENS, brief, cut
+from thimble.session.totals import totals
+from thimble.strategies.none import NoManagement
+from thimble.strategies.observation_masking import ObservationMasking
 
 
 class Delegating(NoManagement):

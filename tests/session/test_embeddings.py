@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError, UsageError
-from models.embeddings.static import static_embedder
-from session.articles import Reading
-from session.embeddings import embedder_of, unkept
-from session.settings import Settings, resolve
-from session.settings_table import ServedEmbeddings, served_embeddings
 from tests.support.ollama_wire import loopback, send
 from tests.support.sessions import scripted
+from thimble.agent.errors import ModelError, UsageError
+from thimble.models.embeddings.static import static_embedder
+from thimble.session.articles import Reading
+from thimble.session.embeddings import embedder_of, unkept
+from thimble.session.settings import Settings, resolve
+from thimble.session.settings_table import ServedEmbeddings, served_embeddings
 
 WORDS = st.text(st.characters(categories=["L", "N"], include_characters="/.-_:"), min_size=1)
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.ledger import Amount
-from session import figures
+from thimble.agent.ledger import Amount
+from thimble.session import figures
 
 
 @given(st.integers(0, 10**9), st.booleans())

@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import thimble
-from agent.errors import UsageError
-from agent.side import SideModel
-from models import built_in
-from repl.__main__ import main
-from session.settings import FOLDERS, Settings, resolve
-from session.settings_table import SETTINGS
-from strategies import parse
-from strategies.spec import is_code
 from tests.support.failing_server import Answer, Front, says_json
+from thimble.agent.errors import UsageError
+from thimble.agent.side import SideModel
+from thimble.models import built_in
+from thimble.repl.__main__ import main
+from thimble.session.settings import FOLDERS, Settings, resolve
+from thimble.session.settings_table import SETTINGS
+from thimble.strategies import parse
+from thimble.strategies.spec import is_code
 
 FAR = "https://far.example"
 HARMLESS: dict[str, tuple[object, ...]] = {
@@ -196,7 +196,7 @@ def test_every_command_goes_on_without_it_and_says_so_once(
 
 def test_nor_from_python(here: Path) -> None:
     write(here, strategy="theirs:Name:")
-    session = thimble.session(backend="reader")
+    session = thimble.open_session(backend="reader")
     assert session.spec == Settings().strategy
     assert session.news()[0].startswith(f"Left out of {FOLDERS}, as it could do harm: strategy.")
     session.use_strategy("./theirs.py")  # by now it is the user's word

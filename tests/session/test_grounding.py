@@ -11,22 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.events import Answered, Prepared
-from agent.loop import run
-from agent.messages import CANCELLED, Message, ToolCall
-from agent.prompts import CANNOT, SYSTEM
-from agent.protocols import Text, Usage
-from models import READER
-from repl.cli.recordings import SHIPPED
-from session.grounding import MARK, Prose, citations, grounded, marked, shown, unread
-from session.journal.lines import read
-from session.journal.state import SavedState
-from session.plant import plant
-from session.session import Session
-from session.settings import Settings
 from tests.support.histories import broken_histories, nasty_histories
 from tests.support.scripted_loop import agent, call, goes_on, says
 from tests.support.sessions import ask, scripted, tool_call
+from thimble.agent.events import Answered, Prepared
+from thimble.agent.loop import run
+from thimble.agent.messages import CANCELLED, Message, ToolCall
+from thimble.agent.prompts import CANNOT, SYSTEM
+from thimble.agent.protocols import Text, Usage
+from thimble.models import READER
+from thimble.repl.cli.recordings import SHIPPED
+from thimble.session.grounding import MARK, Prose, citations, grounded, marked, shown, unread
+from thimble.session.journal.lines import read
+from thimble.session.journal.state import SavedState
+from thimble.session.plant import plant
+from thimble.session.session import Session
+from thimble.session.settings import Settings
 
 SLUGS = st.from_regex(r"[a-z]{2,8}(-[a-z0-9]{1,8}){0,3}", fullmatch=True)
 PATHS = st.from_regex(r"([a-z]{1,8}/){0,2}[A-Za-z]{1,8}\.(md|txt|json)", fullmatch=True)

@@ -12,21 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.events import Said, ToolReturned
-from agent.protocols import Text, Thinking, Usage
-from models.hardware import HARDWARE, Hardware, largest_ratio
-from models.scripted import Scripted
-from repl.cli.recordings import load, pace_of, played, settled
-from repl.commands.table import obey
-from session.hardware import LEGAL, NEEDED, own_rows, paces
-from session.journal.journal import Journal
-from session.playback import Playback, Recording
-from session.replayed_seconds import replayed_seconds
-from session.session import Session, open_session
-from session.settings import Settings
 from tests.support.histories import TinyCounter
 from tests.support.paths import ROOT
 from tests.support.sessions import Paper, tool_call
+from thimble.agent.events import Said, ToolReturned
+from thimble.agent.protocols import Text, Thinking, Usage
+from thimble.models.hardware import HARDWARE, Hardware, largest_ratio
+from thimble.models.scripted import Scripted
+from thimble.repl.cli.recordings import load, pace_of, played, settled
+from thimble.repl.commands.table import obey
+from thimble.session.hardware import LEGAL, NEEDED, own_rows, paces
+from thimble.session.journal.journal import Journal
+from thimble.session.playback import Playback, Recording
+from thimble.session.replayed_seconds import replayed_seconds
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
 
 AGENT, MEMORY = Hardware(100, 0.5, 1e-4, load_seconds=9), Hardware(1_000, 0.05, 1e-5)
 ROWS = {"agent": AGENT, "memory": MEMORY}

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.errors import ModelError, ThimbleError
-from agent.messages import Message, Schema
-from agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage
-from models.counting.estimate import EstimateCounter
-from models.scripted import Scripted
-from repl.commands.table import obey
-from session.forecast import forecast
-from session.session import Session, open_session
-from session.settings import Settings
 from tests.support.sessions import Paper, ask, tool_call
+from thimble.agent.errors import ModelError, ThimbleError
+from thimble.agent.messages import Message, Schema
+from thimble.agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage
+from thimble.models.counting.estimate import EstimateCounter
+from thimble.models.scripted import Scripted
+from thimble.repl.commands.table import obey
+from thimble.session.forecast import forecast
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
 
 LOOKS = (
     "/context",

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from agent.loop import run
-from agent.repair import repair
-from agent.state import State
-from agent.view import prepare
-from models.reader.results import read
-from session.plant import LONGEST, plant
-from strategies import STRATEGIES
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.scripted_loop import agent, call, goes_on, says
 from tests.support.specs import build
-from tools.files import file_tools
+from thimble.agent.errors import UsageError
+from thimble.agent.loop import run
+from thimble.agent.repair import repair
+from thimble.agent.state import State
+from thimble.agent.view import prepare
+from thimble.models.reader.results import read
+from thimble.session.plant import LONGEST, plant
+from thimble.strategies import STRATEGIES
+from thimble.tools.files import file_tools
 
 LINES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), max_size=LONGEST)
 FACTS = LINES.map(str.strip).filter(bool)

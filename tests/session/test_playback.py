@@ -17,31 +17,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
-from agent.events import Answered, Event, Prepared, Preparing, Said, SideCalled, ToolCalled, ToolReturned
-from agent.messages import ToolCall
-from agent.protocols import Sent, Text, Thinking, Usage, Waiting
-from models.hardware import HARDWARE
-from models.scripted import Scripted, Step
-from repl.cli.headless import answer, prompts
-from repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipped
-from repl.commands.table import obey
 from scripts.cassettes import BUDGET, LINES, hold, lines_of, make, spec_of
-from session.journal.checksum_lines import checked, fields_of
-from session.journal.journal import Journal
-from session.journal.lines import Line
-from session.jsonl import event as as_json
-from session.jsonl import to_line
-from session.playback import Playback, Recording, names_code, read_recording
-from session.replayed_seconds import replayed_seconds
-from session.session import Session, open_session
-from session.settings import Settings
-from strategies.table import STRATEGIES
 from tests.support.histories import TinyCounter, is_sound
 from tests.support.journal_scenes import QUESTIONS, keep, state
 from tests.support.journal_scenes import ask as ask_until
 from tests.support.paths import ROOT
 from tests.support.sessions import Paper, tool_call
+from thimble.agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
+from thimble.agent.events import Answered, Event, Prepared, Preparing, Said, SideCalled, ToolCalled, ToolReturned
+from thimble.agent.messages import ToolCall
+from thimble.agent.protocols import Sent, Text, Thinking, Usage, Waiting
+from thimble.models.hardware import HARDWARE
+from thimble.models.scripted import Scripted, Step
+from thimble.repl.cli.headless import answer, prompts
+from thimble.repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipped
+from thimble.repl.commands.table import obey
+from thimble.session.journal.checksum_lines import checked, fields_of
+from thimble.session.journal.journal import Journal
+from thimble.session.journal.lines import Line
+from thimble.session.jsonl import event as as_json
+from thimble.session.jsonl import to_line
+from thimble.session.playback import Playback, Recording, names_code, read_recording
+from thimble.session.replayed_seconds import replayed_seconds
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
+from thimble.strategies.table import STRATEGIES
 
 NOWHERE = Path("/nowhere")
 
@@ -494,7 +494,7 @@ def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize("strategy", ["hybrid", "delegate", "thrifty"])
 def test_tokens_are_the_same_where_the_vocabulary_is_missing(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with_it = facts(hold(played(f"reader/{strategy}"), LINES[:6]))
-    monkeypatch.setattr("models.counting.choose.qwen_file", lambda: None)
+    monkeypatch.setattr("thimble.models.counting.choose.qwen_file", lambda: None)
     assert facts(hold(played(f"reader/{strategy}"), LINES[:6])) == with_it
     assert len(with_it) > 20
 

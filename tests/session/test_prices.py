@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Prices
-from agent.errors import UsageError
-from agent.ledger import Amount, Call
-from agent.loop import run
-from agent.protocols import ModelId, Text, Usage
-from session.prices import LEAST_CALLS, by_timings, fixed, read_prices
 from tests.support.histories import outcome
 from tests.support.scripted_loop import agent, call, script
+from thimble.agent.budget import Prices
+from thimble.agent.errors import UsageError
+from thimble.agent.ledger import Amount, Call
+from thimble.agent.loop import run
+from thimble.agent.protocols import ModelId, Text, Usage
+from thimble.session.prices import LEAST_CALLS, by_timings, fixed, read_prices
 
 SECONDS = st.one_of(st.none(), st.floats(0, 1e6))
 TOKENS = st.one_of(st.none(), st.integers(0, 10**6))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from agent.errors import BudgetError
-from agent.view import View
-from session.replay import calls, replay
-from strategies.none import NoManagement
-from strategies.truncate import Truncate
 from tests.support.histories import Story, budget, react
+from thimble.agent.errors import BudgetError
+from thimble.agent.view import View
+from thimble.session.replay import calls, replay
+from thimble.strategies.none import NoManagement
+from thimble.strategies.truncate import Truncate
 
 
 def test_a_reply_tells_of_a_call_but_for_one_before_which_nothing_was_sent() -> None:

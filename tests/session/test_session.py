@@ -14,25 +14,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Budget, Prices
-from agent.errors import ModelError, ThimbleError, UsageError
-from agent.events import Answered, SideCalled
-from agent.loop import run
-from agent.messages import Message
-from agent.protocols import Backend, Strategy
-from models.scripted import Scripted
-from models.server import ServedBackend
-from repl.screen import trace
-from session import jsonl
-from session.forecast import forecast
-from session.once import Once
-from session.prices import by_timings
-from session.session import Session, open_session
-from session.settings import Settings, resolve
-from strategies import STRATEGIES
 from tests.support.ollama_wire import ANSWER, PAGE, SHOW, TAGS, loopback, send
 from tests.support.paths import ROOT
 from tests.support.sessions import ask, scripted, tool_call
+from thimble.agent.budget import Budget, Prices
+from thimble.agent.errors import ModelError, ThimbleError, UsageError
+from thimble.agent.events import Answered, SideCalled
+from thimble.agent.loop import run
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Backend, Strategy
+from thimble.models.scripted import Scripted
+from thimble.models.server import ServedBackend
+from thimble.repl.screen import trace
+from thimble.session import jsonl
+from thimble.session.forecast import forecast
+from thimble.session.once import Once
+from thimble.session.prices import by_timings
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings, resolve
+from thimble.strategies import STRATEGIES
 
 QUESTION = "What is observation masking?"
 LOOKS = [
@@ -454,8 +454,8 @@ def test_the_window_of_the_server_always_holds_the_budget() -> None:
 def test_nothing_heavy_is_loaded_before_the_first_question() -> None:
     code = (
         "import sys\n"
-        "from session.session import open_session\n"
-        "from session.settings import resolve\n"
+        "from thimble.session.session import open_session\n"
+        "from thimble.session.settings import resolve\n"
         f"session = open_session(resolve({{'base_url': {NOWHERE!r}}}))\n"
         "assert not session.backends.look_for_server()\n"
         "heavy = {'httpx', 'tiktoken', 'ollama', 'pydantic', 'yaml', 'rich', 'asyncio', 'numpy', 'tokenizers'}\n"

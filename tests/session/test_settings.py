@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from models.hardware import HARDWARE, Hardware
-from repl import __version__
-from session.settings import Settings, resolve
-from session.settings_table import BACKENDS, SETTINGS
 from tests.support.paths import ROOT
+from thimble.agent.errors import UsageError
+from thimble.models.hardware import HARDWARE, Hardware
+from thimble.repl import __version__
+from thimble.session.settings import Settings, resolve
+from thimble.session.settings_table import BACKENDS, SETTINGS
 
 # For each setting: legal values as text, told apart by source (flag, environment, folder's file, user's file).
 TEXTS = {

@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import UsageError
-from agent.messages import HERE, Message
-from repl.cli.recordings import load, settled
-from repl.commands.table import obey
-from session.forecast import forecast
-from session.journal.folder import new_path, reopened
-from session.journal.journal import Journal
-from session.session import Session, open_session
-from session.settings import Settings
-from strategies import STRATEGIES
-from strategies.tidy import Tidied
 from tests.support.records import RECORDS
 from tests.support.sessions import Paper, ask, scripted, tool_call
-from tools.schema import tool
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import HERE, Message
+from thimble.repl.cli.recordings import load, settled
+from thimble.repl.commands.table import obey
+from thimble.session.forecast import forecast
+from thimble.session.journal.folder import new_path, reopened
+from thimble.session.journal.journal import Journal
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
+from thimble.strategies import STRATEGIES
+from thimble.strategies.tidy import Tidied
+from thimble.tools.schema import tool
 
 ISSUES = RECORDS["60 issues"][:20]
 

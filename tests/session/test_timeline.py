@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.ledger import Call, Ledger, ToolRun
-from agent.protocols import ModelId, Usage
-from repl.cli.recordings import SHIPPED, settled
-from session.journal.lines import read
-from session.journal.state import saved_state
-from session.lagged import Lagged
-from session.playback import Playback, read_recording
-from session.session import open_session
-from session.settings import Settings
-from session.timeline import Timeline, timeline
 from tests.support.branched_sessions import run, session_in
 from tests.support.sessions import answer_call, ask
+from thimble.agent.ledger import Call, Ledger, ToolRun
+from thimble.agent.protocols import ModelId, Usage
+from thimble.repl.cli.recordings import SHIPPED, settled
+from thimble.session.journal.lines import read
+from thimble.session.journal.state import saved_state
+from thimble.session.lagged import Lagged
+from thimble.session.playback import Playback, read_recording
+from thimble.session.session import open_session
+from thimble.session.settings import Settings
+from thimble.session.timeline import Timeline, timeline
 
 AGENT, MEMORY = ModelId("s", "agent"), ModelId("s", "memory")
 TICKS = st.integers(0, 9)

@@ -13,24 +13,24 @@ from hypothesis import settings as tried
 from hypothesis import strategies as st
 
 import thimble
-from agent.errors import ThimbleError, UsageError
-from agent.events import Asked, Changed
-from agent.messages import Message
-from models.openai.server import OpenAIServer
-from repl.cli.recordings import load, settled
-from repl.commands.table import obey
-from repl.screen.resumed import resumed
-from session.backends import Backends
-from session.embeddings import unkept
-from session.journal import folder as shelf
-from session.journal.journal import Journal
-from session.journal.records import VERSION, Command, Opened
-from session.playback import LEFT_OUT, Playback, read_recording
-from session.session import Session, open_session
-from session.settings import Settings, going_on
-from strategies.spec import is_code
 from tests.support.failing_server import Answer, Front, says_json
 from tests.support.sessions import Paper, ask
+from thimble.agent.errors import ThimbleError, UsageError
+from thimble.agent.events import Asked, Changed
+from thimble.agent.messages import Message
+from thimble.models.openai.server import OpenAIServer
+from thimble.repl.cli.recordings import load, settled
+from thimble.repl.commands.table import obey
+from thimble.repl.screen.resumed import resumed
+from thimble.session.backends import Backends
+from thimble.session.embeddings import unkept
+from thimble.session.journal import folder as shelf
+from thimble.session.journal.journal import Journal
+from thimble.session.journal.records import VERSION, Command, Opened
+from thimble.session.playback import LEFT_OUT, Playback, read_recording
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings, going_on
+from thimble.strategies.spec import is_code
 
 CODE = "import pathlib\n\n\ndef prepare(messages, budget):\n    return messages\n\n\npathlib.Path({!r}).touch()\n"
 OPENED = Opened(VERSION, "one", {"system": "You help.", "strategy": "none", "budget": 8000, "model": "reader"})
@@ -130,7 +130,7 @@ def test_nor_from_python(ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for spec in ("theirs:Name:", f"{ran.parent}/theirs.py"):
         path = forged(ran.parent, OPENED, Changed("strategy", spec))
         with pytest.raises(UsageError, match="which is code"):
-            thimble.session(journal=path, backend="reader")
+            thimble.open_session(journal=path, backend="reader")
         path.unlink()
     assert not ran.exists()
 

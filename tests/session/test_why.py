@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from agent.budget import Budget
-from agent.messages import Message
-from agent.protocols import Strategy
-from agent.side import SideModel
-from agent.view import View
-from models.scripted import Scripted
-from session.replay import replay
-from session.why import UNSAID, why
-from strategies import parse
-from strategies.own import Own
 from tests.support.histories import TinyCounter, budget, react
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Strategy
+from thimble.agent.side import SideModel
+from thimble.agent.view import View
+from thimble.models.scripted import Scripted
+from thimble.session.replay import replay
+from thimble.session.why import UNSAID, why
+from thimble.strategies import parse
+from thimble.strategies.own import Own
 
 
 def last(spec: str, limit: int = 2_000) -> View:

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from agent.messages import Message, turns
-from agent.turns import pinned
-from agent.view import prepare
-from strategies.by_hand import fold_now, summarising
-from strategies.table import STRATEGIES
 from tests.support.histories import Story, budget, is_faithful, is_sound, sound_histories
 from tests.support.specs import SUMMARISERS, SUMMARISING, Summariser, build
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message, turns
+from thimble.agent.turns import pinned
+from thimble.agent.view import prepare
+from thimble.strategies.by_hand import fold_now, summarising
+from thimble.strategies.table import STRATEGIES
 
 HAVE = [*SUMMARISING, "comem", "thrifty"]
 

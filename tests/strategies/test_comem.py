@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Budget
-from agent.errors import BudgetError
-from agent.events import SideBegan, SideCalled
-from agent.fit import fit
-from agent.messages import Message, turns
-from agent.prompts import SUMMARY_TAG
-from agent.repair import repair
-from agent.side import SideModel
-from agent.view import prepare
-from session.lagged import Lagged
-from strategies.comem import Comem
 from tests.support.histories import LIMITS, budget, calls_of, is_faithful, is_sound, pending, react, sound_histories
 from tests.support.specs import SUMMARISERS, Summariser, build
 from tests.support.timing import Timed
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError
+from thimble.agent.events import SideBegan, SideCalled
+from thimble.agent.fit import fit
+from thimble.agent.messages import Message, turns
+from thimble.agent.prompts import SUMMARY_TAG
+from thimble.agent.repair import repair
+from thimble.agent.side import SideModel
+from thimble.agent.view import prepare
+from thimble.session.lagged import Lagged
+from thimble.strategies.comem import Comem
 
 ENDS = st.sampled_from(["under way", "under way", "ends", "ends and is heard of", "stopped", "left"])
 """What happens to the errand under way between two calls of the agent."""

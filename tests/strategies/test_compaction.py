@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agent.messages import Message
 from tests.support.histories import Story, budget, react
 from tests.support.specs import Summariser, build
+from thimble.agent.messages import Message
 
 
 def two_exchanges(first: int, second: int) -> list[Message]:

@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Message, turns
-from agent.view import prepare
-from corpus.words import STOPWORDS
-from strategies.compress import compressed
-from strategies.self_information import (
+from tests.strategies.test_laws import views
+from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
+from tests.support.specs import build
+from thimble.agent.messages import Message, turns
+from thimble.agent.view import prepare
+from thimble.corpus.words import STOPWORDS
+from thimble.strategies.compress import compressed
+from thimble.strategies.self_information import (
     AROUND,
     COMMON,
     MARKS,
@@ -30,9 +33,6 @@ from strategies.self_information import (
     prior,
     self_information,
 )
-from tests.strategies.test_laws import views
-from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
-from tests.support.specs import build
 
 PROSE = (
     "The server of the library has a cache, and the cache of the server is what makes it fast when the same words are "

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.errors import BudgetError
-from agent.messages import Message, ToolCall
-from agent.view import measure, prepare
-from strategies.dedup import Dedup
 from tests.support.histories import LIMITS, Story, budget, calls_of
 from tests.support.specs import build
+from thimble.agent.errors import BudgetError
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.view import measure, prepare
+from thimble.strategies.dedup import Dedup
 
 WHY = "repeats lines that stand above"
 MARK = re.compile(r'\[([\d,]+) lines? as above, (now )?from `(.*)`(?:; recall\(id="\w+"\) shows all)?\]')

@@ -6,14 +6,14 @@ from itertools import pairwise
 
 import pytest
 
-from agent.messages import Message
-from agent.side import SideModel
-from agent.view import prepare
-from models.reader import Reader
-from strategies.delegate import HEAD, MOST_CALLS, WAIT, Delegate
-from strategies.spec import parse
 from tests.support.histories import Story, TinyCounter, budget, calls_of, react, react40
 from tests.support.specs import SUMMARISERS, Summariser, build
+from thimble.agent.messages import Message
+from thimble.agent.side import SideModel
+from thimble.agent.view import prepare
+from thimble.models.reader import Reader
+from thimble.strategies.delegate import HEAD, MOST_CALLS, WAIT, Delegate
+from thimble.strategies.spec import parse
 
 BRIEF = "what it says [s1]"
 

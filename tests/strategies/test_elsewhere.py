@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from agent.messages import Message
-from agent.view import prepare
-from strategies.parameter import parameters
-from strategies.spec import parse_spec
-from strategies.table import STRATEGIES
 from tests.support.histories import budget, calls_of, react40
 from tests.support.specs import build
+from thimble.agent.messages import Message
+from thimble.agent.view import prepare
+from thimble.strategies.parameter import parameters
+from thimble.strategies.spec import parse_spec
+from thimble.strategies.table import STRATEGIES
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/elsewhere.md").read_text("utf-8")
 NOT_OURS = "–"

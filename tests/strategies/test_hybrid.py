@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Message, turns
-from agent.prompts import SUMMARY_TAG
-from strategies.observation_masking import ObservationMasking
 from tests.support.histories import LIMITS, budget, calls_of, react, sound_histories
 from tests.support.specs import Summariser, build, parts
+from thimble.agent.messages import Message, turns
+from thimble.agent.prompts import SUMMARY_TAG
+from thimble.strategies.observation_masking import ObservationMasking
 
 
 @given(st.integers(1, 12), st.integers(0, 6), st.integers(0, 8), st.integers(1, 40))

@@ -15,15 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Budget
-from agent.errors import BudgetError
-from agent.fit import fit
-from agent.messages import Message
-from agent.protocols import Strategy
-from agent.repair import repair
-from agent.view import View, prepare
-from strategies.recital import without_recital
-from strategies.table import STRATEGIES
 from tests.support.histories import (
     LIMITS,
     TinyCounter,
@@ -52,6 +43,15 @@ from tests.support.specs import (
     specs,
     state_of,
 )
+from thimble.agent.budget import Budget
+from thimble.agent.errors import BudgetError
+from thimble.agent.fit import fit
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Strategy
+from thimble.agent.repair import repair
+from thimble.agent.view import View, prepare
+from thimble.strategies.recital import without_recital
+from thimble.strategies.table import STRATEGIES
 
 
 @dataclass

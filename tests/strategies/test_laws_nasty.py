@@ -10,11 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import BudgetError
-from agent.messages import Message
-from agent.repair import repair
-from agent.turns import task
-from agent.view import prepare
 from tests.support.histories import (
     LIMITS,
     Story,
@@ -28,6 +23,11 @@ from tests.support.histories import (
     sound_histories,
 )
 from tests.support.specs import EVERY, SOME, build, leave, specs, state_of
+from thimble.agent.errors import BudgetError
+from thimble.agent.messages import Message
+from thimble.agent.repair import repair
+from thimble.agent.turns import task
+from thimble.agent.view import prepare
 
 every_strategy = pytest.mark.parametrize("name", EVERY)
 some_specs = pytest.mark.parametrize("spec", SOME)

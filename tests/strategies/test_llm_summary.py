@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Message, turns
-from agent.prompts import SUMMARY_TAG
-from agent.view import prepare
 from tests.support.histories import budget, calls_of, react
 from tests.support.specs import Summariser, build
+from thimble.agent.messages import Message, turns
+from thimble.agent.prompts import SUMMARY_TAG
+from thimble.agent.view import prepare
 
 ENDLESS = budget(10**9)
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from agent.budget import Budget
-from agent.messages import LONGEST, Message
-from agent.view import prepare
-from models.counting.estimate import EstimateCounter
-from strategies.tidy import tidied
 from tests.support.histories import Story
 from tests.support.specs import build
+from thimble.agent.budget import Budget
+from thimble.agent.messages import LONGEST, Message
+from thimble.agent.view import prepare
+from thimble.models.counting.estimate import EstimateCounter
+from thimble.strategies.tidy import tidied
 
 WORDS = "one line of this file, which comes again and again and is as long as others are"
 RECORD = json.dumps({"state": "open", "name": "a name", "words": WORDS}) + ",\n"

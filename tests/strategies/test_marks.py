@@ -7,19 +7,19 @@ import re
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from agent.budget import Budget
-from agent.fit import shortened
-from agent.messages import CANCELLED, NO_RESULT, Message
-from corpus.marks import Shown, shown
-from strategies.compress import compressed
-from strategies.dedup import with_references
-from strategies.delegate import briefed
-from strategies.masks import mask
-from strategies.offload import reference
-from strategies.repeated_lines import places, runs, telling
-from strategies.tidy import written
 from tests.support.histories import TinyCounter
 from tests.support.planted_marks import MARKS
+from thimble.agent.budget import Budget
+from thimble.agent.fit import shortened
+from thimble.agent.messages import CANCELLED, NO_RESULT, Message
+from thimble.corpus.marks import Shown, shown
+from thimble.strategies.compress import compressed
+from thimble.strategies.dedup import with_references
+from thimble.strategies.delegate import briefed
+from thimble.strategies.masks import mask
+from thimble.strategies.offload import reference
+from thimble.strategies.repeated_lines import places, runs, telling
+from thimble.strategies.tidy import written
 
 BUDGET = Budget(1_000, TinyCounter())
 FORMS = (

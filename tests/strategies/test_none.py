@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from agent.messages import Message
-from strategies.none import NoManagement
 from tests.support.histories import broken_histories, budget, react40
+from thimble.agent.messages import Message
+from thimble.strategies.none import NoManagement
 
 
 @given(broken_histories())

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import NO_RESULT, Message, ToolCall, turns
-from agent.prompts import SUMMARY_TAG
-from agent.view import prepare
-from strategies.notes import ASK, Notes
-from strategies.recital import without_recital
 from tests.support.histories import LIMITS, Story, budget, calls_of, react40, sound_histories
+from thimble.agent.messages import NO_RESULT, Message, ToolCall, turns
+from thimble.agent.prompts import SUMMARY_TAG
+from thimble.agent.view import prepare
+from thimble.strategies.notes import ASK, Notes
+from thimble.strategies.recital import without_recital
 
 
 def hidden(view: list[Message]) -> list[str]:

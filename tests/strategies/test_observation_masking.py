@@ -8,12 +8,12 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Message, turns
-from agent.view import measure, prepare
-from strategies.masks import mask
-from strategies.observation_masking import ObservationMasking
 from tests.support.histories import LIMITS, SIZES, Story, budget, calls_of, react, react40, sound_histories
 from tests.support.specs import build
+from thimble.agent.messages import Message, turns
+from thimble.agent.view import measure, prepare
+from thimble.strategies.masks import mask
+from thimble.strategies.observation_masking import ObservationMasking
 
 
 def masked(view: Sequence[Message]) -> list[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import BudgetError
-from agent.fit import fit
-from agent.messages import Message, turns
-from agent.view import prepare
-from strategies.offload import Offload
-from strategies.spec import parse
 from tests.support.histories import LIMITS, Story, budget, calls_of, outcome, react, react40, sound_histories, words
 from tests.support.specs import build
+from thimble.agent.errors import BudgetError
+from thimble.agent.fit import fit
+from thimble.agent.messages import Message, turns
+from thimble.agent.view import prepare
+from thimble.strategies.offload import Offload
+from thimble.strategies.spec import parse
 
 SHARES = st.sampled_from([0.01, 0.05, 0.25, 1.0])
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ModelError, Stopped, UsageError
 from tests.support.histories import budget, react40
 from tests.support.specs import Summariser, build, fails
+from thimble.agent.errors import ModelError, Stopped, UsageError
 
 RULE = """
 from dataclasses import dataclass, field
 
-from strategies.parameter import parameter
+from thimble.strategies.parameter import parameter
 
 
 @dataclass

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from agent.messages import Message, ToolCall
-from strategies.own_code import ERROR_LETTERS, guarded, in_words
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message, ToolCall
+from thimble.strategies.own_code import ERROR_LETTERS, guarded, in_words
 
 
 class Own(BaseException):

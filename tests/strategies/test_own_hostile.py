@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import UsageError
-from agent.events import Answered
-from session.why import why
 from tests.support.histories import budget, outcome, react40
 from tests.support.sessions import ask, scripted
 from tests.support.specs import build
+from thimble.agent.errors import UsageError
+from thimble.agent.events import Answered
+from thimble.session.why import why
 
 ERRORS = {
     "exit": "raise SystemExit(3)",

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import LEAST_BUDGET, MOST_BUDGET, UNLIMITED
-from agent.errors import UsageError
-from session.settings import Settings, resolve
-from strategies.paper import N_HYBRID, M, N, scaled
 from tests.support.histories import budget, calls_of, react
 from tests.support.specs import Summariser, build
+from thimble.agent.budget import LEAST_BUDGET, MOST_BUDGET, UNLIMITED
+from thimble.agent.errors import UsageError
+from thimble.session.settings import Settings, resolve
+from thimble.strategies.paper import N_HYBRID, M, N, scaled
 
 BUDGETS = st.integers(LEAST_BUDGET, MOST_BUDGET) | st.integers(LEAST_BUDGET, 40_000) | st.just(UNLIMITED)
 PAPERS = st.sampled_from([M, N, N_HYBRID])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import turns
-from agent.prompts import SUMMARY_TAG
 from tests.support.histories import budget, calls_of, react, react40
 from tests.support.specs import Summariser, build
+from thimble.agent.messages import turns
+from thimble.agent.prompts import SUMMARY_TAG
 
 
 @given(st.integers(1, 8), st.integers(2, 6), st.sampled_from([30, 120, 600]))

@@ -8,12 +8,12 @@ import pyte
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agent.messages import Message
-from strategies.dedup import Dedup
-from strategies.tidy import FORMS, Tidy, written
 from tests.support.histories import Story, budget
 from tests.support.read_back import NOTHING, strings, unreferenced, untidied
 from tests.support.tool_outputs import OUTPUTS
+from thimble.agent.messages import Message
+from thimble.strategies.dedup import Dedup
+from thimble.strategies.tidy import FORMS, Tidy, written
 
 REPEATS = "repeats lines that stand above"
 STYLE = re.compile(r"\x1b(\[[0-9;]*m|\(B)")

@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Message, pending
-from agent.prompts import SUMMARY_TAG
-from agent.side import SideModel
-from agent.view import prepare
-from corpus.library import load
-from corpus.map import Map
-from strategies.recital import without_recital
-from strategies.retrieval import K1, MAP, PASSAGE, B, Retrieval, cut, need, ranked
-from strategies.spec import parse
 from tests.support.embedding import Counting
 from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
 from tests.support.specs import Summariser, build
+from thimble.agent.messages import Message, pending
+from thimble.agent.prompts import SUMMARY_TAG
+from thimble.agent.side import SideModel
+from thimble.agent.view import prepare
+from thimble.corpus.library import load
+from thimble.corpus.map import Map
+from thimble.strategies.recital import without_recital
+from thimble.strategies.retrieval import K1, MAP, PASSAGE, B, Retrieval, cut, need, ranked
+from thimble.strategies.spec import parse
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Message, blocks, turns
-from agent.turns import question, task
-from agent.view import prepare
-from strategies.sliding_window import Slid, SlidingWindow
 from tests.support.histories import LIMITS, Story, budget, calls_of, pending, react, react40, sound_histories
+from thimble.agent.messages import Message, blocks, turns
+from thimble.agent.turns import question, task
+from thimble.agent.view import prepare
+from thimble.strategies.sliding_window import Slid, SlidingWindow
 
 
 @given(sound_histories(most_turns=40), st.integers(0, 40), LIMITS)

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from agent.errors import UsageError
-from repl.commands.strategy import show_all
-from repl.prompt.completion import Completions
-from session.playback import names_code
-from session.settings import refuse_code
-from strategies.parameter import parameters
-from strategies.spec import PAPER, is_code, parse_spec
-from strategies.table import STRATEGIES
 from tests.support.histories import budget, outcome, react40
 from tests.support.sessions import Paper, scripted
 from tests.support.specs import EVERY, build, parts, specs
+from thimble.agent.errors import UsageError
+from thimble.repl.commands.strategy import show_all
+from thimble.repl.prompt.completion import Completions
+from thimble.session.playback import names_code
+from thimble.session.settings import refuse_code
+from thimble.strategies.parameter import parameters
+from thimble.strategies.spec import PAPER, is_code, parse_spec
+from thimble.strategies.table import STRATEGIES
 
 # --- to read a SPEC runs nothing --------------------------------------------------------------------------------------
 

@@ -8,11 +8,6 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 
-from agent.messages import Message, turns
-from agent.prompts import SUMMARY_TAG
-from agent.turns import question, task
-from agent.view import prepare
-from models.reader.backend import reply
 from tests.support.histories import (
     LIMITS,
     Story,
@@ -25,6 +20,11 @@ from tests.support.histories import (
     sound_histories,
 )
 from tests.support.specs import SUMMARISERS, SUMMARISING, Summariser, build, parts
+from thimble.agent.messages import Message, turns
+from thimble.agent.prompts import SUMMARY_TAG
+from thimble.agent.turns import question, task
+from thimble.agent.view import prepare
+from thimble.models.reader.backend import reply
 
 every_summarising = pytest.mark.parametrize("name", SUMMARISING)
 BAD = pytest.mark.parametrize("answer", ["fails", "empty", "larger"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from agent.messages import Message, turns
-from agent.prompts import SUMMARY_TAG
-from session.session import open_session
-from session.settings import Settings
 from tests.support.histories import budget, calls_of, react, react40
 from tests.support.specs import Summariser, build
+from thimble.agent.messages import Message, turns
+from thimble.agent.prompts import SUMMARY_TAG
+from thimble.session.session import open_session
+from thimble.session.settings import Settings
 
 
 def summaries(view: list[Message]) -> list[Message]:

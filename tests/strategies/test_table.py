@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Budget
-from agent.errors import UsageError
-from agent.messages import Message
-from agent.protocols import Strategy
-from agent.side import SideModel
-from strategies.hybrid import Hybrid
-from strategies.none import NoManagement
-from strategies.own import Own
-from strategies.parameter import Parameter, parameter, parameters
-from strategies.table import STRATEGIES, Pipeline, without_a_model
 from tests.support.histories import LIMITS, budget, outcome, react40, sound_histories
 from tests.support.specs import ASKING, build, parts
+from thimble.agent.budget import Budget
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Strategy
+from thimble.agent.side import SideModel
+from thimble.strategies.hybrid import Hybrid
+from thimble.strategies.none import NoManagement
+from thimble.strategies.own import Own
+from thimble.strategies.parameter import Parameter, parameter, parameters
+from thimble.strategies.table import STRATEGIES, Pipeline, without_a_model
 
 
 def test_those_that_ask_no_model_are_all_but_those_that_ask_one() -> None:
@@ -132,7 +132,7 @@ def test_a_file_that_is_no_strategy_is_a_usage_error(tmp_path: Path, text: str) 
 def test_a_file_whose_class_is_not_named_says_how_to_name_it(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(
-        "from agent.budget import Budget\n\nclass Fuse:\n    def prepare(self, messages, budget):\n        ...\n"
+        "from thimble.agent.budget import Budget\n\nclass Fuse:\n    def prepare(self, messages, budget): ...\n"
     )
     with pytest.raises(UsageError) as caught:
         build(str(path))
@@ -147,17 +147,17 @@ def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 
 
 def test_a_name_in_a_module_is_a_strategy() -> None:
-    assert isinstance(inner("strategies.none:NoManagement"), NoManagement)
+    assert isinstance(inner("thimble.strategies.none:NoManagement"), NoManagement)
 
 
 def test_a_class_in_a_module_is_given_the_model_that_it_asks_for() -> None:
-    strategy = inner("strategies.hybrid:Hybrid")
+    strategy = inner("thimble.strategies.hybrid:Hybrid")
     assert isinstance(strategy, Hybrid)
     assert isinstance(strategy.model, SideModel)
 
 
 def test_an_object_in_a_module_is_a_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "mine_too.py").write_text("from strategies.none import NoManagement\nready = NoManagement()\n")
+    (tmp_path / "mine_too.py").write_text("from thimble.strategies.none import NoManagement\nready = NoManagement()\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     try:
         assert isinstance(inner("mine_too:ready"), NoManagement)

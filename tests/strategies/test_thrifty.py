@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import UNLIMITED, Budget, Prices
-from agent.messages import Message, common_prefix, turns
-from agent.view import View, prepare
 from scripts.foresight import cheapest, sizes
-from strategies.masks import mask
-from strategies.thrifty import CREDIT, Thrifty
 from tests.support.histories import Story, budget, calls_of, react, sound_histories
 from tests.support.specs import SUMMARISERS, Summariser, build
+from thimble.agent.budget import UNLIMITED, Budget, Prices
+from thimble.agent.messages import Message, common_prefix, turns
+from thimble.agent.view import View, prepare
+from thimble.strategies.masks import mask
+from thimble.strategies.thrifty import CREDIT, Thrifty
 
 PRICES = st.sampled_from([0.0, 0.02, 0.1, 0.25, 0.4, 0.7, 1.0])
 

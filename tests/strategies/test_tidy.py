@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.errors import BudgetError
-from agent.messages import LONGEST, Message
-from agent.view import prepare
-from strategies import json_table, terminal_text
-from strategies.json_table import found
-from strategies.tidy import Tidy, tidied, written
 from tests.support.histories import LIMITS, Story, budget, calls_of, is_faithful, is_sound, sound_histories
 from tests.support.read_back import exact, untidied
 from tests.support.records import PRINTED, RECORDS
 from tests.support.specs import build
+from thimble.agent.errors import BudgetError
+from thimble.agent.messages import LONGEST, Message
+from thimble.agent.view import prepare
+from thimble.strategies import json_table, terminal_text
+from thimble.strategies.json_table import found
+from thimble.strategies.tidy import Tidy, tidied, written
 
 
 @given(st.text(alphabet='[]{}",:1 \n\\ab', max_size=40))

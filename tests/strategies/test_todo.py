@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ToolError
-from agent.messages import Message, ToolCall
-from agent.view import prepare
-from strategies.recital import without_recital
 from tests.support.histories import Story, budget, calls_of
 from tests.support.specs import build
-from tools.todo import todo_tools
+from thimble.agent.errors import ToolError
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.view import prepare
+from thimble.strategies.recital import without_recital
+from thimble.tools.todo import todo_tools
 
 STEPS = st.lists(
     st.tuples(st.sampled_from(["[ ] ", "[x] ", "[X] ", ""]), st.text("abc ", min_size=1, max_size=20)), max_size=6

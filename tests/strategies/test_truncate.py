@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from agent.messages import Message, blocks, turns
-from agent.turns import pinned
-from agent.view import prepare
-from strategies.truncate import Truncate
 from tests.support.histories import LIMITS, Story, budget, calls_of, react, react40, sound_histories
+from thimble.agent.messages import Message, blocks, turns
+from thimble.agent.turns import pinned
+from thimble.agent.view import prepare
+from thimble.strategies.truncate import Truncate
 
 
 @given(sound_histories(most_turns=40), LIMITS)

@@ -6,12 +6,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from agent.messages import Message
-from agent.protocols import Delta, Text, Thinking, Usage
-from models.ollama.backend import Ollama
-from models.ollama.server import OllamaServer
-from models.server import ServerOptions
 from tests.support.ollama_server import Model
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Delta, Text, Thinking, Usage
+from thimble.models.ollama.backend import Ollama
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.server import ServerOptions
 
 SYSTEM, USER = Message("s", "system", "Be brief."), Message("u", "user", "What holds 2 ml?")
 TOOL = {"type": "function", "function": {"name": "list_articles", "description": "List.", "parameters": {}}}

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ModelError
-from agent.protocols import Delta, Sent, Text, Waiting
-from models.ollama.backend import Ollama
-from models.openai.backend import OpenAIBackend
 from tests.support import ollama_wire, openai_wire
 from tests.support.openai_wire import SYSTEM, TOOL, USER
+from thimble.agent.errors import ModelError
+from thimble.agent.protocols import Delta, Sent, Text, Waiting
+from thimble.models.ollama.backend import Ollama
+from thimble.models.openai.backend import OpenAIBackend
 
 
 @dataclass(frozen=True)

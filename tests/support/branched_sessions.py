@@ -10,19 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent.errors import ThimbleError
-from agent.loop import prepare
-from agent.messages import Message, Schema
-from agent.protocols import Text
-from models import built_in
-from models.scripted import Reply, Scripted
-from repl.commands.table import obey
-from session.journal.journal import Journal
-from session.journal.state import saved_state
-from session.session import Session, open_session
-from session.settings import Settings
 from tests.support.histories import TinyCounter, outcome
 from tests.support.sessions import Paper, ask, tool_call
+from thimble.agent.errors import ThimbleError
+from thimble.agent.loop import prepare
+from thimble.agent.messages import Message, Schema
+from thimble.agent.protocols import Text
+from thimble.models import built_in
+from thimble.models.scripted import Reply, Scripted
+from thimble.repl.commands.table import obey
+from thimble.session.journal.journal import Journal
+from thimble.session.journal.state import saved_state
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
 
 CALLS = 3_000
 

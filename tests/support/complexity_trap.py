@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent.budget import Budget, Counter
-from agent.messages import Message
-from agent.prompts import SUMMARY_TAG
-from agent.protocols import Strategy, Text
-from lab.replay.fake_model import FakeModel
-from lab.replay.trajectories import Trajectory
-from strategies.hybrid import Hybrid
-from strategies.llm_summary import LLMSummary
-from strategies.none import NoManagement
-from strategies.observation_masking import ObservationMasking, mask
-from strategies.paper import N_HYBRID, M, N, scaled
+from thimble.agent.budget import Budget, Counter
+from thimble.agent.messages import Message
+from thimble.agent.prompts import SUMMARY_TAG
+from thimble.agent.protocols import Strategy, Text
+from thimble.lab.replay.fake_model import FakeModel
+from thimble.lab.replay.trajectories import Trajectory
+from thimble.strategies.hybrid import Hybrid
+from thimble.strategies.llm_summary import LLMSummary
+from thimble.strategies.none import NoManagement
+from thimble.strategies.observation_masking import ObservationMasking, mask
+from thimble.strategies.paper import N_HYBRID, M, N, scaled
 
 
 @dataclass(frozen=True, slots=True)

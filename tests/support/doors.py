@@ -16,9 +16,11 @@ from tempfile import TemporaryDirectory
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from agent.budget import Budget
-from agent.errors import ModelError, ThimbleError, UsageError
-from agent.events import (
+from tests.support.histories import TinyCounter
+from tests.support.sessions import Paper, scripted, tool_call
+from thimble.agent.budget import Budget
+from thimble.agent.errors import ModelError, ThimbleError, UsageError
+from thimble.agent.events import (
     Answered,
     Asked,
     Event,
@@ -33,32 +35,30 @@ from agent.events import (
     ToolCalled,
     ToolReturned,
 )
-from agent.messages import Message, ToolCall
-from agent.protocols import ModelId, Sent, Strategy, Text, Thinking, Usage, Waiting
-from agent.view import prepare
-from models.scripted import Scripted, Step
-from repl.cli import headless
-from repl.cli.recordings import load, pace_of, settled
-from repl.commands.table import run_command, show_error
-from repl.conversation import Conversation
-from repl.prompt.completion import Completions
-from repl.prompt.meter import Meter
-from repl.prompt.prompt import on_empty
-from repl.screen.exchange import Lines, Screen
-from repl.screen.footer import footer
-from repl.screen.redirect_output import print_above_live
-from repl.screen.resumed import show_resumed
-from repl.screen.stage import Stage
-from repl.screen.theme import say
-from session.journal.journal import Journal
-from session.journal.records import Command, Named
-from session.journal.state import saved_state
-from session.plant import plant
-from session.playback import Playback, Recording, read_recording
-from session.session import Session, open_session
-from session.settings import Settings
-from tests.support.histories import TinyCounter
-from tests.support.sessions import Paper, scripted, tool_call
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.protocols import ModelId, Sent, Strategy, Text, Thinking, Usage, Waiting
+from thimble.agent.view import prepare
+from thimble.models.scripted import Scripted, Step
+from thimble.repl.cli import headless
+from thimble.repl.cli.recordings import load, pace_of, settled
+from thimble.repl.commands.table import run_command, show_error
+from thimble.repl.conversation import Conversation
+from thimble.repl.prompt.completion import Completions
+from thimble.repl.prompt.meter import Meter
+from thimble.repl.prompt.prompt import on_empty
+from thimble.repl.screen.exchange import Lines, Screen
+from thimble.repl.screen.footer import footer
+from thimble.repl.screen.redirect_output import print_above_live
+from thimble.repl.screen.resumed import show_resumed
+from thimble.repl.screen.stage import Stage
+from thimble.repl.screen.theme import say
+from thimble.session.journal.journal import Journal
+from thimble.session.journal.records import Command, Named
+from thimble.session.journal.state import saved_state
+from thimble.session.plant import plant
+from thimble.session.playback import Playback, Recording, read_recording
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
 
 Door = Callable[[str], str]
 """From a payload to all that was written."""

@@ -10,13 +10,13 @@ from zlib import crc32
 
 import httpx
 
-from agent.errors import ModelError
-from models.embeddings.served import ServedEmbedder
-from models.embeddings.unit import unit
-from models.ollama.embedder import OllamaEmbedder
-from models.ollama.server import OllamaServer
-from models.openai.embedder import OpenAIEmbedder
-from models.openai.server import OpenAIServer
+from thimble.agent.errors import ModelError
+from thimble.models.embeddings.served import ServedEmbedder
+from thimble.models.embeddings.unit import unit
+from thimble.models.ollama.embedder import OllamaEmbedder
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.openai.embedder import OpenAIEmbedder
+from thimble.models.openai.server import OpenAIServer
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent.protocols import Text, Thinking
-from repl.commands.table import obey
-from session.session import Session
 from tests.support.doors import Doing, begin
 from tests.support.payloads import ALL
 from tests.support.sessions import Paper, ask, tool_call
+from thimble.agent.protocols import Text, Thinking
+from thimble.repl.commands.table import obey
+from thimble.session.session import Session
 
 MARKUP = [
     "<script>pwned()</script>", "</script><script>pwned()</script>", "<!--<script>", "--><script>pwned()</script>",
@@ -56,8 +56,8 @@ def everything() -> list[str]:
 
 def read(budget: int = 2500, *questions: str, spec: str = "observation-masking") -> Session:
     """A session of the reader with these questions."""
-    from session.session import open_session
-    from session.settings import Settings
+    from thimble.session.session import open_session
+    from thimble.session.settings import Settings
 
     session = open_session(Settings(backend="reader", budget=budget, strategy=spec))
     for question in questions or ("Read the article about context windows", "What is observation masking?"):

@@ -30,14 +30,29 @@ from select import select
 from shutil import rmtree
 from tempfile import mkdtemp
 
-from repl.__main__ import main
 from tests.support.paths import ROOT
+from thimble.repl.__main__ import main
 
 IMPORTED = (
     *("httpcore", "certifi", "uuid", "stringprep", "encodings.idna", "rich.markdown"),
-    *("models.embeddings.kept", "models.ollama.backend", "models.ollama.client", "models.ollama.counter"),
-    *("models.openai.backend", "models.openai.counter", "models.text_calls.caller", "models.text_calls.printed_calls"),
-    *("repl.conversation", "repl.commands.model", "repl.commands.next_prompt", "repl.screen.exchange"),
+    *(
+        "thimble.models.embeddings.kept",
+        "thimble.models.ollama.backend",
+        "thimble.models.ollama.client",
+        "thimble.models.ollama.counter",
+    ),
+    *(
+        "thimble.models.openai.backend",
+        "thimble.models.openai.counter",
+        "thimble.models.text_calls.caller",
+        "thimble.models.text_calls.printed_calls",
+    ),
+    *(
+        "thimble.repl.conversation",
+        "thimble.repl.commands.model",
+        "thimble.repl.commands.next_prompt",
+        "thimble.repl.screen.exchange",
+    ),
     *("tests.support.payloads", "tests.support.sessions"),
 )
 """What a conversation imports beside what a question on the command line does."""

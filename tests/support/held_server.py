@@ -7,12 +7,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from models.ollama.backend import Ollama
-from models.ollama.server import OllamaServer
-from models.openai.backend import OpenAIBackend
-from models.openai.connection import Connection
 from tests.support import ollama_wire, openai_wire
 from tests.support.failing_server import CHAT, NOT_FOUND, Answer, Front, path_of, rate_limited, says, says_json, starts
+from thimble.models.ollama.backend import Ollama
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.openai.backend import OpenAIBackend
+from thimble.models.openai.connection import Connection
 
 PATIENCE_SECONDS = 20.0
 """How long a test waits for what must happen; it happens within milliseconds."""

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from agent.budget import Budget, Counter
-from agent.errors import ThimbleError
-from agent.messages import Message, Role, ToolCall
+from thimble.agent.budget import Budget, Counter
+from thimble.agent.errors import ThimbleError
+from thimble.agent.messages import Message, Role, ToolCall
 
 # --- counting ---------------------------------------------------------------------------------------------------------
 

@@ -10,16 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent.errors import ModelError, ThimbleError
-from agent.events import Entry, Event
-from agent.messages import Message, Schema
-from agent.protocols import Sent, Text, Thinking, Usage, Waiting
-from models.counting.estimate import EstimateCounter
-from models.scripted import Reply, Request, Scripted
-from session.journal.journal import Journal
-from session.session import Session
-from session.settings import Settings
 from tests.support.sessions import tool_call
+from thimble.agent.errors import ModelError, ThimbleError
+from thimble.agent.events import Entry, Event
+from thimble.agent.messages import Message, Schema
+from thimble.agent.protocols import Sent, Text, Thinking, Usage, Waiting
+from thimble.models.counting.estimate import EstimateCounter
+from thimble.models.scripted import Reply, Request, Scripted
+from thimble.session.journal.journal import Journal
+from thimble.session.session import Session
+from thimble.session.settings import Settings
 
 QUESTIONS = ("What is masking? both note", "And then? fail", "What does it save? both stop", "x" * 40_000, "So? both")
 """What is asked in a scene. `both` has two tools called at once, `note` one kept, `fail` ends at the server."""

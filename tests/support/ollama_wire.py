@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx
 
-from models.ollama.backend import Ollama
-from models.ollama.server import OllamaServer
-from models.server import ServerOptions
+from thimble.models.ollama.backend import Ollama
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.server import ServerOptions
 
 ANSWER = (
     b'{"model":"qwen2.5:7b","created_at":"2025-11-20T10:00:00.1Z","message":{"role":"assistant","content":"A thimble"},'

@@ -8,11 +8,11 @@ from typing import Any
 
 import httpx
 
-from agent.messages import Message, ToolCall
-from models.openai.backend import OpenAIBackend
-from models.openai.connection import Connection
-from models.server import ServerOptions
 from tests.support.ollama_wire import Chunks
+from thimble.agent.messages import Message, ToolCall
+from thimble.models.openai.backend import OpenAIBackend
+from thimble.models.openai.connection import Connection
+from thimble.models.server import ServerOptions
 
 URL = "http://127.0.0.1:8000"
 CHAT, MODELS, TOKENIZE = "/v1/chat/completions", "/v1/models", "/tokenize"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from repl.screen.pager import paged
-from repl.screen.theme import console_for, say
+from thimble.repl.screen.pager import paged
+from thimble.repl.screen.theme import console_for, say
 
 if __name__ == "__main__":
     console = console_for(plain=False)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from agent.budget import Budget
-from agent.fit import shortened
-from agent.messages import CANCELLED, NO_RESULT, Message
-from agent.prompts import SUMMARY_TAG
-from strategies.compress import compressed
-from strategies.dedup import reference
-from strategies.delegate import briefed
-from strategies.masks import mask
-from strategies.offload import reference as offloaded
-from strategies.tidy import written
 from tests.support.histories import TinyCounter
+from thimble.agent.budget import Budget
+from thimble.agent.fit import shortened
+from thimble.agent.messages import CANCELLED, NO_RESULT, Message
+from thimble.agent.prompts import SUMMARY_TAG
+from thimble.strategies.compress import compressed
+from thimble.strategies.dedup import reference
+from thimble.strategies.delegate import briefed
+from thimble.strategies.masks import mask
+from thimble.strategies.offload import reference as offloaded
+from thimble.strategies.tidy import written
 
 PROSE = " ".join(f"Bees of hive {number} fly far. They come back at noon, or they do not!" for number in range(40))
 LINES = "".join(f"key_{number} = {number}\n" for number in range(40))

@@ -8,10 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agent.messages import Schema, ToolCall
-from agent.protocols import Delta, Text
-from models.text_calls.parsers import Tools, offered
-from models.text_calls.printed_calls import PrintedCalls
+from thimble.agent.messages import Schema, ToolCall
+from thimble.agent.protocols import Delta, Text
+from thimble.models.text_calls.parsers import Tools, offered
+from thimble.models.text_calls.printed_calls import PrintedCalls
 
 
 def schema(name: str, description: str = "", required: Sequence[str] = (), **types: str) -> Schema:

@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.errors import ToolError
-from agent.messages import Message, Schema
-from agent.prompts import CLOSING, SYSTEM
-from agent.protocols import Tool
-from corpus.library import load
-from models.embeddings.static import static_embedder
-from models.reader.backend import reply
-from tools import toolbox
-from tools.notes import Notes
+from thimble.agent.errors import ToolError
+from thimble.agent.messages import Message, Schema
+from thimble.agent.prompts import CLOSING, SYSTEM
+from thimble.agent.protocols import Tool
+from thimble.corpus.library import load
+from thimble.models.embeddings.static import static_embedder
+from thimble.models.reader.backend import reply
+from thimble.tools import toolbox
+from thimble.tools.notes import Notes
 
 View = Callable[[Sequence[Message]], list[Message]]
 

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent.messages import Message
-from models.counting.choose import counter_for
-from strategies.json_table import found
+from thimble.agent.messages import Message
+from thimble.models.counting.choose import counter_for
+from thimble.strategies.json_table import found
 
 RECORDS: dict[str, list[dict[str, Any]]] = {
     "60 issues": [

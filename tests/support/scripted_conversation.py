@@ -6,14 +6,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from agent.budget import Budget
-from agent.errors import ModelError
-from agent.messages import Message
-from agent.protocols import Strategy, Text, Thinking
-from models.scripted import Step
-from repl.conversation import interactive
 from tests.support.payloads import ALL, OPEN
 from tests.support.sessions import scripted, tool_call
+from thimble.agent.budget import Budget
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Strategy, Text, Thinking
+from thimble.models.scripted import Step
+from thimble.repl.conversation import interactive
 
 HOSTILE = "evil \x1b[2Jclear \x1b]0;title\x07 [bold]markup[/bold] \x9b31mred"
 STEPS = (

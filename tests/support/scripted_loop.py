@@ -6,19 +6,19 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.agent import Agent
-from agent.errors import ToolError
-from agent.events import Answered, Event
-from agent.loop import run
-from agent.messages import Message, Schema, ToolCall
-from agent.prompts import SYSTEM
-from agent.protocols import Delta, Text, Usage
-from agent.side import SideModel
-from agent.state import State
-from models.scripted import Scripted
-from session.grounding import grounded
-from strategies.none import NoManagement
 from tests.support.histories import TinyCounter, is_sound, pending
+from thimble.agent.agent import Agent
+from thimble.agent.errors import ToolError
+from thimble.agent.events import Answered, Event
+from thimble.agent.loop import run
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.prompts import SYSTEM
+from thimble.agent.protocols import Delta, Text, Usage
+from thimble.agent.side import SideModel
+from thimble.agent.state import State
+from thimble.models.scripted import Scripted
+from thimble.session.grounding import grounded
+from thimble.strategies.none import NoManagement
 
 Step = Sequence[Delta | BaseException]
 """One reply: what is streamed, or raised in its midst."""

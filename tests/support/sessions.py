@@ -10,15 +10,15 @@ from typing import Any
 from rich.console import Console
 from rich.theme import Theme
 
-from agent.budget import Counter
-from agent.events import Event
-from agent.ledger import Amount, Call
-from agent.messages import ToolCall
-from models.scripted import Scripted, Step
-from repl.screen.theme import STYLES
-from session.session import Session, open_session
-from session.settings import Settings
 from tests.support.histories import TinyCounter
+from thimble.agent.budget import Counter
+from thimble.agent.events import Event
+from thimble.agent.ledger import Amount, Call
+from thimble.agent.messages import ToolCall
+from thimble.models.scripted import Scripted, Step
+from thimble.repl.screen.theme import STYLES
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
 
 
 def scripted(*steps: Step, counter: Counter | None = None, pace: float = 0, **settings: Any) -> Session:

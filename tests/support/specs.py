@@ -12,35 +12,35 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agent.background import Worker
-from agent.budget import Budget
-from agent.errors import ModelError
-from agent.messages import Message, Schema, turns
-from agent.protocols import BackendDefaults, Delta, Strategy, Text, Usage
-from agent.side import SideModel
-from corpus.article import parse as article
-from corpus.library import Library
-from corpus.map import Map
-from session.lagged import Lagged
-from strategies.comem import Comem
-from strategies.compress import Compress
-from strategies.critic_summary import CriticSummary
-from strategies.dedup import Dedup
-from strategies.hybrid import Hybrid
-from strategies.llm_summary import LLMSummary
-from strategies.observation_masking import ObservationMasking
-from strategies.offload import Offload
-from strategies.paper import N_HYBRID, M, N, scaled
-from strategies.parameter import Parameter, parameters
-from strategies.sliding_window import SlidingWindow
-from strategies.spec import parse
-from strategies.table import STRATEGIES, Pipeline
-from strategies.thrifty import Thrifty
-from strategies.tidy import Tidy
-from strategies.todo import Todo
-from strategies.truncate import Truncate
 from tests.support.embedding import Counting
 from tests.support.histories import TinyCounter, is_sound
+from thimble.agent.background import Worker
+from thimble.agent.budget import Budget
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message, Schema, turns
+from thimble.agent.protocols import BackendDefaults, Delta, Strategy, Text, Usage
+from thimble.agent.side import SideModel
+from thimble.corpus.article import parse as article
+from thimble.corpus.library import Library
+from thimble.corpus.map import Map
+from thimble.session.lagged import Lagged
+from thimble.strategies.comem import Comem
+from thimble.strategies.compress import Compress
+from thimble.strategies.critic_summary import CriticSummary
+from thimble.strategies.dedup import Dedup
+from thimble.strategies.hybrid import Hybrid
+from thimble.strategies.llm_summary import LLMSummary
+from thimble.strategies.observation_masking import ObservationMasking
+from thimble.strategies.offload import Offload
+from thimble.strategies.paper import N_HYBRID, M, N, scaled
+from thimble.strategies.parameter import Parameter, parameters
+from thimble.strategies.sliding_window import SlidingWindow
+from thimble.strategies.spec import parse
+from thimble.strategies.table import STRATEGIES, Pipeline
+from thimble.strategies.thrifty import Thrifty
+from thimble.strategies.tidy import Tidy
+from thimble.strategies.todo import Todo
+from thimble.strategies.truncate import Truncate
 
 
 def short(messages: Sequence[Message]) -> str:

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
-from corpus.questions import Exchange, Fact, Proof, Question
-from lab.run.ask import JobResult, ScoredAnswer
-from lab.run.jobs import Job
-from lab.run.study_rows import StudyRow
+from thimble.corpus.questions import Exchange, Fact, Proof, Question
+from thimble.lab.run.ask import JobResult, ScoredAnswer
+from thimble.lab.run.jobs import Job
+from thimble.lab.run.study_rows import StudyRow
 
 SHARE = "In SWE-agent runs, observation tokens make up about 84 % of an average turn"
 ASKED = "What share of an average turn do observation tokens make up in SWE-agent runs?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from agent.background import Errand
+from thimble.agent.background import Errand
 
 
 class AtOnce:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.errors import BudgetError
-from agent.messages import Message
-from agent.side import SideModel
-from agent.view import View, prepare
-from models.scripted import Scripted
-from repl.commands.context.rows import Xray, estimated, rows_of
-from strategies import STRATEGIES, parse
 from tests.support.histories import TinyCounter, budget
+from thimble.agent.errors import BudgetError
+from thimble.agent.messages import Message
+from thimble.agent.side import SideModel
+from thimble.agent.view import View, prepare
+from thimble.models.scripted import Scripted
+from thimble.repl.commands.context.rows import Xray, estimated, rows_of
+from thimble.strategies import STRATEGIES, parse
 
 SPECS = [
     *STRATEGIES,

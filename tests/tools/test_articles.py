@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ToolError
-from corpus.article import Article, Section, parse
-from corpus.library import Library
-from tools.articles import article_tools, paged
-from tools.wording import PAGE
+from thimble.agent.errors import ToolError
+from thimble.corpus.article import Article, Section, parse
+from thimble.corpus.library import Library
+from thimble.tools.articles import article_tools, paged
+from thimble.tools.wording import PAGE
 
 TEXTS = {
     "masking.md": """---

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ToolError
-from corpus import safe_open
-from corpus.library import load
-from corpus.safe_open import DEEPEST
 from tests.support import hostile_folder
 from tests.support.hostile_folder import SECRET, swapped
-from tools.confined import PATH, Folder
-from tools.files import file_tools
+from thimble.agent.errors import ToolError
+from thimble.corpus import safe_open
+from thimble.corpus.library import load
+from thimble.corpus.safe_open import DEEPEST
+from thimble.tools.confined import PATH, Folder
+from thimble.tools.files import file_tools
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agent.errors import ToolError
-from tools import on_demand
-from tools.delegate import delegate_tools
-from tools.schema import LIMIT
+from thimble.agent.errors import ToolError
+from thimble.tools import on_demand
+from thimble.tools.delegate import delegate_tools
+from thimble.tools.schema import LIMIT
 
 
 def test_the_task_goes_out_and_the_brief_comes_back() -> None:

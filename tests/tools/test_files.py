@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent.errors import ToolError
-from agent.protocols import Embedder
-from models.embeddings.static import static_embedder
 from tests.support.embedding import Counting
-from tools import files
-from tools.files import file_tools
-from tools.lines import COMPARED, COMPARED_CHARACTERS, NEAREST, WORDS, indexed, matching, split
+from thimble.agent.errors import ToolError
+from thimble.agent.protocols import Embedder
+from thimble.models.embeddings.static import static_embedder
+from thimble.tools import files
+from thimble.tools.files import file_tools
+from thimble.tools.lines import COMPARED, COMPARED_CHARACTERS, NEAREST, WORDS, indexed, matching, split
 
 LINES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), max_size=30), min_size=1, max_size=200

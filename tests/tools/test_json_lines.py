@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tools import json_lines
-from tools.files import file_tools
-from tools.json_lines import TEXT, laid_out
+from thimble.tools import json_lines
+from thimble.tools.files import file_tools
+from thimble.tools.json_lines import TEXT, laid_out
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=12) | st.text(alphabet='[]{}",:\\ é', max_size=8),

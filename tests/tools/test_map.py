@@ -5,9 +5,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.article import parse
-from corpus.library import Library, load
-from tools.map import ROOM, map_tools
+from thimble.corpus.article import parse
+from thimble.corpus.library import Library, load
+from thimble.tools.map import ROOM, map_tools
 
 LIBRARY = Library(
     Path("x"), (parse("# KV cache\n\nThe cache keeps keys.", "kv.md"), parse("# Moss\n\nShade.", "moss.md"))

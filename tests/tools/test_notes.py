@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent.errors import ToolError, UsageError
-from corpus.article import parse
-from corpus.library import Library
 from tests.support.paths import ROOT
-from tools import toolbox
-from tools.notes import Note, Notes, note_tools
+from thimble.agent.errors import ToolError, UsageError
+from thimble.corpus.article import parse
+from thimble.corpus.library import Library
+from thimble.tools import toolbox
+from thimble.tools.notes import Note, Notes, note_tools
 
 TEXT = st.text(min_size=1, max_size=50).filter(str.strip)
 
@@ -129,8 +129,8 @@ def test_a_file_of_something_else_is_named_with_its_line(tmp_path: Path, text: s
 ON_A_FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from agent.errors import ToolError
-from tools.notes import Notes, note_tools
+from thimble.agent.errors import ToolError
+from thimble.tools.notes import Notes, note_tools
 
 file = Path(sys.argv[1])
 for title, end in (("a", b"\\n"), ("b", b"")):

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ToolError
-from agent.messages import Message
 from tests.support.histories import Story
-from tools.recall import recall_tools
-from tools.schema import ERROR_LIMIT, LIMIT
-from tools.wording import PAGE, pieces
+from thimble.agent.errors import ToolError
+from thimble.agent.messages import Message
+from thimble.tools.recall import recall_tools
+from thimble.tools.schema import ERROR_LIMIT, LIMIT
+from thimble.tools.wording import PAGE, pieces
 
 
 def recall(history: list[Message], **arguments: object) -> str:

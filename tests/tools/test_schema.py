@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ToolError
-from agent.protocols import Tool
-from tools.schema import ERROR_LIMIT, LIMIT, FunctionTool, cut, tool
+from thimble.agent.errors import ToolError
+from thimble.agent.protocols import Tool
+from thimble.tools.schema import ERROR_LIMIT, LIMIT, FunctionTool, cut, tool
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent.messages import Message
-from agent.protocols import Tool
-from corpus.library import load
-from tools.search import SHOWN, search_tools
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Tool
+from thimble.corpus.library import load
+from thimble.tools.search import SHOWN, search_tools
 
 HEAD = re.compile(r"\[([^\[\]\s]+)\] ")
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ModelError
-from agent.events import Answered
-from repl.__main__ import main
-from session.session import Session, open_session
-from session.settings import Settings
 from tests.support.certificate import self_signed
 from tests.support.conversations import objections
 from tests.support.failing_server import ANSWER, MODEL, Faulty, faulty
+from thimble.agent.errors import ModelError
+from thimble.agent.events import Answered
+from thimble.repl.__main__ import main
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
 
 SECRET = "sk-not-to-be-told"
 KINDS = ("ollama", "vllm", "openai")
@@ -157,7 +157,9 @@ def test_wrong_model(server: Faulty, capsys: pytest.CaptureFixture[str]) -> None
     assert server.kind != "ollama" or "ollama pull phi4:14b" in fix
 
 
-@pytest.mark.skipif(find_spec("models.text_calls") is None, reason="there is no other way to tell a model of tools yet")
+@pytest.mark.skipif(
+    find_spec("thimble.models.text_calls") is None, reason="there is no other way to tell a model of tools yet"
+)
 def test_no_tool_support_is_no_failure_the_model_calls_by_schema(
     server: Faulty, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from repl.__main__ import main
 from tests.support.failing_server import NOT_FOUND, Answer, Front, path_of, says, says_json
+from thimble.repl.__main__ import main
 
 KEY = "sk-our-own-secret"
 SPELT = "".join(f"\\u{ord(letter):04x}" for letter in KEY)

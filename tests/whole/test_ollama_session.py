@@ -14,16 +14,16 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from agent.events import Prepared
-from corpus.library import ARTICLES
-from repl.prompt.completion import Completions
-from session.session import open_session
-from session.settings import Settings
 from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama, Reply, prompt_of
 from tests.support.ollama_wire import loopback
 from tests.support.paths import ROOT
 from tests.support.pty_terminal import Terminal
+from thimble.agent.events import Prepared
+from thimble.corpus.library import ARTICLES
+from thimble.repl.prompt.completion import Completions
+from thimble.session.session import open_session
+from thimble.session.settings import Settings
 
 Thimble = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from repl.cli.recordings import SHIPPED
 from scripts.cassettes import LINES
 from tests.support.pty_terminal import Terminal
+from thimble.repl.cli.recordings import SHIPPED
 
 Open = Callable[..., Terminal]
 ESCAPE = "\x1b"

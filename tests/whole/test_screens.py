@@ -11,14 +11,14 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 
-from agent.events import Event, Said
-from repl.screen.exchange import Lines, Screen
 from tests.repl.screen.test_exchange import as_seen, said
 from tests.support.doors import drawn, events
 from tests.support.paper_terminal import ENDLESS, Roll
 from tests.support.sessions import Paper
 from tests.whole.test_escapes import steering
 from tests.whole.test_pty import Open, terminal  # noqa: F401
+from thimble.agent.events import Event, Said
+from thimble.repl.screen.exchange import Lines, Screen
 
 WORD = re.compile(r"w\d{4}")
 COLOURS = re.compile(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[0-9;]*m")

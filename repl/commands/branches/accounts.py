@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.events import Asked
-from agent.ledger import Call
-from session.journal.state import SavedState
-from session.journal.tree import Tree
+from thimble.agent.events import Asked
+from thimble.agent.ledger import Call
+from thimble.session.journal.state import SavedState
+from thimble.session.journal.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)

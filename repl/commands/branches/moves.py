@@ -6,16 +6,16 @@ import re
 
 from rich.console import Console
 
-from agent.errors import UsageError
-from agent.events import Changed
-from repl.commands.branches.questions import Question, questions
-from repl.screen.sanitise import line
-from repl.screen.theme import say
-from repl.screen.trace import cut
-from session import figures
-from session.journal.records import Change
-from session.journal.state import SavedState
-from session.session import Session
+from thimble.agent.errors import UsageError
+from thimble.agent.events import Changed
+from thimble.repl.commands.branches.questions import Question, questions
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.theme import say
+from thimble.repl.screen.trace import cut
+from thimble.session import figures
+from thimble.session.journal.records import Change
+from thimble.session.journal.state import SavedState
+from thimble.session.session import Session
 
 HOW_TO_FORK = "write /fork [N] [SPEC]: N exchanges stay, as /stats numbers them"
 HOW_TO_UNDO = "write /undo [N]: the newest N exchanges are taken back"

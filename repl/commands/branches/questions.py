@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from agent.events import Asked, Planted, Withdrawn
-from session.journal.lines import Line
-from session.journal.records import Branched, Resumed, Switched
+from thimble.agent.events import Asked, Planted, Withdrawn
+from thimble.session.journal.lines import Line
+from thimble.session.journal.records import Branched, Resumed, Switched
 
 IDLE = (Branched, Switched, Resumed)
 """Records that change nothing in a session by themselves."""

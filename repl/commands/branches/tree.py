@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from agent.budget import Prices
-from agent.errors import UsageError
-from agent.ledger import Call
-from repl.commands.branches.accounts import Account, accounts
-from repl.commands.branches.moves import as_it_is
-from repl.commands.compare.trial import priced
-from repl.commands.stats import show_chart
-from repl.screen.sanitise import line
-from repl.screen.tables import Table
-from repl.screen.theme import is_drawn, say
-from repl.screen.trace import cut
-from session import figures
-from session.session import Session
-from session.totals import totals
+from thimble.agent.budget import Prices
+from thimble.agent.errors import UsageError
+from thimble.agent.ledger import Call
+from thimble.repl.commands.branches.accounts import Account, accounts
+from thimble.repl.commands.branches.moves import as_it_is
+from thimble.repl.commands.compare.trial import priced
+from thimble.repl.commands.stats import show_chart
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import is_drawn, say
+from thimble.repl.screen.trace import cut
+from thimble.session import figures
+from thimble.session.session import Session
+from thimble.session.totals import totals
 
 
 def tree(session: Session, text: str, console: Console) -> None:

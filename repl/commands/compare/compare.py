@@ -7,16 +7,16 @@ from itertools import count
 
 from rich.console import Console
 
-from agent.errors import Stopped, UsageError
-from agent.side import SideModel
-from repl.commands.compare.replay import Replayed, replayed
-from repl.commands.compare.replay_table import show_replayed
-from repl.screen.sanitise import line
-from repl.screen.theme import moving
-from session.replay import calls
-from session.session import Session
-from strategies.spec import parse
-from strategies.table import without_a_model
+from thimble.agent.errors import Stopped, UsageError
+from thimble.agent.side import SideModel
+from thimble.repl.commands.compare.replay import Replayed, replayed
+from thimble.repl.commands.compare.replay_table import show_replayed
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.theme import moving
+from thimble.session.replay import calls
+from thimble.session.session import Session
+from thimble.strategies.spec import parse
+from thimble.strategies.table import without_a_model
 
 HOW_TO_COMPARE = "write /compare [SPEC…], or /compare [SPEC…] run QUESTION"
 ASKED_BY_DEFAULT = ("none", "sliding-window", "observation-masking", "summary-buffer")
@@ -36,7 +36,7 @@ def compare(session: Session, text: str, console: Console) -> None:
         check(session, specs)
         _replay(session, specs, console)
     else:
-        from repl.commands.compare.trial import ask_each
+        from thimble.repl.commands.compare.trial import ask_each
 
         specs = specs or [*dict.fromkeys((session.spec, *ASKED_BY_DEFAULT))]
         check(session, [spec for spec in specs if spec != session.spec])

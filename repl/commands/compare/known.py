@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from corpus.questions import Exchange, load
-from corpus.score import score, shows
-from models.reader.view import PASSAGES
-from session.settings import Settings
+from thimble.corpus.questions import Exchange, load
+from thimble.corpus.score import score, shows
+from thimble.models.reader.view import PASSAGES
+from thimble.session.settings import Settings
 
 
 def known(question: str, settings: Settings) -> Exchange | None:

@@ -6,13 +6,13 @@ from collections import Counter as Tally
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent.errors import BudgetError, UsageError
-from agent.events import SideCalled
-from agent.fates import Fate
-from agent.steps import FIT
-from agent.view import View
-from session.replay import replay
-from session.session import Session
+from thimble.agent.errors import BudgetError, UsageError
+from thimble.agent.events import SideCalled
+from thimble.agent.fates import Fate
+from thimble.agent.steps import FIT
+from thimble.agent.view import View
+from thimble.session.replay import replay
+from thimble.session.session import Session
 
 
 @dataclass

@@ -8,19 +8,19 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from agent.events import SideCalled
-from repl.commands.compare.replay import Replayed
-from repl.commands.context.rows import rows_of
-from repl.commands.context.strip import bar, messages_before, widths
-from repl.screen.fate_letters import FATE_LETTERS
-from repl.screen.pager import paged
-from repl.screen.sanitise import line
-from repl.screen.tables import Table
-from repl.screen.theme import is_drawn, say
-from repl.screen.trace import cut
-from session import figures
-from session.replay import calls
-from session.session import Session
+from thimble.agent.events import SideCalled
+from thimble.repl.commands.compare.replay import Replayed
+from thimble.repl.commands.context.rows import rows_of
+from thimble.repl.commands.context.strip import bar, messages_before, widths
+from thimble.repl.screen.fate_letters import FATE_LETTERS
+from thimble.repl.screen.pager import paged
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import is_drawn, say
+from thimble.repl.screen.trace import cut
+from thimble.session import figures
+from thimble.session.replay import calls
+from thimble.session.session import Session
 
 BEST = "* best of those that kept to the budget at every call"
 

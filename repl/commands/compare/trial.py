@@ -12,24 +12,24 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from agent.agent import Agent
-from agent.budget import Prices
-from agent.errors import BudgetError, ModelError, NotRecorded, Stopped
-from agent.events import Answered, Ending, Event, Prepared, Preparing, PromptCut, ToolCalled
-from agent.ledger import NOTHING, Amount, Call
-from agent.loop import run
-from agent.protocols import Waiting
-from corpus.questions import Exchange
-from repl.commands.compare.known import known, verdict
-from repl.commands.compare.replay import broke
-from repl.commands.compare.replay_table import marked_in_use
-from repl.screen.sanitise import clean, line
-from repl.screen.tables import Table
-from repl.screen.theme import is_drawn, moving, say
-from repl.screen.trace import cut
-from session import figures
-from session.session import Session
-from session.totals import Totals, cost, totals
+from thimble.agent.agent import Agent
+from thimble.agent.budget import Prices
+from thimble.agent.errors import BudgetError, ModelError, NotRecorded, Stopped
+from thimble.agent.events import Answered, Ending, Event, Prepared, Preparing, PromptCut, ToolCalled
+from thimble.agent.ledger import NOTHING, Amount, Call
+from thimble.agent.loop import run
+from thimble.agent.protocols import Waiting
+from thimble.corpus.questions import Exchange
+from thimble.repl.commands.compare.known import known, verdict
+from thimble.repl.commands.compare.replay import broke
+from thimble.repl.commands.compare.replay_table import marked_in_use
+from thimble.repl.screen.sanitise import clean, line
+from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import is_drawn, moving, say
+from thimble.repl.screen.trace import cut
+from thimble.session import figures
+from thimble.session.session import Session
+from thimble.session.totals import Totals, cost, totals
 
 ENDED: dict[Ending, str] = {
     "answered": "answered",

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 from rich.console import Console
 
-from agent.errors import UsageError
-from repl.commands.context.listing import folded, most_rows, show_list, span
-from repl.commands.context.message import sentence, show_message
-from repl.commands.context.request import show_prompt, show_raw
-from repl.commands.context.rows import Xray, last_call, next_call
-from repl.commands.context.strip import show_strip
-from repl.screen.footer import fitting
-from repl.screen.pager import paged
-from repl.screen.theme import say
-from repl.screen.trace import cut
-from session import figures
-from session.session import Session
+from thimble.agent.errors import UsageError
+from thimble.repl.commands.context.listing import folded, most_rows, show_list, span
+from thimble.repl.commands.context.message import sentence, show_message
+from thimble.repl.commands.context.request import show_prompt, show_raw
+from thimble.repl.commands.context.rows import Xray, last_call, next_call
+from thimble.repl.commands.context.strip import show_strip
+from thimble.repl.screen.footer import fitting
+from thimble.repl.screen.pager import paged
+from thimble.repl.screen.theme import say
+from thimble.repl.screen.trace import cut
+from thimble.session import figures
+from thimble.session.session import Session
 
 MESSAGE = re.compile(r"\+?\d{1,9}")
 RANGE = re.compile(r"(\d{1,9})\s*[-–]\s*(\d{1,9})")

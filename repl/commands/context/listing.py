@@ -8,16 +8,16 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from agent.messages import Message
-from repl.commands.context.rows import Row, Xray
-from repl.commands.context.strip import TOOLS, letter
-from repl.screen.sanitise import line
-from repl.screen.tables import Table
-from repl.screen.theme import is_drawn
-from repl.screen.trace import call_line, cut
-from session import figures
-from session.forecast import DRAFT
-from session.memory_file import memory_of_system
+from thimble.agent.messages import Message
+from thimble.repl.commands.context.rows import Row, Xray
+from thimble.repl.commands.context.strip import TOOLS, letter
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import is_drawn
+from thimble.repl.screen.trace import call_line, cut
+from thimble.session import figures
+from thimble.session.forecast import DRAFT
+from thimble.session.memory_file import memory_of_system
 
 Group = Sequence[Row]
 """Messages that share a row."""

@@ -10,14 +10,14 @@ from rich.console import Console
 from rich.segment import Segment, Segments
 from rich.text import Text
 
-from agent.errors import UsageError
-from agent.events import Prepared
-from models.chat import write
-from repl.commands.context.rows import last_call
-from repl.screen.pager import paged
-from repl.screen.sanitise import STEERS, clean, line
-from repl.screen.theme import say
-from session.session import Session
+from thimble.agent.errors import UsageError
+from thimble.agent.events import Prepared
+from thimble.models.chat import write
+from thimble.repl.commands.context.rows import last_call
+from thimble.repl.screen.pager import paged
+from thimble.repl.screen.sanitise import STEERS, clean, line
+from thimble.repl.screen.theme import say
+from thimble.session.session import Session
 
 SPECIAL_TOKEN = (
     r"<[|｜][^<>\n]{1,40}[|｜]>|</?s>|<(?:bos|eos|pad|unk)>|<(?:start|end)_of_turn>"

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
 
-from agent.errors import UsageError
-from agent.fates import Fate
-from agent.ledger import Amount
-from agent.messages import Message
-from agent.view import View
-from repl.screen.sanitise import line
-from repl.screen.trace import who
-from session import figures
-from session.session import Session
+from thimble.agent.errors import UsageError
+from thimble.agent.fates import Fate
+from thimble.agent.ledger import Amount
+from thimble.agent.messages import Message
+from thimble.agent.view import View
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.trace import who
+from thimble.session import figures
+from thimble.session.session import Session
 
 Shown = Fate | Literal["inserted"]
 
@@ -109,7 +109,7 @@ def next_call(session: Session) -> Xray:
     Raises:
         UsageError: the budget cannot hold it.
     """
-    from session.forecast import forecast
+    from thimble.session.forecast import forecast
 
     found = forecast(session, "", foreign=True)
     if found.view is None:

@@ -10,10 +10,10 @@ from itertools import accumulate, pairwise
 from rich.console import Console
 from rich.text import Text
 
-from repl.commands.context.rows import Row, Xray, spread
-from repl.screen.fate_letters import FATE_LETTERS
-from repl.screen.theme import is_drawn, say
-from session import figures
+from thimble.repl.commands.context.rows import Row, Xray, spread
+from thimble.repl.screen.fate_letters import FATE_LETTERS
+from thimble.repl.screen.theme import is_drawn, say
+from thimble.session import figures
 
 FILLS = {"kept": "█", "tidied": "█", "inserted": "█", "shortened": "▓", "dropped": "░"}
 """The fill of a block after its letter, `▒` for other fates: the lighter, the less is left of the message."""

@@ -13,18 +13,18 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from agent.errors import UsageError
-from models import READER
-from repl.commands.doctor import machine
-from repl.commands.doctor.examine import SECONDS, Look, Report, examine
-from repl.screen.sanitise import line
-from repl.screen.streams import tell, write
-from repl.screen.theme import console_for, is_drawn, is_plain, moving
-from repl.screen.wrapping import columns, wrapped
-from session import jsonl
-from session.session import Session
-from session.settings import Settings
-from session.settings_table import BACKENDS
+from thimble.agent.errors import UsageError
+from thimble.models import READER
+from thimble.repl.commands.doctor import machine
+from thimble.repl.commands.doctor.examine import SECONDS, Look, Report, examine
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.streams import tell, write
+from thimble.repl.screen.theme import console_for, is_drawn, is_plain, moving
+from thimble.repl.screen.wrapping import columns, wrapped
+from thimble.session import jsonl
+from thimble.session.session import Session
+from thimble.session.settings import Settings
+from thimble.session.settings_table import BACKENDS
 
 STATES = {"ok": ("✓", "ok", "calm"), "warn": ("!", "warning", "warn"), "fail": ("✗", "error", "error")}
 """The sign of a state, its word, and its style."""

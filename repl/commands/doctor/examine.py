@@ -9,14 +9,14 @@ from functools import partial
 from threading import Thread
 from typing import NamedTuple
 
-from agent.errors import ModelError, ThimbleError, UsageError
-from agent.protocols import Backend
-from models import READER, SERVERS, built_in, checks
-from models.server import Check, Server
-from session.backends import SIDE_MODELS, Backends, SideName
-from session.embeddings import INSTALL, folder, unkept
-from session.settings import Settings
-from session.settings_table import NONE, served_embeddings
+from thimble.agent.errors import ModelError, ThimbleError, UsageError
+from thimble.agent.protocols import Backend
+from thimble.models import READER, SERVERS, built_in, checks
+from thimble.models.server import Check, Server
+from thimble.session.backends import SIDE_MODELS, Backends, SideName
+from thimble.session.embeddings import INSTALL, folder, unkept
+from thimble.session.settings import Settings
+from thimble.session.settings_table import NONE, served_embeddings
 
 SECONDS = 5.0
 """The longest that anything is waited for."""
@@ -196,8 +196,8 @@ def _embeddings(settings: Settings) -> Iterator[Check]:
 
 
 def _strategy(settings: Settings) -> Iterator[Check]:
-    from agent.side import SideModel
-    from strategies import parse
+    from thimble.agent.side import SideModel
+    from thimble.strategies import parse
 
     parse(settings.strategy, SideModel(built_in(), unkept(settings)))
     yield Check("strategy", "ok", f"{settings.strategy.strip()} in {settings.budget:,} tokens")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from models.server import Check
-from models.wire.address import hidden
-from models.wire.api_key import VARIABLES
-from session import figures
-from session.settings import ADDRESSES
+from thimble.models.server import Check
+from thimble.models.wire.address import hidden
+from thimble.models.wire.api_key import VARIABLES
+from thimble.session import figures
+from thimble.session.settings import ADDRESSES
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 PACKAGES = ("httpx", "rich", "prompt_toolkit", "pydantic", "tiktoken")
@@ -21,7 +21,7 @@ PACKAGES = ("httpx", "rich", "prompt_toolkit", "pydantic", "tiktoken")
 
 def articles(folder: Path) -> Iterator[Check]:
     """Read as a session reads them. Raises UsageError where there are none."""
-    from session.articles import Reading
+    from thimble.session.articles import Reading
 
     library = Reading().read(folder)
     words, many = sum(one.words for one in library.articles), figures.several(len(library.articles), "article")
@@ -42,7 +42,7 @@ def files(folder: Path) -> Iterator[Check]:
 
 def vocabulary() -> Iterator[Check]:
     """Whether tokens of Qwen models can be counted exactly before a server has reported any."""
-    from models.counting.vocabulary import qwen_file
+    from thimble.models.counting.vocabulary import qwen_file
 
     found = "that of the Qwen models is here: their tokens are counted exactly"
     otherwise = "that of the Qwen models is not here: all counts are estimates, shown with ~"
@@ -110,7 +110,7 @@ def versions() -> Iterator[Check]:
     from importlib.metadata import version
     from platform import platform, python_version
 
-    from repl import __version__
+    from thimble.repl import __version__
 
     yield Check("thimble", "ok", __version__)
     yield Check("Python", "ok", f"{python_version()} on {platform(terse=True)}, {sys.executable}")

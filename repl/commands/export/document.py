@@ -6,20 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from agent.ledger import Call
-from agent.messages import Message
-from agent.protocols import ModelId
-from repl.commands.export.transcript import Differences, Exchange, ModelCall, Transcript, left_out, transcripts
-from session.journal.header import sampling
-from session.journal.lines import EVERYTHING
-from session.jsonl import Fields, selected, to_json
-from session.timeline import ROLES, timeline
-from session.totals import totals
+from thimble.agent.ledger import Call
+from thimble.agent.messages import Message
+from thimble.agent.protocols import ModelId
+from thimble.repl.commands.export.transcript import Differences, Exchange, ModelCall, Transcript, left_out, transcripts
+from thimble.session.journal.header import sampling
+from thimble.session.journal.lines import EVERYTHING
+from thimble.session.jsonl import Fields, selected, to_json
+from thimble.session.timeline import ROLES, timeline
+from thimble.session.totals import totals
 
 if TYPE_CHECKING:
-    from agent.budget import Counter
-    from agent.events import Prepared
-    from session.session import Session
+    from thimble.agent.budget import Counter
+    from thimble.agent.events import Prepared
+    from thimble.session.session import Session
 
 FORMAT, VERSION = "thimble-session", 1
 CALL = (

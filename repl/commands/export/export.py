@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from agent.errors import UsageError
-from corpus.writing import write_whole
-from repl.commands.export import document, markdown, page
-from repl.screen.sanitise import line
-from repl.screen.theme import say
-from session.journal.folder import SUFFIX
+from thimble.agent.errors import UsageError
+from thimble.corpus.writing import write_whole
+from thimble.repl.commands.export import document, markdown, page
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.theme import say
+from thimble.session.journal.folder import SUFFIX
 
 if TYPE_CHECKING:
-    from session.session import Session
+    from thimble.session.session import Session
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,15 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agent.ledger import Call
-from repl.commands.export.transcript import Exchange, ModelCall, Transcript, grounds, shared, transcripts
-from repl.screen.sanitise import clean, line
-from session import figures
-from session.journal.header import sampling
-from session.totals import totals
+from thimble.agent.ledger import Call
+from thimble.repl.commands.export.transcript import Exchange, ModelCall, Transcript, grounds, shared, transcripts
+from thimble.repl.screen.sanitise import clean, line
+from thimble.session import figures
+from thimble.session.journal.header import sampling
+from thimble.session.totals import totals
 
 if TYPE_CHECKING:
-    from session.session import Session
+    from thimble.session.session import Session
 
 MOST = 2_000
 """Characters of an observation that are shown."""

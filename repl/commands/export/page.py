@@ -17,24 +17,32 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.messages import Message
-from agent.protocols import ModelId
-from repl.commands.export.transcript import Differences, Exchange, ModelCall, Transcript, grounds, left_out, transcripts
-from repl.commands.timeline import sums, words
-from repl.screen import trace
-from repl.screen.fate_letters import FATE_LETTERS
-from repl.screen.gantt import KINDS, name_of
-from repl.screen.sanitise import clean, line
-from session import figures
-from session.journal.header import sampling
-from session.timeline import Kind, Lane, timeline
-from session.totals import totals
-from session.why import why
+from thimble.agent.messages import Message
+from thimble.agent.protocols import ModelId
+from thimble.repl.commands.export.transcript import (
+    Differences,
+    Exchange,
+    ModelCall,
+    Transcript,
+    grounds,
+    left_out,
+    transcripts,
+)
+from thimble.repl.commands.timeline import sums, words
+from thimble.repl.screen import trace
+from thimble.repl.screen.fate_letters import FATE_LETTERS
+from thimble.repl.screen.gantt import KINDS, name_of
+from thimble.repl.screen.sanitise import clean, line
+from thimble.session import figures
+from thimble.session.journal.header import sampling
+from thimble.session.timeline import Kind, Lane, timeline
+from thimble.session.totals import totals
+from thimble.session.why import why
 
 if TYPE_CHECKING:
-    from agent.budget import Counter
-    from agent.view import View
-    from session.session import Session
+    from thimble.agent.budget import Counter
+    from thimble.agent.view import View
+    from thimble.session.session import Session
 
 Fields = dict[str, Any]
 SCRIPTS = ("page_views.js", "page_parts.js", "page_timeline.js", "page.js")

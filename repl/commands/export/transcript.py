@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any
 
-from agent.errors import UsageError
-from agent.events import (
+from thimble.agent.errors import UsageError
+from thimble.agent.events import (
     Answered,
     Asked,
     Cancelled,
@@ -20,17 +20,17 @@ from agent.events import (
     ToolReturned,
     Withdrawn,
 )
-from agent.ledger import Amount, Call
-from agent.messages import Message
-from repl.screen.footer import FROM_MEMORY
-from repl.screen.trace import unread
-from session.journal.records import Aside, Change, Command, Record
-from session.journal.state import SavedState
-from session.journal.tree import Tree
+from thimble.agent.ledger import Amount, Call
+from thimble.agent.messages import Message
+from thimble.repl.screen.footer import FROM_MEMORY
+from thimble.repl.screen.trace import unread
+from thimble.session.journal.records import Aside, Change, Command, Record
+from thimble.session.journal.state import SavedState
+from thimble.session.journal.tree import Tree
 
 if TYPE_CHECKING:
-    from agent.view import View
-    from session.session import Session
+    from thimble.agent.view import View
+    from thimble.session.session import Session
 
 
 @dataclass

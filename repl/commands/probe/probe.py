@@ -8,19 +8,19 @@ from contextlib import closing
 from dataclasses import dataclass
 from time import perf_counter
 
-from agent.agent import Agent
-from agent.errors import UsageError
-from agent.events import Asked, Planted, SideCalled
-from agent.loop import prepare
-from agent.messages import Message
-from agent.protocols import Usage
-from agent.reply import Reply
-from agent.turns import question as asked_last
-from agent.view import View
-from corpus.fact_match import missing, quotes
-from corpus.words import content_words, stems
-from session.session import Session
-from session.why import why
+from thimble.agent.agent import Agent
+from thimble.agent.errors import UsageError
+from thimble.agent.events import Asked, Planted, SideCalled
+from thimble.agent.loop import prepare
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Usage
+from thimble.agent.reply import Reply
+from thimble.agent.turns import question as asked_last
+from thimble.agent.view import View
+from thimble.corpus.fact_match import missing, quotes
+from thimble.corpus.words import content_words, stems
+from thimble.session.session import Session
+from thimble.session.why import why
 
 STATEMENT = re.compile(r"(?P<subject>\S.{1,79}?) (?P<is>is|are|was|were) \S")
 LOWERED = ("The", "A", "An", "My", "Our", "Your", "His", "Her", "Its", "Their", "This", "That")

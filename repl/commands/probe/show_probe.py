@@ -8,13 +8,13 @@ from typing import Literal
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from repl.commands.probe.probe import MOST_FACTS, Probe, probe, questions
-from repl.commands.probe.survival import show_survival
-from repl.screen import trace
-from repl.screen.sanitise import line
-from repl.screen.theme import is_drawn, moving
-from session import figures
-from session.session import Session
+from thimble.repl.commands.probe.probe import MOST_FACTS, Probe, probe, questions
+from thimble.repl.commands.probe.survival import show_survival
+from thimble.repl.screen import trace
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.theme import is_drawn, moving
+from thimble.session import figures
+from thimble.session.session import Session
 
 ANSWER_LINES = 4
 MOST_MISSING = 8

@@ -11,16 +11,16 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from agent.errors import BudgetError, Stopped
-from agent.events import Planted
-from agent.fates import Fate
-from agent.view import View
-from corpus.fact_match import quotes
-from repl.screen.sanitise import line
-from repl.screen.tables import Table
-from repl.screen.theme import is_drawn, moving, say
-from session.replay import calls, replay
-from session.session import Session
+from thimble.agent.errors import BudgetError, Stopped
+from thimble.agent.events import Planted
+from thimble.agent.fates import Fate
+from thimble.agent.view import View
+from thimble.corpus.fact_match import quotes
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import is_drawn, moving, say
+from thimble.session.replay import calls, replay
+from thimble.session.session import Session
 
 Mark = Literal["stands", "gone", "over", "refused"]
 """Of a fact in one call. `over`: it stands in a prompt over the budget. `refused`: the call cannot be held."""
@@ -98,7 +98,7 @@ def table(session: Session, specs: Sequence[str], found: Sequence[Survival], con
 
 def strategies(session: Session) -> list[str]:
     """The SPECs to compare: the one in use first, then every strategy as it is by default; none that asks a model."""
-    from strategies.table import without_a_model
+    from thimble.strategies.table import without_a_model
 
     agent = session.agent
     parts = getattr(agent.strategy, "parts", (agent.strategy,))

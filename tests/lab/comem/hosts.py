@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from lab.comem.agent_runs import AgentRun, TurnSize
-from lab.comem.hosts import USABLE, Gpu, Host, Model
-from lab.comem.pipeline import COMEM_STRATEGIES, Deployment
+from thimble.lab.comem.agent_runs import AgentRun, TurnSize
+from thimble.lab.comem.hosts import USABLE, Gpu, Host, Model
+from thimble.lab.comem.pipeline import COMEM_STRATEGIES, Deployment
 
 MODEL = Model("small", parameters=1_000, active=1_000, width=2, kv=64)
 GPU = Gpu("old", memory=1e9, bandwidth=1e5, pcie=1e4, operations={2: 1e7}, chunk=16)

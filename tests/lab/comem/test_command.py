@@ -13,17 +13,17 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from agent.errors import UsageError
-from agent.messages import Message
-from agent.repair import repair
-from lab.comem.agent_runs import recorded as of_trajectory
-from lab.comem.comem_paper import FIGURE_5, PAPER_TABLE
-from lab.comem.command import main
-from lab.comem.paper_cells import Assumed, figure_5, table_1
-from lab.replay.recorded_replay import counter_of
-from lab.replay.trajectories import Trajectory
 from tests.support.histories import nasty_histories
 from tests.support.paths import ROOT
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message
+from thimble.agent.repair import repair
+from thimble.lab.comem.agent_runs import recorded as of_trajectory
+from thimble.lab.comem.comem_paper import FIGURE_5, PAPER_TABLE
+from thimble.lab.comem.command import main
+from thimble.lab.comem.paper_cells import Assumed, figure_5, table_1
+from thimble.lab.replay.recorded_replay import counter_of
+from thimble.lab.replay.trajectories import Trajectory
 
 PAGE = ROOT / "docs" / "results" / "comem.md"
 RUN = [
@@ -111,4 +111,4 @@ def test_without_simpy_the_error_names_the_extra(recorded: str, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "simpy", None)
     with pytest.raises(UsageError) as error:
         main([recorded], "lab comem")
-    assert error.value.fix == "pip install 'thimble[simulation]'"
+    assert error.value.fix == "pip install 'thimble-agent[simulation]'"

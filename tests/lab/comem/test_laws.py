@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simpy import AllOf, Environment, Event
 
-from agent.errors import UsageError
-from lab.comem.agent_runs import MOST_STEPS, AgentRun, MeanSizes, TurnSize, drawn
-from lab.comem.hosts import A100, GLM_4_7, H200, QWEN3_4B, QWEN3_32B, Host, Model
-from lab.comem.pipeline import Deployment, simulate
-from lab.comem.simulated_server import Counts, PromptRequest, SimulatedServer
 from tests.lab.comem.hosts import BATCHES, GPU, MODELS, RUNS, host, scenes
+from thimble.agent.errors import UsageError
+from thimble.lab.comem.agent_runs import MOST_STEPS, AgentRun, MeanSizes, TurnSize, drawn
+from thimble.lab.comem.hosts import A100, GLM_4_7, H200, QWEN3_4B, QWEN3_32B, Host, Model
+from thimble.lab.comem.pipeline import Deployment, simulate
+from thimble.lab.comem.simulated_server import Counts, PromptRequest, SimulatedServer
 
 ALONE = scenes(RUNS.map(lambda run: [run]))
 

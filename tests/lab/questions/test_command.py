@@ -8,9 +8,9 @@ from argparse import Namespace
 
 import pytest
 
-from corpus.questions import load
-from lab.questions.command import QUESTION_BUDGET, ROOM_ENOUGH, main, question_jobs
-from strategies import STRATEGIES
+from thimble.corpus.questions import load
+from thimble.lab.questions.command import QUESTION_BUDGET, ROOM_ENOUGH, main, question_jobs
+from thimble.strategies import STRATEGIES
 
 
 def test_by_default_dialogues_are_asked_under_all_strategies_and_every_question_with_room_enough() -> None:

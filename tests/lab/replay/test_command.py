@@ -21,21 +21,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import UNLIMITED, Budget, Prices
-from agent.errors import BudgetError, UsageError
-from agent.messages import Message
-from agent.view import prepare
-from lab.experiment_flags import price_cards
-from lab.replay.command import main
-from lab.replay.cost_tables import findings, headline
-from lab.replay.costs import CLASSES, FIGURE_COLUMNS, rows, table
-from lab.replay.recorded_replay import Figures, ReplayedCall, ReplaySetting, counter_of, figures, replay
-from lab.replay.trajectories import Trajectory
-from lab.replay.work import ReplayJob, line
-from models import chat
-from strategies.none import NoManagement
 from tests.support.histories import LIMITS, nasty_histories, react, sound_histories
 from tests.support.paths import ROOT
+from thimble.agent.budget import UNLIMITED, Budget, Prices
+from thimble.agent.errors import BudgetError, UsageError
+from thimble.agent.messages import Message
+from thimble.agent.view import prepare
+from thimble.lab.experiment_flags import price_cards
+from thimble.lab.replay.command import main
+from thimble.lab.replay.cost_tables import findings, headline
+from thimble.lab.replay.costs import CLASSES, FIGURE_COLUMNS, rows, table
+from thimble.lab.replay.recorded_replay import Figures, ReplayedCall, ReplaySetting, counter_of, figures, replay
+from thimble.lab.replay.trajectories import Trajectory
+from thimble.lab.replay.work import ReplayJob, line
+from thimble.models import chat
+from thimble.strategies.none import NoManagement
 
 RECORDED = os.environ.get("THIMBLE_TRAJECTORIES", "")
 """Recorded runs that are not part of the project; what needs them is skipped without."""
@@ -53,7 +53,7 @@ SPECS = [
     "hybrid:window=1,every=1,tail=1",
 ]
 PRICED = """\
-from agent.messages import Message
+from thimble.agent.messages import Message
 
 class ByPrice:
     priced = True
@@ -449,17 +449,18 @@ def thimble(*arguments: str, **rest: Any) -> subprocess.Popen[str]:
 
 
 def test_the_command_line(runs: Path) -> None:
-    ways = [thimble(*way, "replay", str(runs), "--strategy", "none", "--json") for way in (("repl", "lab"), ("lab",))]
+    both = (("thimble", "lab"), ("thimble.lab",))
+    ways = [thimble(*way, "replay", str(runs), "--strategy", "none", "--json") for way in both]
     texts = [way.communicate(timeout=60) for way in ways]
     assert texts[0] == texts[1]
     assert json.loads(texts[0][0])[0]["calls"] == 73
-    assert "thimble lab replay" in thimble("repl", "lab").communicate(timeout=60)[0]
+    assert "thimble lab replay" in thimble("thimble", "lab").communicate(timeout=60)[0]
     for name, what, fix in (
         ("repay", "there is no experiment 'repay'", "fix: did you mean replay? "),
         ("tabel", "there is no experiment 'tabel'", "fix: did you mean table? "),
         ("replay", "FILE", "fix: thimble lab replay --help lists the flags"),
     ):
-        wrong = thimble("repl", "lab", name)
+        wrong = thimble("thimble", "lab", name)
         told = wrong.communicate(timeout=60)[1].splitlines()
         assert (wrong.returncode, len(told)) == (2, 2)
         assert what in told[0]
@@ -470,7 +471,7 @@ def test_the_command_line(runs: Path) -> None:
 @pytest.mark.parametrize("flags", [("--json",), ("--views", "/dev/full")])
 def test_a_full_disk_is_one_line_and_how_to_mend_it(flags: tuple[str, ...], runs: Path) -> None:
     with Path("/dev/full" if flags == ("--json",) else "out").open("w") as out:
-        full = thimble("lab", "replay", str(runs), "--strategy", "none", *flags, stdout=out)
+        full = thimble("thimble.lab", "replay", str(runs), "--strategy", "none", *flags, stdout=out)
         told = full.communicate(timeout=60)[1]
     assert (full.returncode, told.splitlines()) == (
         2,
@@ -483,7 +484,7 @@ def test_stopped(runs: Path) -> None:
         "import time\nfrom pathlib import Path\n\n"
         "def prepare(messages, budget):\n    Path('begun').touch()\n    time.sleep(60)\n"
     )
-    running = thimble("repl", "lab", "replay", str(runs), "--strategy", "./slow.py", start_new_session=True)
+    running = thimble("thimble", "lab", "replay", str(runs), "--strategy", "./slow.py", start_new_session=True)
     while not Path("begun").exists():
         assert running.poll() is None
         time.sleep(0.05)
@@ -499,7 +500,7 @@ def test_stopped(runs: Path) -> None:
 @pytest.mark.skipif(not RECORDED, reason="THIMBLE_TRAJECTORIES names no recorded runs")
 def test_recorded_runs_take_a_minute_on_two_cores() -> None:
     started = resource.getrusage(resource.RUSAGE_CHILDREN)
-    running = thimble("lab", "replay", RECORDED, "--json")
+    running = thimble("thimble.lab", "replay", RECORDED, "--json")
     out, told = running.communicate(timeout=600)
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert running.returncode == 0
@@ -516,7 +517,7 @@ COMMANDS = re.findall(r"^thimble lab replay \"\$THIMBLE_TRAJECTORIES\" ((?:\\\n|
 @pytest.mark.skipif(not RECORDED, reason="THIMBLE_TRAJECTORIES names no recorded runs")
 @pytest.mark.parametrize("flags", COMMANDS)
 def test_the_page_of_costs_says_what_the_replay_says(flags: str) -> None:
-    running = thimble("lab", "replay", RECORDED, *flags.replace("\\\n", " ").split(), stderr=subprocess.DEVNULL)
+    running = thimble("thimble.lab", "replay", RECORDED, *flags.replace("\\\n", " ").split(), stderr=subprocess.DEVNULL)
     out, _ = running.communicate(timeout=3600)
     page = " ".join(PAGE.read_text().split())
     assert running.returncode == 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.messages import Message
-from agent.protocols import Text
-from agent.side import SideModel
-from lab.replay.fake_model import FakeModel
-from lab.replay.recorded_replay import counter_of
 from tests.support.histories import TinyCounter
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Text
+from thimble.agent.side import SideModel
+from thimble.lab.replay.fake_model import FakeModel
+from thimble.lab.replay.recorded_replay import counter_of
 
 MODELS = ["no such model", "qwen2.5:7b"]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from agent.errors import UsageError
-from lab.replay.trajectories import read
-from models import chat
+from thimble.agent.errors import UsageError
+from thimble.lab.replay.trajectories import read
+from thimble.models import chat
 
 ENTRIES: list[dict[str, Any]] = [
     {"role": "system", "content": "You are a test."},

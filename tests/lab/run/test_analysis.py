@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Budget
-from agent.messages import Message
-from agent.view import measure
-from corpus.questions import Fact, Proof
-from lab.run.analysis import TENTHS, PairedDifference, StudySetting, by_kind, differences, groups, places, tenth
-from lab.run.ask import ScoredAnswer, place
-from lab.run.study_rows import StudyRow, made_by
-from lab.run.study_tables import findings
-from lab.statistics import holm, paired
 from tests.support.histories import TinyCounter
 from tests.support.studies import answer, row
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message
+from thimble.agent.view import measure
+from thimble.corpus.questions import Fact, Proof
+from thimble.lab.run.analysis import TENTHS, PairedDifference, StudySetting, by_kind, differences, groups, places, tenth
+from thimble.lab.run.ask import ScoredAnswer, place
+from thimble.lab.run.study_rows import StudyRow, made_by
+from thimble.lab.run.study_tables import findings
+from thimble.lab.statistics import holm, paired
 
 PARTS = st.integers(0, 9)
 FIGURES = st.builds(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.__main__ import main
-from lab.run.command import _jobs, _parser
-from lab.store import Store
 from tests.support.studies import UNANSWERED
+from thimble.lab.__main__ import main
+from thimble.lab.run.command import _jobs, _parser
+from thimble.lab.store import Store
 
 FLAGS = ("run", "--strategy", "none", "observation-masking", "--budget", "4000", "--jobs", "1")
 GONE = "ollama:m@http://127.0.0.1:9"

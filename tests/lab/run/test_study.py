@@ -19,21 +19,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from corpus.questions import load
-from lab.pool import pooled
-from lab.run.ask import NO_ROOM, JobResult, ask, hold
-from lab.run.jobs import Job, plan
-from lab.run.study import go_on, missing
-from lab.run.study_rows import StudyRow, study_rows
-from lab.store import Store
-from models.scripted import Scripted
-from session.session import Session
 from tests.support.histories import TinyCounter
 from tests.support.ollama_http import served
 from tests.support.paths import ROOT
 from tests.support.sessions import tool_call
 from tests.support.studies import UNANSWERED, answer, job, question, serial
+from thimble.agent.errors import UsageError
+from thimble.corpus.questions import load
+from thimble.lab.pool import pooled
+from thimble.lab.run.ask import NO_ROOM, JobResult, ask, hold
+from thimble.lab.run.jobs import Job, plan
+from thimble.lab.run.study import go_on, missing
+from thimble.lab.run.study_rows import StudyRow, study_rows
+from thimble.lab.store import Store
+from thimble.models.scripted import Scripted
+from thimble.session.session import Session
 
 
 @pytest.fixture
@@ -199,9 +199,9 @@ SLOW = """
 import sys
 from functools import partial
 from pathlib import Path
-from lab.pool import pooled
-from lab.store import Store
-from lab.run.study import go_on
+from thimble.lab.pool import pooled
+from thimble.lab.store import Store
+from thimble.lab.run.study import go_on
 from tests.support.studies import job, slowly
 store = Store(Path(sys.argv[1]), write=True)
 go_on([job(number) for number in range(30)], store, partial(pooled, processes=2), do=slowly)
@@ -252,7 +252,7 @@ def test_ctrl_c_keeps_what_is_finished_and_gone_on_with_it_is_as_if_it_had_run_t
     path, asked = tmp_path / "s.jsonl", tmp_path / "asked.yaml"
     asked.write_text(UNANSWERED)
     flags = ("--questions", str(asked), "--strategy", "none", "--jobs", "1", "--store", str(path))
-    with python("-m", "lab", "run", *flags) as running:
+    with python("-m", "thimble.lab", "run", *flags) as running:
         begun(path, running, 1)
         os.killpg(running.pid, signal.SIGINT)
         out, told = running.communicate(timeout=60)

@@ -13,20 +13,20 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from agent.budget import UNLIMITED, Budget, Prices
-from agent.errors import UsageError
-from agent.side import SideModel
-from lab.replay.fake_model import FakeModel
-from lab.replay.recorded_replay import ReplaySetting, counter_of
-from lab.simulate.command import DEFAULT_TURN, main
-from lab.simulate.equal_turns import MeanTurn, means, run
-from lab.simulate.growth import blocks
-from lab.simulate.simulated import Simulated, simulated
-from models import chat
-from models.embeddings.static import static_embedder
-from strategies import parse
 from tests.support.complexity_trap import Rule, Sizes, rule_of, sizes
 from tests.support.paths import ROOT
+from thimble.agent.budget import UNLIMITED, Budget, Prices
+from thimble.agent.errors import UsageError
+from thimble.agent.side import SideModel
+from thimble.lab.replay.fake_model import FakeModel
+from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of
+from thimble.lab.simulate.command import DEFAULT_TURN, main
+from thimble.lab.simulate.equal_turns import MeanTurn, means, run
+from thimble.lab.simulate.growth import blocks
+from thimble.lab.simulate.simulated import Simulated, simulated
+from thimble.models import chat
+from thimble.models.embeddings.static import static_embedder
+from thimble.strategies import parse
 
 MODEL = "no such model"
 COUNTER = counter_of(MODEL)

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from agent.budget import UNLIMITED, Prices
-from agent.errors import UsageError
-from agent.messages import Message
-from lab.replay.recorded_replay import ReplaySetting, counter_of, figures
-from lab.replay.recorded_replay import replay as play
-from lab.replay.trajectories import read
-from lab.sweep.command import main
-from lab.sweep.grid import parse_grid
-from lab.sweep.sheet import GridCell, Sheet, judged
-from lab.sweep.sweep_records import lines, objects
-from lab.sweep.sweep_tables import findings
-from models import chat
 from tests.support.histories import react
+from thimble.agent.budget import UNLIMITED, Prices
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message
+from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of, figures
+from thimble.lab.replay.recorded_replay import replay as play
+from thimble.lab.replay.trajectories import read
+from thimble.lab.sweep.command import main
+from thimble.lab.sweep.grid import parse_grid
+from thimble.lab.sweep.sheet import GridCell, Sheet, judged
+from thimble.lab.sweep.sweep_records import lines, objects
+from thimble.lab.sweep.sweep_tables import findings
+from thimble.models import chat
 
 MODEL = "no such model"
 GRID = "observation-masking:when=always,window={0,1,4}"

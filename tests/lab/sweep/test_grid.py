@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from lab.sweep.grid import MOST_VALUES, parse_grid
+from thimble.agent.errors import UsageError
+from thimble.lab.sweep.grid import MOST_VALUES, parse_grid
 
 NAMES = st.text("abcdef", min_size=1, max_size=4)
 VALUES = st.lists(st.text("ab01", min_size=1, max_size=3), min_size=1, max_size=4)

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.statistics import RESAMPLES, holm, least
-from lab.sweep.grid import parse_grid
-from lab.sweep.sheet import DEFAULT_SETTING, SECOND_BEST, GridCell, Sheet, judged
-from lab.sweep.sweep_tables import findings
+from thimble.lab.statistics import RESAMPLES, holm, least
+from thimble.lab.sweep.grid import parse_grid
+from thimble.lab.sweep.sheet import DEFAULT_SETTING, SECOND_BEST, GridCell, Sheet, judged
+from thimble.lab.sweep.sweep_tables import findings
 
 
 def sheet(scores: list[list[int]], default: list[int]) -> Sheet:

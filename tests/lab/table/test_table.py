@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from lab import csv_records
-from lab.statistics import holm, paired, wilson
-from lab.table.command import main
-from lab.table.outcomes import Outcome, compared
+from thimble.agent.errors import UsageError
+from thimble.lab import csv_records
+from thimble.lab.statistics import holm, paired, wilson
+from thimble.lab.table.command import main
+from thimble.lab.table.outcomes import Outcome, compared
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:

@@ -13,8 +13,8 @@ from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers import models as tokenizer_models
 from tokenizers import pre_tokenizers as pre
 
-from models.counting.byte_pairs import DEEPSEEK_3, DIGITS, GPT_2, PATTERNS, BytePairs, byte_pairs
 from tests.support.paths import ROOT
+from thimble.models.counting.byte_pairs import DEEPSEEK_3, DIGITS, GPT_2, PATTERNS, BytePairs, byte_pairs
 
 SHOWN = ROOT / "tests" / "models" / "recorded" / "ollama-0.33.0-rc2" / "show-verbose-tiny.response"
 

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import agent.loop
-from agent.messages import Message, ToolCall
-from models.counting import message_counter, vocabulary
-from models.counting.choose import counter_for
-from models.counting.estimate import EstimateCounter
-from models.counting.message_counter import REMEMBERED
-from models.counting.vocabulary import QwenCounter, qwen_file
+import thimble.agent.loop
 from tests.support.paths import ROOT
+from thimble.agent.messages import Message, ToolCall
+from thimble.models.counting import message_counter, vocabulary
+from thimble.models.counting.choose import counter_for
+from thimble.models.counting.estimate import EstimateCounter
+from thimble.models.counting.message_counter import REMEMBERED
+from thimble.models.counting.vocabulary import QwenCounter, qwen_file
 
 ARTICLES = sorted((ROOT / "corpus" / "articles").glob("*.md"))
 CHINESE = "上下文窗口决定了模型一次能够读取多少内容。当对话越来越长时，较早的工具结果会占用大量空间。"
@@ -217,7 +217,8 @@ def test_two_threads_may_count_first() -> None:
 @installed
 def test_the_vocabulary_is_read_late_and_its_package_never_imported() -> None:
     code = (
-        "import sys; from agent.messages import Message; from models.counting.choose import counter_for\n"
+        "import sys; from thimble.agent.messages import Message\n"
+        "from thimble.models.counting.choose import counter_for\n"
         "counter = counter_for('qwen2.5:7b')\n"
         "assert 'tiktoken' not in sys.modules\n"
         "print(counter.count(Message('m', 'user', 'Hi')), 'dashscope' in sys.modules)"
@@ -275,7 +276,9 @@ def test_the_estimate_is_near_on_the_projects_articles() -> None:
 
 @installed
 def test_the_estimate_is_near_on_code_json_and_chinese() -> None:
-    sources = [Path(str(module.__file__)).read_text() for module in (json, subprocess, agent.loop, message_counter)]
+    sources = [
+        Path(str(module.__file__)).read_text() for module in (json, subprocess, thimble.agent.loop, message_counter)
+    ]
     assert mean_error(sources) < 0.08
     documents = [json.dumps(source.splitlines()[:80], indent=indent) for source in sources for indent in (None, 2)]
     assert mean_error(documents) < 0.08

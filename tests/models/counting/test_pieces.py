@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.counting.byte_pairs import PATTERNS, BytePairs
-from models.counting.pieces import LENGTH, pieces
 from tests.models.counting.test_byte_pairs import texts, vocabulary
+from thimble.models.counting.byte_pairs import PATTERNS, BytePairs
+from thimble.models.counting.pieces import LENGTH, pieces
 
 ONE_EACH = sorted({pattern: name for name, pattern in PATTERNS.items()}.values())
 long_texts = st.tuples(

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError
-from models.embeddings.kept import BATCH, KeptEmbedder
 from tests.support.embedding import NUMBERS, Counting
+from thimble.agent.errors import ModelError
+from thimble.models.embeddings.kept import BATCH, KeptEmbedder
 
 TEXTS = st.lists(st.text(alphabet="ab \ud800é", max_size=6), max_size=20)
 MANY = [f"text {number}" for number in range(2 * BATCH + 5)]

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError
-from models import SERVERS, embedder_on, server_at
-from models.embeddings.served import BATCH
-from models.embeddings.unit import unit
 from tests.support.embedding import NUMBERS, Wire, counted, on
 from tests.support.ollama_wire import PAGE
+from thimble.agent.errors import ModelError
+from thimble.models import SERVERS, embedder_on, server_at
+from thimble.models.embeddings.served import BATCH
+from thimble.models.embeddings.unit import unit
 
 KINDS = ("ollama", "openai")
 TEXTS = st.lists(st.text(max_size=12) | st.sampled_from(["", " \n", "one two", "two"]), max_size=2 * BATCH + 9)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.embeddings import static
-from models.embeddings.static import StaticEmbedder, static_embedder
 from tests.support.paths import ROOT
+from thimble.models.embeddings import static
+from thimble.models.embeddings.static import StaticEmbedder, static_embedder
 
 EMBEDDER = static_embedder()
 pytestmark = pytest.mark.skipif(EMBEDDER is None, reason="wordllama is not installed")
@@ -54,7 +54,7 @@ def test_without_the_package_or_one_of_its_files_there_is_none(tmp_path: Path, m
 def test_nothing_of_wordllama_or_of_a_network_is_imported() -> None:
     code = (
         "import sys\n"
-        "from models.embeddings.static import static_embedder\n"
+        "from thimble.models.embeddings.static import static_embedder\n"
         "made = static_embedder()\n"
         "assert not {'numpy', 'tokenizers', 'sqlite3'} & {*sys.modules}\n"
         "made.embed(['text'])\n"

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from session.session import Session
-from session.settings import Settings
 from tests.servers.tiny import gguf_file
 from tests.servers.tiny.corpora import Question, corpus, sound_seeds
+from thimble.session.session import Session
+from thimble.session.settings import Settings
 
 NOWHERE = "127.0.0.1:9"
 WAIT_SECONDS = 60.0

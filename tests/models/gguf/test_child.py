@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ModelError
-from models.gguf import child as module
-from models.gguf.child import Child
 from tests.models.gguf.conftest import children, eventually, runs
 from tests.support import gguf_writer
 from tests.support.paths import ROOT
+from thimble.agent.errors import ModelError
+from thimble.models.gguf import child as module
+from thimble.models.gguf.child import Child
 
-HOLDER = "import sys, time; from models.gguf.child import Child; from pathlib import Path; c = Child(Path(sys.argv[1]))"
+HOLDER = "import sys, time, pathlib; from thimble.models.gguf.child import Child; c = Child(pathlib.Path(sys.argv[1]))"
 STARTED = f"{HOLDER}; c.start(512); print(flush=True); time.sleep(600)"
 STARTING = f"{HOLDER}; c.start(512)"
 
@@ -84,7 +84,7 @@ def test_too_little_memory_is_told_before_anything_is_started(tiny: Path, monkey
 
 
 def test_without_the_package_its_installation_is_named(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.gguf.this_machine.find_spec", lambda name: None)
+    monkeypatch.setattr("thimble.models.gguf.this_machine.find_spec", lambda name: None)
     with pytest.raises(ModelError, match="need the package xllamacpp") as caught:
         Child(tiny).start(512)
     assert caught.value.fix == "pip install xllamacpp"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ModelError
-from models.gguf.header import HEADER_BYTES, read_header
 from tests.support import gguf_writer
+from thimble.agent.errors import ModelError
+from thimble.models.gguf.header import HEADER_BYTES, read_header
 
 MANY = 2**63
 BEGIN = b"GGUF" + struct.pack("<I", 3)

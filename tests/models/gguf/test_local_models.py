@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ModelError, UsageError
-from agent.events import Answered
-from models import checks, embedder_on, find, make, server_at
-from models.gguf.server import SMOLLM2, SMOLLM2_FILE, LocalModels
-from models.server import NoModel
-from session.session import Session
-from session.settings import Settings
 from tests.models.gguf.conftest import NOWHERE, Local, children
+from thimble.agent.errors import ModelError, UsageError
+from thimble.agent.events import Answered
+from thimble.models import checks, embedder_on, find, make, server_at
+from thimble.models.gguf.server import SMOLLM2, SMOLLM2_FILE, LocalModels
+from thimble.models.server import NoModel
+from thimble.session.session import Session
+from thimble.session.settings import Settings
 
 DIGEST = "sha256:" + "0" * 64
 

@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from agent.errors import ModelError
-from agent.events import Answered, Prepared, Replied, Said, ToolCalled, ToolReturned
-from agent.protocols import Sent, Waiting
-from models import READER
-from session.session import Session
 from tests.models.gguf.conftest import Local, children, eventually, runs
 from tests.servers import saying
+from thimble.agent.errors import ModelError
+from thimble.agent.events import Answered, Prepared, Replied, Said, ToolCalled, ToolReturned
+from thimble.agent.protocols import Sent, Waiting
+from thimble.models import READER
+from thimble.session.session import Session
 
 Kind = TypeVar("Kind")
 
@@ -81,7 +81,7 @@ def test_nobody_without_the_key_is_answered(session: Session, local: Local) -> N
 def test_a_model_that_is_killed_in_a_reply_is_told_of_and_loaded_anew(
     local: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.circles.ROUNDS", 10**6)
+    monkeypatch.setattr("thimble.agent.circles.ROUNDS", 10**6)
     file = tmp_path / "endless.gguf"
     saying.write(file, "A thimble holds two millilitres. ", ends=False)
     session = local.open(model=str(file), budget=6000)  # a token is a byte to it

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
-from models.ollama.backend import Ollama
 from tests.support.ollama_wire import ANSWER, CALLS, Chunks, Wire, model, server
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
+from thimble.models.ollama.backend import Ollama
 
 SYSTEM, USER = Message("s", "system", "Be brief."), Message("u", "user", "What holds 2 ml?")
 TOOL = {"type": "function", "function": {"name": "list_articles", "description": "List.", "parameters": {}}}

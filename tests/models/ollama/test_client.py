@@ -8,8 +8,8 @@ import subprocess
 import sys
 from importlib.metadata import version
 
-from models.ollama import client
 from tests.support.paths import ROOT
+from thimble.models.ollama import client
 
 
 def test_the_version_is_the_one_that_was_read() -> None:
@@ -36,5 +36,5 @@ def test_an_environment_that_the_package_cannot_use_does_not_matter() -> None:
             [sys.executable, "-c", f"import {what}"], env=environment, capture_output=True
         ).returncode
 
-    assert imports("models.ollama.client")
+    assert imports("thimble.models.ollama.client")
     assert not imports("ollama")

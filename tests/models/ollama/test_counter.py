@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError
-from agent.messages import Message, Schema, ToolCall
-from models.counting.choose import counter_for
-from models.ollama.backend import Ollama
-from models.ollama.counter import OllamaCounter
-from models.ollama.server import OllamaServer
-from models.text_calls.caller import ToolCaller
-from models.text_calls.prompt import REACT, conversation
 from tests.models.counting.test_byte_pairs import facts, vocabulary
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.models.counting.choose import counter_for
+from thimble.models.ollama.backend import Ollama
+from thimble.models.ollama.counter import OllamaCounter
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.text_calls.caller import ToolCaller
+from thimble.models.text_calls.prompt import REACT, conversation
 
 SESSION: Any = json.loads(Path(__file__).with_name("session_of_tiny.json").read_text("utf-8"))
 TOOLS: list[Schema] = SESSION["tools"]
@@ -205,7 +205,7 @@ def test_without_a_vocabulary_counts_are_what_they_are_without_a_server(told: di
 
 def test_a_server_that_is_away_is_asked_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("models.counting.prompt_counter.monotonic", lambda: now[0])
+    monkeypatch.setattr("thimble.models.counting.prompt_counter.monotonic", lambda: now[0])
     server = Server()
     counts = counter(server)
     server.failing = True

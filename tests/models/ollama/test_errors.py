@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError
-from agent.messages import Message
-from models.ollama.server import OllamaServer
-from models.server import TooLong
 from tests.support.both_servers import failure
 from tests.support.certificate import self_signed
 from tests.support.ollama_http import served
 from tests.support.ollama_wire import ANSWER, Chunks, Wire, model, server
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.server import TooLong
 
 USER = Message("u", "user", "What holds 2 ml?")
 TOOL = {"type": "function", "function": {"name": "list_articles", "description": "List.", "parameters": {}}}

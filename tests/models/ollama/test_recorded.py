@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError
-from agent.messages import ToolCall
-from agent.protocols import Delta, Text, Thinking, Usage
-from models import checks
-from models.ollama.backend import Ollama
-from models.ollama.embedder import OllamaEmbedder
-from models.ollama.server import OllamaServer
-from models.openai.backend import backend
-from models.openai.server import OpenAIServer
-from models.server import ServerOptions, ToolsRefused
-from models.wire.retry import Busy
 from tests.support.asking import SYSTEM, TOOL, USER, said
 from tests.support.ollama_recorded import NAMES, again, exchange
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import ToolCall
+from thimble.agent.protocols import Delta, Text, Thinking, Usage
+from thimble.models import checks
+from thimble.models.ollama.backend import Ollama
+from thimble.models.ollama.embedder import OllamaEmbedder
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.openai.backend import backend
+from thimble.models.openai.server import OpenAIServer
+from thimble.models.server import ServerOptions, ToolsRefused
+from thimble.models.wire.retry import Busy
 
 GUARD = "chat-stopped-by-the-servers-repetition-guard"
 CHATS = [name for name in NAMES if exchange(name).path == "/api/chat"]

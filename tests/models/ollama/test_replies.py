@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from agent.messages import Message, ToolCall
-from agent.protocols import Thinking, Usage, Waiting
-from models import checks
-from models.ollama import wire
-from models.ollama.server import OllamaServer
-from models.server import ServerOptions
 from tests.support.asking import SYSTEM, THINKER, USER, ask, backend, said, usage
 from tests.support.ollama_server import Model, Ollama, Reply
 from tests.support.ollama_wire import ANSWER, Wire, model
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.protocols import Thinking, Usage, Waiting
+from thimble.models import checks
+from thimble.models.ollama import wire
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.server import ServerOptions
 
 # ---- streaming ----
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from agent.messages import Message
-from agent.protocols import Thinking, Waiting
-from models import checks
-from models.ollama.server import OllamaServer
-from models.server import TooLong, ToolsRefused
 from tests.support.asking import LONG, SYSTEM, THINKER, USER, ask, backend, said, usage
 from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama, Reply
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Thinking, Waiting
+from thimble.models import checks
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.server import TooLong, ToolsRefused
 
 # ---- default context; num_ctx ----
 

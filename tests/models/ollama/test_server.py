@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError
-from models import checks
-from models.ollama.choose import choose_model
-from models.ollama.download import Download
-from models.ollama.model_info import ModelInfo, keep_seconds, model_info, think
-from models.ollama.server import OllamaServer
-from models.server import Think
 from tests.support.ollama_wire import PAGE, PS, PULL, SHOW, TAGS, Wire, model, server
+from thimble.agent.errors import ModelError
+from thimble.models import checks
+from thimble.models.ollama.choose import choose_model
+from thimble.models.ollama.download import Download
+from thimble.models.ollama.model_info import ModelInfo, keep_seconds, model_info, think
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.server import Think
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

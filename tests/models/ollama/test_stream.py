@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError
-from agent.messages import Message
-from models.ollama.server import OllamaServer
-from models.server import ServerOptions
 from tests.support.ollama_wire import Chunks, Wire, model, server
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.server import ServerOptions
 
 TEXTS = st.text(st.characters())
 """With halves of characters, which JSON can spell."""

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError
-from agent.messages import Message, ToolCall
-from models.counting.choose import counter_for
-from models.openai.connection import Connection
-from models.openai.counter import ServerCounter
 from tests.support.openai_wire import ANSWER, CALLED, CHAT, RESULT, SYSTEM, TOKENIZE, TOOL, URL, USER, Wire, backend
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message, ToolCall
+from thimble.models.counting.choose import counter_for
+from thimble.models.openai.connection import Connection
+from thimble.models.openai.counter import ServerCounter
 
 Template = Callable[[list[dict[str, Any]], list[Any], bool], str]
 
@@ -242,7 +242,7 @@ def test_where_the_server_cannot_count_an_estimate_does(routes: dict[str, Any]) 
 @pytest.mark.parametrize("failing", [httpx.ConnectError("refused"), httpx.ReadTimeout(""), (503, b""), b"<html>"])
 def test_a_server_that_fails_later_is_left_alone_for_a_while(failing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     wire, now = vllm(chatml), [0.0]
-    monkeypatch.setattr("models.counting.prompt_counter.monotonic", lambda: now[0])
+    monkeypatch.setattr("thimble.models.counting.prompt_counter.monotonic", lambda: now[0])
     counts, estimate = counter(wire), counter_for("tiny")
     known = counts.count(USER)
     working, wire.routes[TOKENIZE] = wire.routes[TOKENIZE], failing

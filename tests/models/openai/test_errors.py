@@ -8,15 +8,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError
-from agent.protocols import Sent, Text, Waiting
-from models import checks
-from models.openai.errors import refusal
-from models.openai.server import OpenAIServer
-from models.wire import api_key
-from models.wire.retry import Busy
 from tests.support import both_servers
 from tests.support.openai_wire import ANSWER, CHAT, MODELS, SYSTEM, TOOL, URL, USER, Reply, Wire, backend
+from thimble.agent.errors import ModelError
+from thimble.agent.protocols import Sent, Text, Waiting
+from thimble.models import checks
+from thimble.models.openai.errors import refusal
+from thimble.models.openai.server import OpenAIServer
+from thimble.models.wire import api_key
+from thimble.models.wire.retry import Busy
 
 SECRET = "sk-thimble-0123456789"
 

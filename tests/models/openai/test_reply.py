@@ -11,11 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError
-from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Sent, Text, Thinking, Usage
-from models.openai.wire import sent
-from models.wire.calls import arguments
 from tests.support.ollama_wire import Chunks
 from tests.support.openai_wire import (
     ANSWER,
@@ -36,6 +31,11 @@ from tests.support.openai_wire import (
     backend,
     chunk,
 )
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.protocols import Delta, Sent, Text, Thinking, Usage
+from thimble.models.openai.wire import sent
+from thimble.models.wire.calls import arguments
 
 KEYS = (
     "choices delta message content reasoning tool_calls function arguments name id index usage timings error code "

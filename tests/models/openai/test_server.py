@@ -5,14 +5,6 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ModelError, UsageError
-from agent.messages import Message, ToolCall
-from agent.protocols import Text
-from models import SERVERS, backend_on, checks, find, make, server_at
-from models.openai import backend as module
-from models.openai.server import OpenAIServer
-from models.server import ServedBackend
-from models.wire import api_key
 from tests.support.ollama_wire import loopback, send
 from tests.support.openai_wire import (
     ANSWER,
@@ -30,6 +22,14 @@ from tests.support.openai_wire import (
     Wire,
     backend,
 )
+from thimble.agent.errors import ModelError, UsageError
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.protocols import Text
+from thimble.models import SERVERS, backend_on, checks, find, make, server_at
+from thimble.models.openai import backend as module
+from thimble.models.openai.server import OpenAIServer
+from thimble.models.server import ServedBackend
+from thimble.models.wire import api_key
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +113,9 @@ def test_at_the_usual_address_a_web_page_that_wants_a_password_is_somebody_elses
 ) -> None:
     for body, there in ((PAGE, False), (b'{"error":"Unauthorized"}', True)):
         with loopback(answering((MODELS, 403, body))) as url:
-            monkeypatch.setattr("models.openai.server.PORTS", {"vllm": 1, "openai": int(url.rpartition(":")[2])})
+            monkeypatch.setattr(
+                "thimble.models.openai.server.PORTS", {"vllm": 1, "openai": int(url.rpartition(":")[2])}
+            )
             assert server_at("openai").answers(5) is there
 
 

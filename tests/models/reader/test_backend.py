@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.messages import Message, Schema, ToolCall
-from agent.prompts import CLOSING, SUMMARY_TAG
-from agent.protocols import Text, Usage
-from models.counting.estimate import EstimateCounter
-from models.reader import Reader
-from models.reader.backend import reply
-from models.reader.results import own
-from models.reader.view import CANNOT
 from tests.support.reader_library import Session, make_tools, mask, masked, tokens
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.prompts import CLOSING, SUMMARY_TAG
+from thimble.agent.protocols import Text, Usage
+from thimble.models.counting.estimate import EstimateCounter
+from thimble.models.reader import Reader
+from thimble.models.reader.backend import reply
+from thimble.models.reader.results import own
+from thimble.models.reader.view import CANNOT
 
 QUESTIONS = (
     "What articles do you have about the coast?",

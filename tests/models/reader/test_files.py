@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from models.reader.lines import Lines, lines
 from tests.support.reader_library import Session, make_tools, masked, write
+from thimble.models.reader.lines import Lines, lines
 
 FILES = {
     "web.log": "".join(

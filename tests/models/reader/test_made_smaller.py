@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.agent import Agent
-from agent.events import Answered, Replied, ToolCalled
-from session.session import open_session
-from session.settings import Settings
 from tests.support.reader_library import tokens, write
+from thimble.agent.agent import Agent
+from thimble.agent.events import Answered, Replied, ToolCalled
+from thimble.session.session import open_session
+from thimble.session.settings import Settings
 
 MARK = re.compile(
     r"left out|recall\(|\[masked|\[offloaded|as above|tokens cut|more characters|times in all|\[…|\[tidied"

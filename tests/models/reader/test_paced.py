@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.messages import Message
-from agent.protocols import Delta, Text, Usage, Waiting
-from models.counting.estimate import EstimateCounter
-from models.hardware import HARDWARE, Hardware, fitted
-from models.reader import Reader, paced
-from session.session import open_session
-from session.settings import Settings
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Delta, Text, Usage, Waiting
+from thimble.models.counting.estimate import EstimateCounter
+from thimble.models.hardware import HARDWARE, Hardware, fitted
+from thimble.models.reader import Reader, paced
+from thimble.session.session import open_session
+from thimble.session.settings import Settings
 
 ASKED = Message("u", "user", "What is a lighthouse?")
 READ = Message("t", "tool", "# L\nslug: l · page 1 of 1 · 9 words\n\nA lighthouse is a tower with a lamp.", call_id="c")

@@ -9,18 +9,18 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Budget
-from agent.messages import Message
-from agent.prompts import SUMMARY_TAG
-from agent.view import prepare
-from models.reader.results import read
-from models.reader.view import look
 from tests.models.reader.test_session import FACTS
 from tests.support.histories import Story, TinyCounter
 from tests.support.planted_marks import MARKS
 from tests.support.reader_library import ARTICLES, Session, make_tools, tokens, write
 from tests.support.specs import build
-from tools.recall import recall_tools
+from thimble.agent.budget import Budget
+from thimble.agent.messages import Message
+from thimble.agent.prompts import SUMMARY_TAG
+from thimble.agent.view import prepare
+from thimble.models.reader.results import read
+from thimble.models.reader.view import look
+from thimble.tools.recall import recall_tools
 
 SPECS = (
     "none",

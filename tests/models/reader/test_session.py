@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.messages import Message, ToolCall
-from models.reader.backend import reply
-from models.reader.view import PASSAGES
 from tests.support.reader_library import ARTICLES, Session, make_tools, masked, write
+from thimble.agent.messages import Message, ToolCall
+from thimble.models.reader.backend import reply
+from thimble.models.reader.view import PASSAGES
 
 
 @pytest.fixture

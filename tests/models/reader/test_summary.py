@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.messages import Message
-from agent.prompts import SUMMARY_TAG
-from models.reader.backend import reply
-from models.reader.results import own
 from tests.support.reader_library import Session, make_tools, tokens
+from thimble.agent.messages import Message
+from thimble.agent.prompts import SUMMARY_TAG
+from thimble.models.reader.backend import reply
+from thimble.models.reader.results import own
 
 INSTRUCTION = """Write a summary of everything above. Write at most {words} words, in these sections.
 Sections:

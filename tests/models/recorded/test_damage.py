@@ -9,20 +9,20 @@ import httpx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.agent import Agent
-from agent.errors import ModelError
-from agent.loop import run
-from agent.protocols import Backend
-from agent.side import SideModel
-from agent.state import State
-from models.text_calls.caller import ToolCaller
-from strategies.none import NoManagement
 from tests.support import ollama_wire as ollama
 from tests.support import openai_wire as openai
 from tests.support.histories import is_sound
 from tests.support.ollama_wire import Chunks
 from tests.support.recorded import recorded
 from tests.support.scripted_loop import Acts
+from thimble.agent.agent import Agent
+from thimble.agent.errors import ModelError
+from thimble.agent.loop import run
+from thimble.agent.protocols import Backend
+from thimble.agent.side import SideModel
+from thimble.agent.state import State
+from thimble.models.text_calls.caller import ToolCaller
+from thimble.strategies.none import NoManagement
 
 RECORDED = [
     *(("vllm", name) for name in ("text", "call", "two-calls", "reasoning", "cut-by-length", "broken-call")),

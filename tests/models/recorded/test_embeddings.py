@@ -8,9 +8,9 @@ import httpx
 import numpy as np
 import pytest
 
-from agent.errors import ModelError
 from tests.support.embedding import Wire, on
 from tests.support.recorded import recorded
+from thimble.agent.errors import ModelError
 
 TEXTS = ["Thimbles hold 2 ml.", "€1", "café"]
 SERVERS = {"ollama": "ollama", "vllm": "openai", "llama": "openai"}

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ModelError
-from agent.protocols import Text, Thinking, Usage
-from models.wire.retry import Busy
 from tests.support.both_servers import SERVERS, failure
 from tests.support.openai_wire import SYSTEM, TOOL, USER
 from tests.support.recorded import FOLDER, recorded
+from thimble.agent.errors import ModelError
+from thimble.agent.protocols import Text, Thinking, Usage
+from thimble.models.wire.retry import Busy
 
 FILES = sorted(FOLDER.glob("*/*.http"))
 WORDS = "A thimble holds €1 — 2 ml [café-thimbles]."

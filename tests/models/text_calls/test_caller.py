@@ -8,24 +8,24 @@ from itertools import pairwise
 
 import pytest
 
-from agent.errors import ModelError
-from agent.events import Answered, Event, Prepared, Said, ToolReturned
-from agent.messages import Message, Schema, ToolCall
-from agent.protocols import Delta, Text, Thinking, Usage, Waiting
-from models import backend_on
-from models.chat import UNREADABLE, write
-from models.ollama import wire
-from models.ollama.server import OllamaServer
-from models.scripted import Scripted, Step
-from models.server import ServedBackend, ToolsRefused
-from models.text_calls.caller import ToolCaller
-from models.text_calls.prompt import REACT, TextCounter, conversation, told
-from models.text_calls.told import TOLD
-from repl.screen.footer import footer
-from session.session import Session
 from tests.support.histories import TinyCounter, is_sound, pending
 from tests.support.printed_replies import SCHEMAS, call
 from tests.support.sessions import ask, scripted, tool_call
+from thimble.agent.errors import ModelError
+from thimble.agent.events import Answered, Event, Prepared, Said, ToolReturned
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.protocols import Delta, Text, Thinking, Usage, Waiting
+from thimble.models import backend_on
+from thimble.models.chat import UNREADABLE, write
+from thimble.models.ollama import wire
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.scripted import Scripted, Step
+from thimble.models.server import ServedBackend, ToolsRefused
+from thimble.models.text_calls.caller import ToolCaller
+from thimble.models.text_calls.prompt import REACT, TextCounter, conversation, told
+from thimble.models.text_calls.told import TOLD
+from thimble.repl.screen.footer import footer
+from thimble.session.session import Session
 
 USER = Message("u", "user", "What holds 2 ml?")
 REFUSED = ToolsRefused("scripted cannot call tools")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from models.text_calls import kept_way as module
-from models.text_calls.kept_way import folder, keep_way, kept_way
+from thimble.models.text_calls import kept_way as module
+from thimble.models.text_calls.kept_way import folder, keep_way, kept_way
 
 
 def test_what_was_kept_last_is_found_under_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

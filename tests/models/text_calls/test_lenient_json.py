@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.text_calls.lenient_json import read
 from tests.support.printed_replies import JSON, WORDS
+from thimble.models.text_calls.lenient_json import read
 
 PLAIN = st.text(st.characters(min_codepoint=32, max_codepoint=126, exclude_characters="\\"), max_size=12)
 ANYTHING = st.lists(

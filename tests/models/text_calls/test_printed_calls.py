@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent.messages import Message, ToolCall
-from agent.protocols import Text
-from models.text_calls.printed_calls import PrintedCalls
-from models.text_calls.prompt import as_text
 from tests.support.printed_replies import ARGUMENTS, JSON, REPLIES, TOOLS, WORDS, call, deltas
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.protocols import Text
+from thimble.models.text_calls.printed_calls import PrintedCalls
+from thimble.models.text_calls.prompt import as_text
 
 SLUG = '{"name": "read_article", "arguments": {"slug": "x"}}'
 X = call(slug="x")

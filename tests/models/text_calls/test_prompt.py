@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Budget, Counter
-from agent.errors import BudgetError
-from agent.messages import Message
-from agent.side import SideModel
-from agent.view import prepare
-from models.counting.choose import counter_for
-from models.counting.estimate import EstimateCounter
-from models.counting.message_counter import ChatCounter
-from models.scripted import Scripted
-from models.text_calls.prompt import REACT, TextCounter, conversation, told
-from strategies.spec import parse
 from tests.support.histories import Story, TinyCounter, broken_histories, calls_of, sound_histories
 from tests.support.printed_replies import SCHEMAS, schema
+from thimble.agent.budget import Budget, Counter
+from thimble.agent.errors import BudgetError
+from thimble.agent.messages import Message
+from thimble.agent.side import SideModel
+from thimble.agent.view import prepare
+from thimble.models.counting.choose import counter_for
+from thimble.models.counting.estimate import EstimateCounter
+from thimble.models.counting.message_counter import ChatCounter
+from thimble.models.scripted import Scripted
+from thimble.models.text_calls.prompt import REACT, TextCounter, conversation, told
+from thimble.strategies.spec import parse
 
 
 def sent(counter: Counter, texts: Sequence[Message]) -> int:

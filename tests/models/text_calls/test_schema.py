@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Message, Schema, ToolCall
-from agent.protocols import Delta, Text
-from models.text_calls.schema import DECLINES, Turn, as_text, told, turn_schema
 from tests.support.histories import sound_histories
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.protocols import Delta, Text
+from thimble.models.text_calls.schema import DECLINES, Turn, as_text, told, turn_schema
 
 
 def tool(name: str, required: Sequence[str] = (), **properties: str) -> Schema:

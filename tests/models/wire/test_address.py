@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from models.wire.address import gets, host_url, is_loopback
 from tests.support.ollama_wire import PAGE, loopback, send
+from thimble.agent.errors import UsageError
+from thimble.models.wire.address import gets, host_url, is_loopback
 
 
 @pytest.mark.parametrize(

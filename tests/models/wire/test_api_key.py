@@ -10,13 +10,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError
-from agent.messages import ToolCall
-from agent.protocols import Delta, Text, Thinking, Usage
-from models.openai.server import OpenAIServer
-from models.server import ServerOptions
-from models.wire.api_key import HIDDEN, LEAST_SECRET, VARIABLES, KeyHider
 from tests.support.openai_wire import MODELS, URL, Wire
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import ToolCall
+from thimble.agent.protocols import Delta, Text, Thinking, Usage
+from thimble.models.openai.server import OpenAIServer
+from thimble.models.server import ServerOptions
+from thimble.models.wire.api_key import HIDDEN, LEAST_SECRET, VARIABLES, KeyHider
 
 KEY = "sk-abasabasaba"
 PIECES = st.lists(

@@ -15,18 +15,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent import foreign
-from agent.errors import ModelError
-from agent.messages import Message
-from agent.protocols import Text, Thinking
-from models.ollama.backend import Ollama
-from models.ollama.server import OllamaServer
-from models.openai.backend import OpenAIBackend
-from models.openai.connection import Connection
-from models.openai.model_list import listed
-from models.server import ServerOptions
-from models.wire.address import gets
-from models.wire.bounds import (
+from tests.support import ollama_wire, openai_wire
+from tests.support.both_servers import SERVERS, failure
+from tests.support.failing_server import Front
+from thimble.agent import foreign
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Text, Thinking
+from thimble.models.ollama.backend import Ollama
+from thimble.models.ollama.server import OllamaServer
+from thimble.models.openai.backend import OpenAIBackend
+from thimble.models.openai.connection import Connection
+from thimble.models.openai.model_list import listed
+from thimble.models.server import ServerOptions
+from thimble.models.wire.address import gets
+from thimble.models.wire.bounds import (
     ANSWER_BYTES,
     ASK_SECONDS,
     ASK_WHOLE_SECONDS,
@@ -37,12 +40,9 @@ from models.wire.bounds import (
     Allowance,
     Bounds,
 )
-from models.wire.calls import given as call_given
-from models.wire.retry import Busy, retried
-from models.wire.thinking import BLANKS, ThinkingTags
-from tests.support import ollama_wire, openai_wire
-from tests.support.both_servers import SERVERS, failure
-from tests.support.failing_server import Front
+from thimble.models.wire.calls import given as call_given
+from thimble.models.wire.retry import Busy, retried
+from thimble.models.wire.thinking import BLANKS, ThinkingTags
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
 USER = Message("u", "user", "How much?")
@@ -181,7 +181,7 @@ def test_a_server_that_was_slow_to_tell_of_a_model_is_not_asked_again_at_once() 
 
 
 def test_a_count_of_more_tokens_than_were_sent_is_not_believed() -> None:
-    from models.openai.counter import ServerCounter
+    from thimble.models.openai.counter import ServerCounter
 
     def lies(request: httpx.Request) -> httpx.Response:
         told = {"/tokenize": {"tokens": [1] * 50_000, "count": 50_000}, "/apply-template": {"prompt": "x"}}

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError, UsageError
-from models import make
-from models.wire.bounds import REPLY_CHARACTERS, Allowance, Bounds
-from models.wire.http import Request, figure, lines, moved, opened, reason
-from models.wire.retry import Busy
+from thimble.agent.errors import ModelError, UsageError
+from thimble.models import make
+from thimble.models.wire.bounds import REPLY_CHARACTERS, Allowance, Bounds
+from thimble.models.wire.http import Request, figure, lines, moved, opened, reason
+from thimble.models.wire.retry import Busy
 
 
 def allowance(quiet: float = 60.0, whole: float = 60.0) -> Allowance:

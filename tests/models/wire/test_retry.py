@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError
-from agent.protocols import Delta, Text, Thinking, Usage, Waiting
-from models.wire.retry import Busy, after_seconds, retried
+from thimble.agent.errors import ModelError
+from thimble.agent.protocols import Delta, Text, Thinking, Usage, Waiting
+from thimble.models.wire.retry import Busy, after_seconds, retried
 
 ANSWER = (Text("A thimble."), Usage(10, None, 3))
 Try = Sequence[Delta | Exception]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import ToolCall
-from agent.protocols import Delta, Text, Thinking, Usage, Waiting
-from models.wire.thinking import ThinkingTags
+from thimble.agent.messages import ToolCall
+from thimble.agent.protocols import Delta, Text, Thinking, Usage, Waiting
+from thimble.models.wire.thinking import ThinkingTags
 
 PIECES = st.sampled_from(["<think>", "</think>", "<", "</", "think>", "thi", " ", "\n", "a", "Answer", "<thinking>"])
 REPLIES = st.lists(PIECES, max_size=12).map("".join)

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from repl import __version__
-from repl.__main__ import main
-from session.settings_table import SETTINGS
 from tests.session.test_session import NOWHERE
 from tests.support.paths import ROOT
+from thimble.repl import __version__
+from thimble.repl.__main__ import main
+from thimble.session.settings_table import SETTINGS
 
 QUESTION = "How much does a thimble hold?"
 WITHOUT_FLAG = ("color", "max_turns", "stream", "keep_alive")
@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def thimble(*arguments: str, stdin: bytes = b"", **rest: Any) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "repl", *arguments]
+    command = [sys.executable, "-m", "thimble", *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, timeout=60, **rest)
 
 
@@ -76,10 +76,10 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_and_version_load_next_to_nothing() -> None:
-    code = "import sys; from repl.__main__ import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
+    code = "import sys; from thimble.repl.__main__ import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     loaded = set(run.stderr.split())
-    assert {"argparse", "repl.cli.flags"} <= loaded
+    assert {"argparse", "thimble.repl.cli.flags"} <= loaded
     if sys.version_info >= (3, 14):  # argparse itself loads it there, for its colours
         loaded.discard("dataclasses")
     assert not loaded & {
@@ -90,7 +90,7 @@ def test_help_and_version_load_next_to_nothing() -> None:
         "difflib",
         "shutil",
         "rich",
-        "agent.loop",
+        "thimble.agent.loop",
         "models",
     }
 
@@ -235,7 +235,7 @@ def test_no_server_is_one_line_with_the_way_to_a_model() -> None:
 
 
 def test_answers_come_as_prompts_arrive() -> None:
-    command = [sys.executable, "-m", "repl", *READER]
+    command = [sys.executable, "-m", "thimble", *READER]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -249,7 +249,7 @@ def test_answers_come_as_prompts_arrive() -> None:
 def test_a_reader_that_goes_away_is_no_traceback() -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-m", "repl", *READER, "-p", QUESTION]
+    command = [sys.executable, "-m", "thimble", *READER, "-p", QUESTION]
     run = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
     os.close(writing)
     assert run.returncode == 1
@@ -260,7 +260,7 @@ def test_a_reader_that_goes_away_is_no_traceback() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_an_error_that_cannot_be_written_as_json_is_told_all_the_same() -> None:
     with Path("/dev/full").open("wb") as full:
-        command = [sys.executable, "-m", "repl", "--bugdet", "--json"]
+        command = [sys.executable, "-m", "thimble", "--bugdet", "--json"]
         run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
     assert run.returncode == 2
     assert run.stderr.decode().splitlines()[0] == "thimble: there is no flag --bugdet"
@@ -270,7 +270,7 @@ def test_an_error_that_cannot_be_written_as_json_is_told_all_the_same() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_an_answer_needs_no_standard_error() -> None:
     with Path("/dev/full").open("wb") as full:
-        command = [sys.executable, "-m", "repl", *READER, "-p", QUESTION]
+        command = [sys.executable, "-m", "thimble", *READER, "-p", QUESTION]
         run = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, stdin=subprocess.DEVNULL, timeout=60)
     assert run.returncode == 0
     assert b"two millilitres" in run.stdout
@@ -316,7 +316,7 @@ def test_what_a_strategy_prints_is_not_among_the_answers(capsys: pytest.CaptureF
 
 
 def test_closed_streams_are_no_traceback() -> None:
-    shell = f'exec "{sys.executable}" -m repl {" ".join(READER)} '
+    shell = f'exec "{sys.executable}" -m thimble {" ".join(READER)} '
     asked = subprocess.run(["sh", "-c", f"{shell} -p '{QUESTION}' <&- 2>&-"], capture_output=True, timeout=60)
     assert (asked.returncode, asked.stderr) == (0, b"")
     assert b"two millilitres" in asked.stdout
@@ -334,7 +334,7 @@ def test_output_that_cannot_show_a_letter_shows_another() -> None:
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_ctrl_c_stops_an_answer_with_one_line(as_json: bool) -> None:
-    command = [sys.executable, "-m", "repl", *READER, "-p", QUESTION, *(["--json"] if as_json else [])]
+    command = [sys.executable, "-m", "thimble", *READER, "-p", QUESTION, *(["--json"] if as_json else [])]
     environ = {**os.environ, "THIMBLE_PACE": "0.5"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ) as process:
         assert process.stdout is not None
@@ -359,7 +359,7 @@ def test_without_a_terminal_there_is_no_conversation() -> None:
     import pty
 
     controller, terminal = pty.openpty()
-    run = subprocess.run([sys.executable, "-m", "repl", *READER], stdin=terminal, capture_output=True, timeout=60)
+    run = subprocess.run([sys.executable, "-m", "thimble", *READER], stdin=terminal, capture_output=True, timeout=60)
     os.close(controller)
     os.close(terminal)
     assert run.returncode == 2

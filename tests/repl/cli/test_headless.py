@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError, UsageError
-from agent.ledger import Amount
-from agent.messages import ToolCall
-from agent.protocols import Text, Thinking, Usage
-from models.scripted import Reply, Scripted
-from repl.cli import headless
-from session import jsonl
-from session.session import Session, open_session
-from session.settings import Settings
-from session.totals import totals
 from tests.support.paths import ROOT
+from thimble.agent.errors import ModelError, UsageError
+from thimble.agent.ledger import Amount
+from thimble.agent.messages import ToolCall
+from thimble.agent.protocols import Text, Thinking, Usage
+from thimble.models.scripted import Reply, Scripted
+from thimble.repl.cli import headless
+from thimble.session import jsonl
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
+from thimble.session.totals import totals
 
 LOOK = (Text("I look."), ToolCall("c1", "list_articles", "{}"))
 
@@ -237,7 +237,7 @@ def test_a_line_is_printable_ascii_and_loses_nothing(text: str, controls: str) -
 
 def test_every_command_has_a_form_in_json(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One line a command: what it printed, and its tables apart."""
-    from repl.commands.table import COMMANDS
+    from thimble.repl.commands.table import COMMANDS
 
     typed = {
         "strategy": "/strategy none",

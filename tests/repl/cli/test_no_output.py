@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from repl.__main__ import main
-from session.journal.lines import Writer
-from session.journal.records import Command
-from session.journal.state import UNKNOWN
 from tests.session.test_session import NOWHERE
+from thimble.repl.__main__ import main
+from thimble.session.journal.lines import Writer
+from thimble.session.journal.records import Command
+from thimble.session.journal.state import UNKNOWN
 
 READER = ("--backend", "reader", "--embeddings", "none", "--corpus", ".", "--files", ".")
 COMMANDS: Sequence[Sequence[str]] = [
@@ -42,7 +42,7 @@ SILENT = ("-p", "/help", *READER)
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "lab.__main__", raising=False)  # another test may have imported it
+    monkeypatch.delitem(sys.modules, "thimble.lab.__main__", raising=False)  # another test may have imported it
     Path("thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
     for name in ("OLLAMA_HOST", "OPENAI_BASE_URL"):
         monkeypatch.setenv(name, NOWHERE)

@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import UNLIMITED, Budget
-from agent.errors import BudgetError, UsageError
-from agent.side import SideModel
-from models import chat
-from repl.__main__ import main
-from repl.cli import prepare as filter
-from strategies import parse
 from tests.session.test_session import NOWHERE
 from tests.support.conversations import Entry, conversations, objections
 from tests.support.embedding import Counting
 from tests.support.histories import LIMITS, Story, TinyCounter, outcome, react, react40, sound_histories
 from tests.support.paths import ROOT
 from tests.support.specs import EVERY, SUMMARISERS, Summariser, specs
+from thimble.agent.budget import UNLIMITED, Budget
+from thimble.agent.errors import BudgetError, UsageError
+from thimble.agent.side import SideModel
+from thimble.models import chat
+from thimble.repl.__main__ import main
+from thimble.repl.cli import prepare as filter
+from thimble.strategies import parse
 
 every_strategy = pytest.mark.parametrize("name", EVERY)
 
@@ -201,7 +201,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def thimble(*arguments: str, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "repl", "prepare", *arguments]
+    command = [sys.executable, "-m", "thimble", "prepare", *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, timeout=60)
 
 
@@ -257,7 +257,7 @@ def test_calls_that_wait_for_results_stay_and_are_told(capsys: pytest.CaptureFix
 
 def test_a_terminal_is_no_conversation() -> None:
     leader, follower = os.openpty()
-    command = [sys.executable, "-m", "repl", "prepare"]
+    command = [sys.executable, "-m", "thimble", "prepare"]
     run = subprocess.run(command, stdin=follower, capture_output=True, timeout=60)
     os.close(leader)
     os.close(follower)

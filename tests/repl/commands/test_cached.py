@@ -13,20 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thimble
-from agent.ledger import Amount
-from agent.protocols import Text, Usage
-from models.scripted import Scripted
-from repl.commands.export.document import export
-from repl.commands.table import obey
-from repl.screen.footer import footer
-from session import figures, jsonl
-from session.journal.journal import Journal
-from session.journal.state import saved_state
-from session.session import Session, open_session
-from session.settings import Settings
-from session.totals import totals
 from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, ask, scripted, tool_call
+from thimble.agent.ledger import Amount
+from thimble.agent.protocols import Text, Usage
+from thimble.models.scripted import Scripted
+from thimble.repl.commands.export.document import export
+from thimble.repl.commands.table import obey
+from thimble.repl.screen.footer import footer
+from thimble.session import figures, jsonl
+from thimble.session.journal.journal import Journal
+from thimble.session.journal.state import saved_state
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
+from thimble.session.totals import totals
 
 STRATEGIES = st.sampled_from(["none", "observation-masking:window=1", "hybrid:window=1", "sliding-window:window=1"])
 REPORTED = st.none() | st.integers(0, 40)

@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Budget
-from agent.errors import ModelError, ThimbleError, UsageError
-from agent.events import Prepared
-from agent.messages import Message
-from agent.protocols import Strategy
-from repl.cli import headless
-from repl.commands.predict import messages, ranges, reveal
-from repl.commands.table import obey
-from repl.conversation import Conversation
-from session.guess import Guess, places, take
-from session.session import Session
-from strategies import STRATEGIES
 from tests.repl.commands.probe.test_probe import QUESTIONS, reading
 from tests.repl.prompt.test_completion import completed
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import outcome, react
 from tests.support.sessions import Paper, ask, scripted, tool_call
+from thimble.agent.budget import Budget
+from thimble.agent.errors import ModelError, ThimbleError, UsageError
+from thimble.agent.events import Prepared
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Strategy
+from thimble.repl.cli import headless
+from thimble.repl.commands.predict import messages, ranges, reveal
+from thimble.repl.commands.table import obey
+from thimble.repl.conversation import Conversation
+from thimble.session.guess import Guess, places, take
+from thimble.session.session import Session
+from thimble.strategies import STRATEGIES
 
 PLACES = st.frozensets(st.integers(1, 60))
 

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ModelError, UsageError
-from models.ollama.download import Progress
-from repl.cli import headless
-from repl.commands.pull import words
-from repl.commands.table import obey
-from repl.prompt.interrupts import Interrupts
-from session.session import Session, open_session
-from session.settings import Settings
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.ollama_http import served
 from tests.support.ollama_server import Download, Model, Ollama
 from tests.support.pty_terminal import Terminal
 from tests.support.sessions import Paper
+from thimble.agent.errors import ModelError, UsageError
+from thimble.models.ollama.download import Progress
+from thimble.repl.cli import headless
+from thimble.repl.commands.pull import words
+from thimble.repl.commands.table import obey
+from thimble.repl.prompt.interrupts import Interrupts
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
 
 LAYERS = {"2bada8a74506": 40_000, "66b9ea09bd5b": 10_000}
 

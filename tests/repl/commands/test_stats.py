@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Prices
-from agent.ledger import Amount, Call, Ledger
-from agent.protocols import Usage
-from repl.commands.stats import (
+from tests.repl.screen.test_sanitise import NASTY
+from tests.support.histories import TinyCounter
+from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
+from thimble.agent.budget import Prices
+from thimble.agent.ledger import Amount, Call, Ledger
+from thimble.agent.protocols import Usage
+from thimble.repl.commands.stats import (
     MOST_CALLS,
     MOST_EXCHANGES,
     _ratio,
@@ -23,14 +26,11 @@ from repl.commands.stats import (
     price_line,
     show_stats,
 )
-from repl.commands.table import obey
-from repl.screen.tables import Table
-from session import figures
-from session.session import Session
-from session.totals import cost, totals
-from tests.repl.screen.test_sanitise import NASTY
-from tests.support.histories import TinyCounter
-from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
+from thimble.repl.commands.table import obey
+from thimble.repl.screen.tables import Table
+from thimble.session import figures
+from thimble.session.session import Session
+from thimble.session.totals import cost, totals
 
 
 def number(text: str) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from repl.commands.strategy import paragraphs, show_all
-from strategies import STRATEGIES
-from strategies.parameter import parameters
-from strategies.table import FAMILIES
 from tests.repl.commands.test_table import said
 from tests.support.sessions import Paper, scripted
+from thimble.repl.commands.strategy import paragraphs, show_all
+from thimble.strategies import STRATEGIES
+from thimble.strategies.parameter import parameters
+from thimble.strategies.table import FAMILIES
 
 
 @pytest.mark.parametrize("width", [50, 80, 120])

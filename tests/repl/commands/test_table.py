@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ThimbleError
-from models import server_at
-from repl.commands.table import COMMANDS, obey, run_command
-from session.forecast import forecast
-from session.once import Once
-from session.session import Session
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.sessions import Paper, ask, scripted, tool_call
+from thimble.agent.errors import ThimbleError
+from thimble.models import server_at
+from thimble.repl.commands.table import COMMANDS, obey, run_command
+from thimble.session.forecast import forecast
+from thimble.session.once import Once
+from thimble.session.session import Session
 
 MINE = """
 def prepare(messages, budget):

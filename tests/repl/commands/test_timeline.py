@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from agent.ledger import Amount, Ledger, ToolRun
-from agent.protocols import ModelId, Usage
-from models.hardware import HARDWARE, Hardware
-from models.scripted import Scripted
-from repl.commands.table import obey
-from repl.commands.timeline import bound
-from repl.screen.gantt import axis, chart
-from session.session import Session, open_session
-from session.settings import Settings
-from session.timeline import timeline
 from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
+from thimble.agent.errors import UsageError
+from thimble.agent.ledger import Amount, Ledger, ToolRun
+from thimble.agent.protocols import ModelId, Usage
+from thimble.models.hardware import HARDWARE, Hardware
+from thimble.models.scripted import Scripted
+from thimble.repl.commands.table import obey
+from thimble.repl.commands.timeline import bound
+from thimble.repl.screen.gantt import axis, chart
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
+from thimble.session.timeline import timeline
 
 AGENT, MEMORY = ModelId("ollama", "qwen3:8b"), ModelId("ollama", "qwen3:0.6b")
 

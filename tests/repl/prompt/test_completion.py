@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from agent.errors import UsageError
-from agent.side import SideModel
-from models.scripted import Scripted
-from repl.commands.table import COMMANDS
-from repl.prompt.completion import Completions
-from session.session import open_session
-from session.settings import Settings
-from strategies import STRATEGIES, parse
-from strategies.parameter import parameters
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.embedding import Counting
 from tests.support.sessions import scripted
+from thimble.agent.errors import UsageError
+from thimble.agent.side import SideModel
+from thimble.models.scripted import Scripted
+from thimble.repl.commands.table import COMMANDS
+from thimble.repl.prompt.completion import Completions
+from thimble.session.session import open_session
+from thimble.session.settings import Settings
+from thimble.strategies import STRATEGIES, parse
+from thimble.strategies.parameter import parameters
 
 SESSION = scripted()
 

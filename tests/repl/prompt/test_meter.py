@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agent.errors import BudgetError, UsageError
-from agent.events import Prepared
-from repl.prompt.meter import Meter
-from session.forecast import Forecast, forecast
-from session.session import Session, open_session
-from session.settings import Settings
-from strategies import STRATEGIES
 from tests.support.histories import TinyCounter
 from tests.support.sessions import ask, scripted, tool_call
+from thimble.agent.errors import BudgetError, UsageError
+from thimble.agent.events import Prepared
+from thimble.repl.prompt.meter import Meter
+from thimble.session.forecast import Forecast, forecast
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
+from thimble.strategies import STRATEGIES
 
 
 def warm(session: Session) -> Meter:
@@ -130,7 +130,7 @@ def test_a_look_that_began_before_a_reset_is_not_shown_after_it(monkeypatch: pyt
         meter.refresh()
         return found
 
-    monkeypatch.setattr("repl.prompt.meter.forecast", slow)
+    monkeypatch.setattr("thimble.repl.prompt.meter.forecast", slow)
     meter.look("")
     assert f" {forecast(session).tokens:,}/8,000 " in text(meter)
 

@@ -15,8 +15,8 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from repl.prompt.prompt import SuggestWhole, TerminalPrompt, open_history
 from tests.support.sessions import scripted
+from thimble.repl.prompt.prompt import SuggestWhole, TerminalPrompt, open_history
 
 
 @pytest.fixture(autouse=True)

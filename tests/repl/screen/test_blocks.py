@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repl.screen.blocks import Blocks
+from thimble.repl.screen.blocks import Blocks
 
 LINES = st.sampled_from(
     [

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text as Shown
 
-from agent.events import Answered, Event, Prepared, Preparing, Replied, Said, SideCalled, ToolReturned
-from agent.messages import Message, ToolCall
-from agent.protocols import ModelId, Text, Thinking, Usage
-from repl.screen.exchange import Lines, Screen
-from repl.screen.live import LINES
-from repl.screen.sanitise import clean
-from session.grounding import marked
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.sessions import Paper, ask, scripted, tool_call
+from thimble.agent.events import Answered, Event, Prepared, Preparing, Replied, Said, SideCalled, ToolReturned
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.protocols import ModelId, Text, Thinking, Usage
+from thimble.repl.screen.exchange import Lines, Screen
+from thimble.repl.screen.live import LINES
+from thimble.repl.screen.sanitise import clean
+from thimble.session.grounding import marked
 
 READ = tool_call("read_article", slug="observation-masking", section="Opening")
 

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agent.events import Prepared, Preparing, Said
-from agent.ledger import Amount
-from repl.commands.context.rows import last_call
-from repl.commands.stats import by_purpose
-from repl.screen.footer import context, footer, level
-from session import figures
-from session.totals import totals
 from tests.support.sessions import answer_call, ask, scripted, tool_call
+from thimble.agent.events import Prepared, Preparing, Said
+from thimble.agent.ledger import Amount
+from thimble.repl.commands.context.rows import last_call
+from thimble.repl.commands.stats import by_purpose
+from thimble.repl.screen.footer import context, footer, level
+from thimble.session import figures
+from thimble.session.totals import totals
 
 AMOUNTS = st.one_of(st.none(), st.integers(0, 10**7))
 

@@ -9,7 +9,7 @@ from tests.support.paths import ROOT
 
 PRINTS = r"""
 import sys
-from repl.screen.redirect_output import RedirectedOutput
+from thimble.repl.screen.redirect_output import RedirectedOutput
 evil = "\x1b]0;t\x07\x1b[31m\u202e"
 redirected = RedirectedOutput()
 for number in range(2):

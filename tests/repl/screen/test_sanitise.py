@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repl.screen.sanitise import Sanitiser, clean, line
+from thimble.repl.screen.sanitise import Sanitiser, clean, line
 
 LIMIT = 4096
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

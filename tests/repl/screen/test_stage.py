@@ -12,21 +12,21 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 from rich.style import Style
 
-from agent.events import Event, Prepared, ToolReturned
-from agent.messages import Message
-from agent.protocols import Text
-from repl.prompt.completion import Completions
-from repl.screen.private import private
-from repl.screen.sanitise import Sanitiser, clean, hide
-from repl.screen.stage import MARK, SHOWN_LINES, Stage, caption, whys
-from repl.screen.theme import STYLES, styles
-from session.session import Session
-from session.settings import Settings
 from tests.support.histories import sound_histories
 from tests.support.paths import ROOT
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from tests.support.views import SPECS, viewed
 from tests.whole.test_pty import Open, terminal  # noqa: F401
+from thimble.agent.events import Event, Prepared, ToolReturned
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Text
+from thimble.repl.prompt.completion import Completions
+from thimble.repl.screen.private import private
+from thimble.repl.screen.sanitise import Sanitiser, clean, hide
+from thimble.repl.screen.stage import MARK, SHOWN_LINES, Stage, caption, whys
+from thimble.repl.screen.theme import STYLES, styles
+from thimble.session.session import Session
+from thimble.session.settings import Settings
 
 READS = [[tool_call("read_article", page, slug="observation-masking", page=page)] for page in (1, 98, 99)]
 """One long result, then two errors that are too short to be masked."""
@@ -294,7 +294,7 @@ def test_ctrl_c_at_a_step_leaves_nothing_half_done(terminal: Open) -> None:  # n
 
 @pytest.mark.parametrize("other", [["--plain"], ["-p", "x"], ["--json", "-p", "x"]])
 def test_a_stage_is_a_conversation_that_is_drawn(other: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    from repl.__main__ import main
+    from thimble.repl.__main__ import main
 
     assert main(["--backend", "reader", "--stage", *other]) == 2
     assert "--stage does not go with" in capsys.readouterr().err

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agent import view as views
-from agent.events import Prepared, Replied, SideCalled, ToolReturned
-from agent.messages import Message, ToolCall
-from agent.protocols import ModelId, Usage
-from agent.view import View
-from repl.screen import trace
-from strategies import parse
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import Story, budget, react
+from thimble.agent import view as views
+from thimble.agent.events import Prepared, Replied, SideCalled, ToolReturned
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.protocols import ModelId, Usage
+from thimble.agent.view import View
+from thimble.repl.screen import trace
+from thimble.strategies import parse
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | NASTY, lambda inner: st.lists(inner, max_size=3), max_leaves=4

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from repl.screen.wrapping import wrapped
+from thimble.repl.screen.wrapping import wrapped
 
 WORDS = st.lists(st.text("aé漢-", min_size=1, max_size=30), min_size=1, max_size=20)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from random import Random
 from typing import Literal
 
-from corpus.article import numbered, parse
-from corpus.library import Library
 from tests.servers.tiny.template import FOLDER
 from tests.servers.tiny.words import Split, draw
+from thimble.corpus.article import numbered, parse
+from thimble.corpus.library import Library
 
 WORD = "a made-up word"
 Units = Mapping[str, str]

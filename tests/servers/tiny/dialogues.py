@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from agent.errors import ToolError
-from agent.messages import CANCELLED, Message
-from agent.prompts import CLOSING
-from corpus.library import Library
-from strategies.masks import mask
 from tests.servers.tiny.corpora import KINDS, QUESTIONS, Question, articles, library, question
 from tests.servers.tiny.words import Split, draw
-from tools.articles import ArticleTools
+from thimble.agent.errors import ToolError
+from thimble.agent.messages import CANCELLED, Message
+from thimble.agent.prompts import CLOSING
+from thimble.corpus.library import Library
+from thimble.strategies.masks import mask
+from thimble.tools.articles import ArticleTools
 
 GREETINGS = ("Hello.", "Hi there!", "Good morning.", "Thank you.", "Thanks!", "Who are you?", "What can you do?")
 Entry = dict[str, Any]

@@ -21,22 +21,22 @@ from typing import Literal
 
 import torch
 
-from agent.agent import Agent
-from agent.events import Answered, Event, Replied, ToolCalled, ToolReturned
-from agent.loop import run
-from agent.protocols import Tool
-from agent.side import SideModel
-from agent.state import State
-from corpus.library import load
-from lab.statistics import wilson
-from strategies import parse
 from tests.servers.tiny.card import card
 from tests.servers.tiny.corpora import SOUND, Question, articles, corpus, library, question
 from tests.servers.tiny.local import Local
 from tests.servers.tiny.template import FOLDER
 from tests.servers.tiny.words import Split
-from tools import toolbox
-from tools.notes import Notes
+from thimble.agent.agent import Agent
+from thimble.agent.events import Answered, Event, Replied, ToolCalled, ToolReturned
+from thimble.agent.loop import run
+from thimble.agent.protocols import Tool
+from thimble.agent.side import SideModel
+from thimble.agent.state import State
+from thimble.corpus.library import load
+from thimble.lab.statistics import wilson
+from thimble.strategies import parse
+from thimble.tools import toolbox
+from thimble.tools.notes import Notes
 
 ASKED = 200
 SEED = 1_000_000

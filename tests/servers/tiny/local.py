@@ -9,14 +9,14 @@ from pathlib import Path
 
 import torch
 
-from agent.budget import Counter
-from agent.messages import Message, Schema, ToolCall
-from agent.protocols import BackendDefaults, Delta, Text, Usage
-from models.chat import write
-from models.counting.estimate import EstimateCounter
 from tests.servers.tiny.model import Cache
 from tests.servers.tiny.template import END, FOLDER, render
 from tests.servers.tiny.weights import load
+from thimble.agent.budget import Counter
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.protocols import BackendDefaults, Delta, Text, Usage
+from thimble.models.chat import write
+from thimble.models.counting.estimate import EstimateCounter
 
 CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 

@@ -12,25 +12,25 @@ from random import Random
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from agent.agent import Agent
-from agent.events import Answered, ToolCalled
-from agent.loop import run
-from agent.messages import Message
-from agent.prompts import CLOSING
-from agent.protocols import Text
-from agent.repair import is_sound
-from agent.side import SideModel
-from agent.state import State
-from corpus.library import load
-from models import chat, make
-from models.scripted import Scripted
-from strategies import parse
 from tests.servers.tiny import corpora
 from tests.servers.tiny.dialogues import Dialogue, dialogue
 from tests.servers.tiny.template import FOLDER, SOURCE
 from tests.servers.tiny.words import Split, draw, is_new, seen
-from tools import toolbox
-from tools.notes import Notes
+from thimble.agent.agent import Agent
+from thimble.agent.events import Answered, ToolCalled
+from thimble.agent.loop import run
+from thimble.agent.messages import Message
+from thimble.agent.prompts import CLOSING
+from thimble.agent.protocols import Text
+from thimble.agent.repair import is_sound
+from thimble.agent.side import SideModel
+from thimble.agent.state import State
+from thimble.corpus.library import load
+from thimble.models import chat, make
+from thimble.models.scripted import Scripted
+from thimble.strategies import parse
+from thimble.tools import toolbox
+from thimble.tools.notes import Notes
 
 WORDS = re.compile(r"[a-z]+-[a-z]+|\w+")
 SAID = """

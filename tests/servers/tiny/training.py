@@ -18,9 +18,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from agent.messages import Schema
-from agent.prompts import SYSTEM
-from corpus.library import Library
 from tests.servers.tiny import tokenizer as tokenizers
 from tests.servers.tiny.dialogues import Dialogue, dialogue
 from tests.servers.tiny.model import Model, Shape, initialise
@@ -28,8 +25,11 @@ from tests.servers.tiny.muon import Optimiser
 from tests.servers.tiny.template import END, FOLDER, render
 from tests.servers.tiny.weights import save
 from tests.servers.tiny.words import seen
-from tools import on_demand, toolbox
-from tools.notes import Notes
+from thimble.agent.messages import Schema
+from thimble.agent.prompts import SYSTEM
+from thimble.corpus.library import Library
+from thimble.tools import on_demand, toolbox
+from thimble.tools.notes import Notes
 
 SEED = 1
 STEPS = 900

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from session.journal import folder as shelf
-from session.journal.header import settings_of
-from session.journal.journal import Journal
-from session.journal.records import VERSION, Named, Switched
-from session.journal.state import UNKNOWN, SavedState, saved_state
-from session.session import Session
-from session.settings import Settings, going_on
 from tests.support.journal_scenes import SPECS, ask, keep
+from thimble.agent.errors import UsageError
+from thimble.session.journal import folder as shelf
+from thimble.session.journal.header import settings_of
+from thimble.session.journal.journal import Journal
+from thimble.session.journal.records import VERSION, Named, Switched
+from thimble.session.journal.state import UNKNOWN, SavedState, saved_state
+from thimble.session.session import Session
+from thimble.session.settings import Settings, going_on
 
 
 def written(folder: Path, id: str, *questions: str, name: str = "", at: int = 0) -> Path:

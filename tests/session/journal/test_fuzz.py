@@ -13,19 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.errors import ThimbleError, UsageError
-from agent.events import Planted
-from agent.messages import Message
-from repl.commands.branches.accounts import accounts
-from repl.commands.table import run_command
-from session.journal.checksum_lines import CHECK
-from session.journal.deltas import checksum
-from session.journal.lines import Damage, Writer, read
-from session.journal.records import Branched, Switched
-from session.journal.tree import Tree
 from tests.session.journal.test_killed import SETTINGS, SPECS, scene
 from tests.support.journal_scenes import ask, keep
 from tests.support.sessions import Paper
+from thimble.agent.errors import ThimbleError, UsageError
+from thimble.agent.events import Planted
+from thimble.agent.messages import Message
+from thimble.repl.commands.branches.accounts import accounts
+from thimble.repl.commands.table import run_command
+from thimble.session.journal.checksum_lines import CHECK
+from thimble.session.journal.deltas import checksum
+from thimble.session.journal.lines import Damage, Writer, read
+from thimble.session.journal.records import Branched, Switched
+from thimble.session.journal.tree import Tree
 
 COMMANDS = (
     "/context",

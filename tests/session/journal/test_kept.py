@@ -16,23 +16,23 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ThimbleError, UsageError
-from repl.commands.table import obey
-from repl.prompt.completion import Completions
-from repl.prompt.interrupts import Interrupts
-from repl.screen.resumed import UNANSWERED, last_exchange, resumed, show_resumed
-from session.journal import folder as shelf
-from session.journal.checksum_lines import checked, fields_of
-from session.journal.journal import ALONE, GONE, IN_MEMORY, Journal
-from session.journal.records import VERSION, Named
-from session.journal.state import saved_state
-from session.session import Session, open_session
-from session.settings import Settings
 from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama
 from tests.support.paths import ROOT
 from tests.support.pty_terminal import Terminal
 from tests.support.sessions import Paper, ask
+from thimble.agent.errors import ThimbleError, UsageError
+from thimble.repl.commands.table import obey
+from thimble.repl.prompt.completion import Completions
+from thimble.repl.prompt.interrupts import Interrupts
+from thimble.repl.screen.resumed import UNANSWERED, last_exchange, resumed, show_resumed
+from thimble.session.journal import folder as shelf
+from thimble.session.journal.checksum_lines import checked, fields_of
+from thimble.session.journal.journal import ALONE, GONE, IN_MEMORY, Journal
+from thimble.session.journal.records import VERSION, Named
+from thimble.session.journal.state import saved_state
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
 
 QUESTION = "What breaks a prefix cache?"
 READER = ("--backend", "reader")
@@ -215,10 +215,10 @@ def test_a_session_whose_server_or_folder_is_gone_says_how_to_go_on(environ: dic
 ON_A_FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
-from repl.cli.headless import answer
-from session.journal.journal import Journal
-from session.session import open_session
-from session.settings import Settings
+from thimble.repl.cli.headless import answer
+from thimble.session.journal.journal import Journal
+from thimble.session.session import open_session
+from thimble.session.settings import Settings
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 session = open_session(Settings(backend="reader"), Journal(Path(sys.argv[1])))

@@ -11,11 +11,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import CANCELLED
-from session.journal.lines import Writer, read
-from session.journal.records import Resumed
 from tests.support.histories import is_sound
 from tests.support.journal_scenes import QUESTIONS, ask, keep, state, whole
+from thimble.agent.messages import CANCELLED
+from thimble.session.journal.lines import Writer, read
+from thimble.session.journal.records import Resumed
 
 SPECS = ["hybrid:window=1", "notes+progressive-summary", "delegate", "thrifty"]
 SETTINGS: dict[str, Any] = {"budget": 6000}

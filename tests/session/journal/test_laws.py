@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from strategies import STRATEGIES
 from tests.support.journal_scenes import QUESTIONS, Kept, ask, keep, state, whole
 from tests.support.timing import AtOnce
+from thimble.strategies import STRATEGIES
 
 FUNCTION = """
-from agent.messages import turns
+from thimble.agent.messages import turns
 
 def prepare(messages, budget):
     view = list(messages)

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from agent.protocols import Sent, Text, Thinking
-from models.scripted import Scripted
-from session.journal.journal import Journal
-from session.journal.state import SavedState
-from session.session import open_session
-from session.settings import Settings
 from tests.support.doors import Doing
 from tests.support.histories import TinyCounter
 from tests.support.journal_scenes import tape, uncompared, whole
 from tests.support.payloads import ALL
 from tests.support.sessions import tool_call
+from thimble.agent.protocols import Sent, Text, Thinking
+from thimble.models.scripted import Scripted
+from thimble.session.journal.journal import Journal
+from thimble.session.journal.state import SavedState
+from thimble.session.session import open_session
+from thimble.session.settings import Settings
 
 AT_ONCE = 60
 """Payloads in one session: what an exchange costs grows with those before it."""

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from agent.errors import BudgetError
-from repl.commands.table import obey
-from session.journal import folder as shelf
-from session.journal.journal import Journal
-from session.session import Session, open_session
-from session.settings import Settings
 from tests.support.failing_server import faulty
 from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama
 from tests.support.sessions import Paper
+from thimble.agent.errors import BudgetError
+from thimble.repl.commands.table import obey
+from thimble.session.journal import folder as shelf
+from thimble.session.journal.journal import Journal
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
 
 SCRIPTS: dict[str, Sequence[str]] = {
     "talk": ("What is masking?", "And what else?", "/strategy hybrid", "And context rot?", "/plant It is 7.", "Thanks"),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from strategies.kinds.excerpt import excerpt, surprises
-from strategies.kinds.unit import lines_of
+from thimble.strategies.kinds.excerpt import excerpt, surprises
+from thimble.strategies.kinds.unit import lines_of
 
 TEXTS = st.text(st.sampled_from("ab1 9.,;:#|-{}[]<>\"'\n\n\tE=é"), max_size=3_000)
 HEAD = re.compile(r"\[([\d,]+) of ([\d,]+) (?:lines|rows)\]\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from strategies.kinds.html_page import units
+from thimble.strategies.kinds.html_page import units
 
 PAGE = """\
 <!DOCTYPE html>

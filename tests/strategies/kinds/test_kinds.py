@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from strategies.kinds.recognised import KINDS, recognised
 from tests.support.hostile_texts import HOSTILE, TEXTS
+from thimble.strategies.kinds.recognised import KINDS, recognised
 
 ROOT = Path(__file__).parents[3]
 LONG = ["a", "(", " ", '"', "1-", "1:", "a/", "{", '="\\', "    at ", '  File "', " |", "[I", "\n", " \n", "a\n"]

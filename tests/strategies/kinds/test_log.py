@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strategies.kinds.log import units
+from thimble.strategies.kinds.log import units
 
 FORMS = {
     "iso": "2026-11-23T06:{:02}:00.123Z INFO app: {}",

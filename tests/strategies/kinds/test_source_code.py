@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from strategies.kinds.source_code import units
+from thimble.strategies.kinds.source_code import units
 
 PYTHON = """\
 # Copyright 2020 by nobody. Licence: none.

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ThimbleError
-from session.journal.lines import read
-from session.journal.records import Branched
 from tests.support.branched_sessions import run, session_in
+from thimble.agent.errors import ThimbleError
+from thimble.session.journal.lines import read
+from thimble.session.journal.records import Branched
 
 LINES = (
     "What is masking?",

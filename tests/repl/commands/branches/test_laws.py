@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent.errors import BudgetError, UsageError
-from agent.events import Replied, SideCalled
-from repl.commands.branches.accounts import accounts
-from session.journal.journal import Journal
-from session.journal.tree import Tree
-from session.session import Session
 from tests.support.branched_sessions import run, sent, session_in, stands
 from tests.support.journal_scenes import SPECS
+from thimble.agent.errors import BudgetError, UsageError
+from thimble.agent.events import Replied, SideCalled
+from thimble.repl.commands.branches.accounts import accounts
+from thimble.session.journal.journal import Journal
+from thimble.session.journal.tree import Tree
+from thimble.session.session import Session
 
 QUESTIONS = ("What is masking?", "And what else?", "Who says so?")
 

@@ -7,12 +7,12 @@ from copy import deepcopy
 
 import pytest
 
-from agent.errors import BudgetError, UsageError
-from repl.cli import headless
-from repl.commands.table import obey
-from session.session import Session
 from tests.support.branched_sessions import run, sent, session_in, stands
 from tests.support.sessions import Paper
+from thimble.agent.errors import BudgetError, UsageError
+from thimble.repl.cli import headless
+from thimble.repl.commands.table import obey
+from thimble.session.session import Session
 
 LONG = "Why? " * 500
 """2,500 characters, 625 tokens."""

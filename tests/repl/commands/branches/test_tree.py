@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from repl.commands.branches.accounts import accounts
-from session.session import Session
-from session.totals import totals
 from tests.support.branched_sessions import run, session_in
+from thimble.repl.commands.branches.accounts import accounts
+from thimble.session.session import Session
+from thimble.session.totals import totals
 
 
 def grown() -> Session:

@@ -9,25 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agent.errors import BudgetError, UsageError
-from agent.ledger import Ledger
-from agent.messages import Message
-from agent.side import SideModel
-from agent.view import View
-from repl.cli import prepare as prepare_filter
-from repl.commands.compare.compare import by_default, parse_arguments
-from repl.commands.compare.replay import replayed
-from repl.commands.compare.replay_table import starred
-from repl.commands.table import obey
-from session.replay import calls, replay
-from session.session import Session
-from strategies.spec import parse
-from strategies.table import STRATEGIES, asks_a_model
-from strategies.tidy import tidied
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import LIMITS, nasty_histories, react, sound_histories
 from tests.support.sessions import Paper, ask, scripted
 from tests.support.specs import Summariser
+from thimble.agent.errors import BudgetError, UsageError
+from thimble.agent.ledger import Ledger
+from thimble.agent.messages import Message
+from thimble.agent.side import SideModel
+from thimble.agent.view import View
+from thimble.repl.cli import prepare as prepare_filter
+from thimble.repl.commands.compare.compare import by_default, parse_arguments
+from thimble.repl.commands.compare.replay import replayed
+from thimble.repl.commands.compare.replay_table import starred
+from thimble.repl.commands.table import obey
+from thimble.session.replay import calls, replay
+from thimble.session.session import Session
+from thimble.strategies.spec import parse
+from thimble.strategies.table import STRATEGIES, asks_a_model
+from thimble.strategies.tidy import tidied
 
 SPECS = [*STRATEGIES, "observation-masking+sliding-window", "sliding-window:window=2"]
 SESSION = scripted()
@@ -122,7 +122,7 @@ def test_specs_stand_before_the_first_run_and_the_question_behind_it(words: list
 
 @given(st.lists(st.tuples(st.integers(0, 5) | st.none(), st.booleans()), max_size=6))
 def test_a_star_is_for_the_least_of_those_that_fit(rows: list[tuple[int | None, bool]]) -> None:
-    from repl.commands.compare.replay import Replayed
+    from thimble.repl.commands.compare.replay import Replayed
 
     found = [Replayed("none", over=not fits) for _, fits in rows]
     cells = starred(found, [value for value, _ in rows], str)

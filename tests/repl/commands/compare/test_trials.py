@@ -12,26 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agent.budget import Prices
-from agent.errors import ModelError, UsageError
-from agent.ledger import Amount
-from agent.messages import Message, Schema, ToolCall
-from agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage, Waiting
-from corpus.questions import load
-from models.scripted import Scripted, Step
-from repl.commands.compare.known import known
-from repl.commands.compare.trial import MOST_SHOWN, Trial, ask, came_to, priced
-from repl.commands.table import obey
-from session.forecast import forecast
-from session.session import Session, open_session
-from session.settings import Settings
-from session.totals import totals
 from tests.repl.commands.compare.test_replay import all_of, text_of
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import TinyCounter, is_sound
 from tests.support.pty_terminal import Terminal
 from tests.support.sessions import Paper, answer_call, scripted, tool_call
 from tests.support.sessions import ask as ask_session
+from thimble.agent.budget import Prices
+from thimble.agent.errors import ModelError, UsageError
+from thimble.agent.ledger import Amount
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage, Waiting
+from thimble.corpus.questions import load
+from thimble.models.scripted import Scripted, Step
+from thimble.repl.commands.compare.known import known
+from thimble.repl.commands.compare.trial import MOST_SHOWN, Trial, ask, came_to, priced
+from thimble.repl.commands.table import obey
+from thimble.session.forecast import forecast
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
+from thimble.session.totals import totals
 
 WEBARENA = "How well did humans do on the WebArena tasks?"
 NOBODY = Amount(None)

@@ -12,18 +12,18 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 from rich.cells import cell_len
 
-from agent.errors import UsageError
-from agent.messages import Message, ToolCall
-from agent.protocols import Text, Usage
-from models.scripted import Scripted
-from repl.commands.context.message import changed_lines
-from repl.commands.table import obey
-from repl.prompt.completion import Completions
-from session.session import Session
-from strategies import STRATEGIES
 from tests.repl.screen.test_sanitise import FORBIDDEN
 from tests.support.histories import Story, TinyCounter, outcome, react, words
 from tests.support.sessions import Paper, ask, scripted, tool_call
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.protocols import Text, Usage
+from thimble.models.scripted import Scripted
+from thimble.repl.commands.context.message import changed_lines
+from thimble.repl.commands.table import obey
+from thimble.repl.prompt.completion import Completions
+from thimble.session.session import Session
+from thimble.strategies import STRATEGIES
 
 PAGES = ("/context", "/context next", "/context 1", "/context 2-5", "/context raw", "/why 1", "/why 2")
 
@@ -204,7 +204,7 @@ def test_of_a_shortened_message_it_shows_the_lines_that_changed() -> None:
 
 
 def test_a_learning_counter_does_not_break_the_sums() -> None:
-    from models.counting.estimate import EstimateCounter
+    from thimble.models.counting.estimate import EstimateCounter
 
     reported = Usage(prompt_tokens=1_700)
     session = scripted([Text("Well."), reported], "So.", counter=EstimateCounter(), strategy="none")

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from agent.errors import UsageError
-from agent.messages import Message, Schema
-from models.scripted import Scripted
-from repl.commands.context.request import escaped
-from repl.commands.table import obey
-from session.session import Session
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, ask, scripted, tool_call
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message, Schema
+from thimble.models.scripted import Scripted
+from thimble.repl.commands.context.request import escaped
+from thimble.repl.commands.table import obey
+from thimble.session.session import Session
 
 
 def chatml(messages: Sequence[Message], tools: Sequence[Schema] = ()) -> str:

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from repl.commands.context.request import escaped
-from repl.commands.table import obey
-from repl.screen.sanitise import clean
-from session.session import Session, open_session
-from session.settings import Settings
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support import ollama_wire as wire
 from tests.support import openai_wire as openai
 from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, ask, scripted, tool_call
+from thimble.agent.errors import UsageError
+from thimble.repl.commands.context.request import escaped
+from thimble.repl.commands.table import obey
+from thimble.repl.screen.sanitise import clean
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
 
 HOSTILE = "What is \x1b[2J\x9b31m\u202e masking? 日本語 🙂 \x07\x7f\x85 \u2028 [bold]"
 REPLIES = {

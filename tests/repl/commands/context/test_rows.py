@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import UsageError
-from agent.messages import Message
-from repl.commands.context.listing import first_words, folded, show_list, span
-from repl.commands.context.message import sentence, show_message
-from repl.commands.context.rows import rows_of
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import TinyCounter, damaged_histories, messages, react, sound_histories
 from tests.support.sessions import Paper
 from tests.support.views import SPECS, viewed, xray_of
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message
+from thimble.repl.commands.context.listing import first_words, folded, show_list, span
+from thimble.repl.commands.context.message import sentence, show_message
+from thimble.repl.commands.context.rows import rows_of
 
 HISTORIES = sound_histories() | damaged_histories() | st.lists(messages(), max_size=12)
 MOST_ROWS = 38
@@ -124,7 +124,7 @@ def test_it_fits_whatever_is_said(width: int, drawn: bool) -> None:
 
 @given(NASTY, NASTY, st.booleans())
 def test_nothing_that_steers_is_printed(text: str, name: str, drawn: bool) -> None:
-    from agent.messages import ToolCall
+    from thimble.agent.messages import ToolCall
 
     history = [
         Message("m1", "system", text),

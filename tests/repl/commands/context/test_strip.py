@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Message
-from agent.view import View
-from repl.commands.context.rows import spread
-from repl.commands.context.strip import (
+from tests.support.histories import sound_histories
+from tests.support.sessions import Paper
+from tests.support.views import SPECS, viewed, xray_of
+from thimble.agent.messages import Message
+from thimble.agent.view import View
+from thimble.repl.commands.context.rows import spread
+from thimble.repl.commands.context.strip import (
     FREE,
     Block,
     bar,
@@ -21,10 +24,7 @@ from repl.commands.context.strip import (
     was_blocks,
     widths,
 )
-from repl.screen.fate_letters import FATE_LETTERS
-from tests.support.histories import sound_histories
-from tests.support.sessions import Paper
-from tests.support.views import SPECS, viewed, xray_of
+from thimble.repl.screen.fate_letters import FATE_LETTERS
 
 SIZES = st.lists(st.integers(0, 70_000), min_size=1, max_size=300)
 

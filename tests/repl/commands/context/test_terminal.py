@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from repl.screen.theme import STYLES
 from tests.support.pty_terminal import Terminal
+from thimble.repl.screen.theme import STYLES
 
 MASKING = "observation-masking:when=always,window=1"
 FATES = {"K": STYLES["fate.kept"], "M": STYLES["fate.masked"]}

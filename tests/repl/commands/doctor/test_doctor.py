@@ -19,22 +19,22 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from agent.errors import ModelError
-from models.server import Check
-from repl.__main__ import main
-from repl.commands.doctor import machine
-from repl.commands.doctor.doctor import STATES, show
-from repl.commands.doctor.examine import Finding, Look, Report, Verdict, examine, side_by_side
-from repl.commands.table import run_command
-from repl.screen.sanitise import line
-from repl.screen.theme import console_for
-from session.session import open_session
-from session.settings import Settings, address_of, resolve
 from tests.support.failing_server import faulty
 from tests.support.ollama_wire import SHOW, TAGS, loopback, send
 from tests.support.paths import ROOT
 from tests.support.pty_terminal import Terminal
 from tests.support.sessions import Paper, scripted
+from thimble.agent.errors import ModelError
+from thimble.models.server import Check
+from thimble.repl.__main__ import main
+from thimble.repl.commands.doctor import machine
+from thimble.repl.commands.doctor.doctor import STATES, show
+from thimble.repl.commands.doctor.examine import Finding, Look, Report, Verdict, examine, side_by_side
+from thimble.repl.commands.table import run_command
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.theme import console_for
+from thimble.session.session import open_session
+from thimble.session.settings import Settings, address_of, resolve
 
 NOWHERE = "http://127.0.0.1:1"
 SECRET = "sk-not-to-be-told"
@@ -448,7 +448,7 @@ def test_json_has_a_line_for_each_finding_and_one_for_the_verdict(capsys: pytest
     [((), 0), (("--backend", "ollama"), 3), (("--corpus", "nowhere"), 2), (("--backend", "reader", "--plain"), 0)],
 )
 def test_its_exit_code(arguments: tuple[str, ...], code: int) -> None:
-    command = [sys.executable, "-m", "repl", "doctor", *arguments]
+    command = [sys.executable, "-m", "thimble", "doctor", *arguments]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     run = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
     assert run.returncode == code, run.stderr
@@ -458,7 +458,7 @@ def test_its_exit_code(arguments: tuple[str, ...], code: int) -> None:
 
 def test_whoever_stops_reading_is_told_nothing() -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "repl", "doctor"]
+    command = [sys.executable, "-m", "thimble", "doctor"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as run:
         assert run.stdout
         assert run.stderr

@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from repl.commands.context.message import rule
-from repl.commands.context.rows import last_call
 from tests.support.branched_sessions import run
 from tests.support.exported import everything, export, hostile, read
+from thimble.repl.commands.context.message import rule
+from thimble.repl.commands.context.rows import last_call
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), "")

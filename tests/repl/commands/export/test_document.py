@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Message, ToolCall
-from repl.commands.export.page import embedded
-from repl.commands.export.transcript import difference, transcripts
-from repl.screen.gantt import name_of
-from session.jsonl import to_json
-from session.lagged import Lagged
-from session.session import Session
-from session.timeline import timeline
 from tests.support.branched_sessions import run, session_in
 from tests.support.exported import export, read
 from tests.support.sessions import ask, scripted, tool_call
+from thimble.agent.messages import Message, ToolCall
+from thimble.repl.commands.export.page import embedded
+from thimble.repl.commands.export.transcript import difference, transcripts
+from thimble.repl.screen.gantt import name_of
+from thimble.session.jsonl import to_json
+from thimble.session.lagged import Lagged
+from thimble.session.session import Session
+from thimble.session.timeline import timeline
 
 NASTY = st.text(st.characters() | st.sampled_from("<>&\x7f\u2028\u2029\ud800\x1b\u202e"))
 SPECS = ["none", "observation-masking:window=1", "sliding-window", "hybrid", "notes+offload"]

@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import UsageError
-from models.scripted import Scripted
-from repl.commands.export.export import FORMATS, parse_arguments, write
-from repl.commands.table import obey
-from repl.screen.resumed import show_resumed
-from session.journal.journal import Journal
-from session.journal.state import saved_state
-from session.journal.tree import Tree
-from session.session import open_session
-from session.settings import Settings
 from tests.session.test_nothing_enters import kept, opened
 from tests.support.exported import export, read
 from tests.support.sessions import Paper, ask, scripted
+from thimble.agent.errors import UsageError
+from thimble.models.scripted import Scripted
+from thimble.repl.commands.export.export import FORMATS, parse_arguments, write
+from thimble.repl.commands.table import obey
+from thimble.repl.screen.resumed import show_resumed
+from thimble.session.journal.journal import Journal
+from thimble.session.journal.state import saved_state
+from thimble.session.journal.tree import Tree
+from thimble.session.session import open_session
+from thimble.session.settings import Settings
 
 
 def test_alone_it_writes_a_page_into_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

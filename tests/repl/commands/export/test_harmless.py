@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from repl.commands.export.export import FORMATS
 from tests.support.exported import MARKUP, everything, export, hostile
 from tests.whole.test_escapes import steering
+from thimble.repl.commands.export.export import FORMATS
 
 BATCHES = [everything()[start : start + 60] for start in range(0, len(everything()), 60)]
 IN_PAGE = ["html", "head", "meta", "meta", "meta", "meta", "title", "style", "body", "noscript", "script", "script"]

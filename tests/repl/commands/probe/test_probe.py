@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ThimbleError, UsageError
-from agent.events import Prepared, SideCalled
-from models import built_in
-from models.scripted import Scripted
-from repl.commands.probe.probe import asked, probe, questions, where
-from repl.commands.table import obey, run_command
-from session.lagged import Lagged
-from session.plant import plant
-from session.session import Session, open_session
-from session.settings import Settings
-from strategies import STRATEGIES
 from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, ask, scripted
 from tests.support.specs import ASKING
+from thimble.agent.errors import ThimbleError, UsageError
+from thimble.agent.events import Prepared, SideCalled
+from thimble.models import built_in
+from thimble.models.scripted import Scripted
+from thimble.repl.commands.probe.probe import asked, probe, questions, where
+from thimble.repl.commands.table import obey, run_command
+from thimble.session.lagged import Lagged
+from thimble.session.plant import plant
+from thimble.session.session import Session, open_session
+from thimble.session.settings import Settings
+from thimble.strategies import STRATEGIES
 
 FACT = "The launch code of Heron is 4711-Zebra."
 QUESTIONS = ("What is observation masking?", "What is a prefix cache?", "How does a sliding window work?")

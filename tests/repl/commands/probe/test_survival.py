@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.events import Prepared
-from agent.messages import Message
-from models.scripted import Scripted
-from repl.commands.probe.probe import stands
-from repl.commands.probe.survival import cells, description, show_survival, strategies, survive
-from repl.commands.table import run_command
-from session.session import Session
-from strategies.table import STRATEGIES, asks_a_model
 from tests.repl.commands.probe.test_probe import QUESTIONS, kept, planted, reading
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, ask, scripted
+from thimble.agent.events import Prepared
+from thimble.agent.messages import Message
+from thimble.models.scripted import Scripted
+from thimble.repl.commands.probe.probe import stands
+from thimble.repl.commands.probe.survival import cells, description, show_survival, strategies, survive
+from thimble.repl.commands.table import run_command
+from thimble.session.session import Session
+from thimble.strategies.table import STRATEGIES, asks_a_model
 
 MOVES = re.compile(r"\x1b\[(?:[\d;]*m|\?25[lh]|2K|1A)|\r")
 """What rich itself writes for a style, or for what moves."""
