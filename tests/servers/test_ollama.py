@@ -77,9 +77,10 @@ def post(body: Any) -> Any:
 
 
 def counted(events: list[Any]) -> Iterator[tuple[int, int | None]]:
-    """Our count of each prompt, and the server's."""
+    """Our count of each prompt, and the server's; one whose reply went in circles has none."""
     for prepared, replied in zip(only(Prepared, events), only(Replied, events), strict=True):
-        yield prepared.view.tokens, replied.usage.prompt_tokens
+        if not replied.stopped_by:
+            yield prepared.view.tokens, replied.usage.prompt_tokens
 
 
 # ---- one session ----
