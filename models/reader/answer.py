@@ -158,7 +158,7 @@ def _lines(wanted: Request, view: View) -> str:
             quoted.append(cite([one]))
         many, before = many + 1, one.text
     if not shows.whole or not there[0].line:
-        return "\n".join([*quoted, "Other lines are not in view."])
+        return "\n".join([*quoted, f"[{path}]: no other lines are in view."])
     last = there[many].line - 1 if many < len(there) else shows.last
     if start == 1 and last >= shows.of:
         return "\n".join(quoted)

@@ -17,8 +17,8 @@ SURE = 0.4
 """The score from which on a passage is an answer; what is below it is only shown. Set on development questions."""
 WEAK = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
-KNOWN, STATED = 0.9, 0.5
-"""The share of a question's words that what was quoted before, and what the user said, must have to answer it."""
+KNOWN, READ, STATED = 0.9, 0.75, 0.5
+"""The share of a question's words that what was quoted, read in a file, or said by the user must have to answer it."""
 LEAST, IN_FILE, OUR_FILE = 0.3, 0.15, 0.08
 """The least score of a line of a file, and what a question adds to it that names files, or is about "us"."""
 ROWS = (".csv", ".tsv", ".json", ".jsonl", ".log")
@@ -137,15 +137,18 @@ def _spoken(said: Said, view: View) -> set[str]:
 
 
 def in_view(part: str, view: View) -> list[Said]:
-    """What the user said or the reader said before, if it has most words of the question."""
+    """What the user said, the reader said before or a file said that was read, if it has most words of the question."""
     if SAID.search(part):
         return _sharing(part, view.told, 0.01)
     if OURS.search(part) and (told := _sharing(part, view.told, STATED)):
         return told
-    named = paths(part, view)
-    if points(part) or len(set(terms(part))) < 3:
-        return []
-    return _sharing(nameless(part, view), (one for one in view.own if not named or one.path in named), KNOWN)
+    named, asked = paths(part, view), nameless(part, view)
+    pages = (act.shows for act in view.acts if act.shows.form == "lines")
+    whole = (shows for shows in pages if shows.whole and shows.first == 1 and shows.last >= shows.of)
+    lines = (one for shows in whole for one in shows.said if not named or one.path in named)
+    if (read := _sharing(asked, lines, READ)) or points(part) or len(set(terms(part))) < 3:
+        return read
+    return _sharing(asked, (one for one in view.own if not named or one.path in named), KNOWN)
 
 
 def _sharing(part: str, said: Iterable[Said], least: float) -> list[Said]:

@@ -74,8 +74,9 @@ def _question(wanted: Request, view: View) -> Plan:
     lost = tuple(("search_articles", {"query": part, "limit": 2}) for part in parts if not searched(part, view))
     yield Step(lost, "The results have no room; I will ask for fewer.")
     weak = [part for part in parts if evidence(part, view).score < WEAK or IN_FILES.search(part) or OURS.search(part)]
-    looks = tuple(("search_files", one) for part in weak for one in looked_up(part, view))
-    yield Step(looks, "I will look into the files too.")
+    hidden = [(act.name, act.arguments) for act in view.acts if weak and act.name == "read_file" and act.shows.more]
+    looks = [("search_files", one) for part in weak for one in looked_up(part, view)]
+    yield Step((*hidden, *looks), "I will look into the files too.")
 
 
 def _with_earlier(part: str, wanted: Request, view: View) -> dict[str, Any]:

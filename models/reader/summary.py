@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from thimble.agent.messages import Message, Schema
 from thimble.agent.prompts import SUMMARY_TAG
@@ -86,16 +87,21 @@ def _kind(text: str) -> str:
 
 
 def _points(messages: Sequence[Message]) -> Points:
-    """The points of the messages, and behind them those of an earlier summary among them."""
+    """The points of the messages and of an earlier summary among them."""
     view, earlier = look(messages), _earlier(messages)
     asked = [_line(message.content) for message in messages if real_question(message)]
     points = {
         "asked": [*asked[-1:], *asked[:1], *reversed(asked[1:-1]), *earlier["asked"]],
-        "found": [*map(_cited, reversed((*view.own, *view.thoughts))), *earlier["found"], *map(_cited, _unsaid(view))],
+        "found": [*_by_turns([*map(_cited, reversed(view.own))], earlier["found"]), *map(_cited, _unsaid(view))],
         "read": [*_read(view), *earlier["read"]],
         "open": [*_open(messages), *earlier["open"]],
     }
     return {kind: list(dict.fromkeys(said)) for kind, said in points.items()}
+
+
+def _by_turns(new: Sequence[str], old: Sequence[str]) -> Iterator[str]:
+    """One of each in turn, so that neither crowds out the other."""
+    return (point for pair in zip_longest(new, old) for point in pair if point)
 
 
 def _earlier(messages: Sequence[Message]) -> Points:
@@ -115,8 +121,9 @@ def _earlier(messages: Sequence[Message]) -> Points:
 
 def _unsaid(view: View) -> list[Said]:
     """How each section begins that is in view and was not yet spoken of."""
-    shown = {(one.source, one.section): one for act in view.acts for one in reversed(act.shows.said) if one.source}
-    begun = [Said(first_sentences(one.text, 1), one.source) for one in shown.values()]
+    shown = [one for act in view.acts for one in act.shows.said if one.source]
+    first = {(one.source, one.section): one for one in reversed(shown)}
+    begun = [Said(first_sentences(one.text, 1), one.source) for one in reversed(first.values())]
     return [one for one in begun if not any(one.text in told.text for told in view.own)]
 
 
