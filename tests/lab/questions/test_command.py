@@ -25,12 +25,12 @@ def test_by_default_dialogues_are_asked_under_all_strategies_and_every_question_
 
 
 def test_every_form_has_the_answers(capsys: pytest.CaptureFixture[str]) -> None:
-    flags = ["--kind", "offtopic", "--strategy", "none", "truncate", "--budget", "4000"]
+    flags = ["--kind", "listing", "--strategy", "none", "truncate", "--budget", "4000"]
     main(flags, "lab questions")
     text = capsys.readouterr().out
     main([*flags, "--json"], "lab questions")
     answers = json.loads(capsys.readouterr().out)
-    asked = sum(question.kind == "offtopic" for question in load().questions)
+    asked = sum(question.kind == "listing" for question in load().questions)
     assert [answer["strategy"] for answer in answers] == ["none", "truncate"] * asked
     right = sum(answer["right"] for answer in answers if answer["strategy"] == "none")
     assert f"{right / asked:.0%}".replace("%", " %") in text
