@@ -197,12 +197,12 @@ def test_a_prompt_longer_than_the_context_is_refused_and_the_session_goes_on(
         assert is_answered(session, sessions)
 
 
-def test_vllm_without_a_parser_is_told_of_the_tools_in_text(sessions: Sessions, bare_vllm: Server) -> None:
+def test_vllm_without_a_parser_is_asked_by_schema(sessions: Sessions, bare_vllm: Server) -> None:
     session = sessions.open(bare_vllm, max_turns=3)
     session.agent.max_output = 16
     asked = [list(session.ask(question.text)) for question in sessions.questions[:2]]
-    assert getattr(session.agent.backend, "protocol", "") == "text ReAct"
-    assert any("text ReAct" in notice for notice in session.notices)
+    assert getattr(session.agent.backend, "protocol", "") == "calls by schema"
+    assert any("calls by schema" in notice for notice in session.notices)
     prepared, replied = only(Prepared, asked[1])[0], only(Replied, asked[1])[0]
     assert prepared.view.tokens == pytest.approx(replied.usage.prompt_tokens, rel=ALIKE)
 
