@@ -222,7 +222,7 @@ def shown(name: str, value: object) -> str:
 
 
 def _from_flags(flags: Mapping[str, object], folder: Path) -> dict[str, Given]:
-    return {name: Given(flags[name], f"flag --{name.replace('_', '-')}", folder) for name in SETTINGS if name in flags}
+    return {name: Given(flags[name], f"flag {row.flag}", folder) for name, row in SETTINGS.items() if name in flags}
 
 
 def _from_environment(environ: Mapping[str, str], folder: Path) -> dict[str, Given]:

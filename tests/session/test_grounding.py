@@ -261,8 +261,7 @@ def test_the_reader_answers_from_nothing_but_what_it_read() -> None:
 
 
 def test_it_needs_the_standard_library_only() -> None:
-    code = (
-        "import sys, thimble.session.grounding; print(*{name.split('.')[0] for name in sys.modules} - sys.stdlib_module_names)"
-    )
+    imported = "{name.split('.')[0] for name in sys.modules} - sys.stdlib_module_names"
+    code = f"import sys, thimble.session.grounding; print(*{imported})"
     found = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True).stdout
     assert set(found.split()) <= {"thimble", "__main__", "__mp_main__"}

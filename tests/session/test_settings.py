@@ -93,7 +93,7 @@ def test_the_strongest_source_that_gives_a_setting_wins(home: Path, chosen: dict
         assert (
             origin
             == {
-                "flag": f"flag --{name.replace('_', '-')}",
+                "flag": f"flag {SETTINGS[name].flag}",
                 "environment": f"environment THIMBLE_{name.upper()}",
                 "folder": "./thimble.toml",
                 "user": str(home / "config/thimble/config.toml"),

@@ -1,4 +1,4 @@
-"""The laws of DESIGN.md, over every strategy and over pipelines of them, on histories built to be nasty.
+"""The laws (docs/reference/laws.md), over every strategy and over pipelines of them, on histories built to be nasty.
 
 A law that is the strategy's own is tried on its bare answer; what the road gives (`agent.view.prepare`: repair, the
 strategy, mending, fit) is tried there.
