@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from thimble.agent import foreign
-from thimble.models.ollama.errors import unreadable
 from thimble.models.wire import http
 from thimble.models.wire.bounds import Allowance
 from thimble.models.wire.connection import ServerConnection
@@ -24,12 +23,12 @@ if TYPE_CHECKING:
     from ollama._client import BaseClient, Client
 else:
     # The package's `__init__` makes a client of its own from the environment, and fails where that cannot be used.
-    whole = sys.modules.get("ollama")
-    if not whole:
+    loaded = "ollama" in sys.modules
+    if not loaded:
         sys.modules["ollama"] = module_from_spec(find_spec("ollama"))
     from ollama._client import BaseClient, Client
 
-    if not whole:
+    if not loaded:
         del sys.modules["ollama"]  # a later import is a whole one
 
 
@@ -64,7 +63,11 @@ class _Connection:
 
     def request(self, method: str, path: str, content: bytes | None) -> httpx.Response:
         with self._server.opened(path, content, self._allowance, self._model) as response:
-            return _Body(200, content=http.whole(response, self._allowance), request=response.request)
+            content = http.whole(response, self._allowance)
+            answer = self._server.parsed(content)
+            if not isinstance(answer, dict):
+                raise self._server.unreadable(content)
+            return _Answer(answer, response.request)
 
     @contextmanager
     def stream(self, method: str, path: str, content: bytes) -> Iterator[httpx.Response]:
@@ -76,22 +79,20 @@ class _Connection:
             try:
                 answer = foreign.read(line)
             except ValueError as error:
-                raise (http.stopped() if line.startswith(b"{") else unreadable(line)) from error
+                raise (http.stopped() if line.startswith(b"{") else self._server.unreadable(line)) from error
             if not isinstance(answer, dict):
-                raise unreadable(line)
+                raise self._server.unreadable(line)
             if answer.get("error") is not None:
                 raise self._server.refused(response, json.dumps(answer), self._model)
             yield json.dumps(answer).encode() + b"\n"  # in ASCII, since httpx ends a line at U+0085 too
 
 
-class _Body(httpx.Response):
-    """A whole answer, which the package reads with `json`."""
+class _Answer(httpx.Response):
+    """A whole answer, which the package reads with `json`; it is parsed already."""
+
+    def __init__(self, answer: dict[str, Any], request: httpx.Request) -> None:
+        super().__init__(200, request=request)
+        self._answer = answer
 
     def json(self, **_: Any) -> dict[str, Any]:
-        try:
-            answer = foreign.read(self.content)
-        except ValueError as error:
-            raise unreadable(self.content) from error
-        if not isinstance(answer, dict):
-            raise unreadable(self.content)
-        return answer
+        return self._answer
