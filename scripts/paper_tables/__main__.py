@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
-from scripts.paper_tables import cells
+from scripts.paper_tables.cells import MEANING, Cell, cells, notes
+from scripts.paper_tables.figures import ROW_TABLES, row_cells
 from scripts.paper_tables.printed import TABLES
 from scripts.paper_tables.published import runs
 from scripts.paper_tables.recomputed import Recomputed
@@ -26,7 +29,6 @@ from thimble.lab.publish import publish
 from thimble.session.parser import Parser
 
 PROG = "python -m scripts.paper_tables"
-COLUMNS = ("model", "strategy", "column", "printed", "recomputed", "verdict", "reason")
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -37,25 +39,30 @@ def main(arguments: Sequence[str]) -> None:
     """
     parser = Parser(PROG, description=(__doc__ or "").split("\n")[0], allow_abbrev=False)
     parser.add_argument("file", type=Path, metavar="FILE", help="the published rows")
-    parser.add_argument("--table", choices=TABLES, help="one table; default: all")
+    parser.add_argument("--table", choices=[*TABLES, *ROW_TABLES], help="one table; default: all")
     add_output(parser)
     options = parser.parse_args(arguments)
     columns, records = read(options.file)
-    models = {model: Recomputed(of) for model, of in runs(options.file, columns, records).items()}
-    made = {name: [*cells.cells(models, name)] for name in ([options.table] if options.table else TABLES)}
-    tables = [
-        ResultTable(
-            f"Table {name}. {TABLES[name].title}" if name.isdigit() else TABLES[name].title,
-            COLUMNS,
-            [[getattr(cell, column) for column in COLUMNS] for cell in found],
-            "\n\n".join(cells.notes(models, name)),
-            texts=len(COLUMNS),
-        )
-        for name, found in made.items()
-    ]
-    flat = [asdict(cell) for found in made.values() for cell in found]
-    told = [] if options.markdown else [cells.MEANING]
+    models = {model: Recomputed(model, of) for model, of in runs(options.file, columns, records).items()}
+    names = [options.table] if options.table else [*TABLES, *ROW_TABLES]
+    made = {name: [*(cells if name in TABLES else row_cells)(models, name)] for name in names}
+    tables = [_table(name, of, "\n\n".join(notes(models, name))) for name, of in made.items()]
+    flat = [asdict(cell) for of in made.values() for cell in of]
+    told = [] if options.markdown else [MEANING]
     publish(Findings("The tables of The Complexity Trap, recomputed", told, tables, flat), options, PROG, arguments)
+
+
+def _table(name: str, found: Sequence[Cell], told: str) -> ResultTable:
+    """What is in print has a line for each cell; what is not, a line for each row."""
+    if name in TABLES:
+        title = f"Table {name}. {TABLES[name].title}" if name.isdigit() else TABLES[name].title
+        columns = tuple(field.name for field in fields(Cell))[1:]
+        lines = [[getattr(cell, column) for column in columns] for cell in found]
+    else:
+        title, columns = ROW_TABLES[name].title, ("model", "strategy", *ROW_TABLES[name].columns)
+        rows = [[*row] for _, row in groupby(found, key=attrgetter("model", "strategy"))]
+        lines = [[row[0].model, row[0].strategy, *(cell.recomputed for cell in row)] for row in rows]
+    return ResultTable(title, columns, lines, told, texts=len(columns))
 
 
 if __name__ == "__main__":

@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from scripts.paper_tables.printed import COST, HYBRID, MASKING, NUMBER, RAW, SOLVED, SUMMARY, TABLES, half_unit
+from scripts.paper_tables.printed import (
+    AGAINST_RAW,
+    COST,
+    HYBRID,
+    MASKING,
+    NAIVE_HYBRID,
+    NUMBER,
+    RAW,
+    SOLVED,
+    SUMMARY,
+    TABLES,
+    TURNS,
+    half_unit,
+)
 from scripts.paper_tables.published import CODER
 from scripts.paper_tables.recomputed import (
     Figure,
     Recomputed,
     absolute,
+    change,
     difference,
     probability,
     rounds,
@@ -31,7 +45,10 @@ COPIED = "this is the figure of Table 1, of 500 instances"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell as printed and recomputed. `verdict` is that of its worst figure; `reason` is for the figures at fault."""
+    """A cell as printed and recomputed. `verdict` is that of its worst figure; `reason` is for the figures at fault.
+
+    Where nothing is printed, these three are empty.
+    """
 
     table: str
     model: str
@@ -64,12 +81,18 @@ def _figures(of: Recomputed, table: str, model: str, strategy: str, column: str)
             return [summary_share(of, printed, every[model, strategy, TABLES["2"].columns[0]], costs)]
         case "4":
             return difference(of, strategy, measure, printed)
+        case "turns" if column != TURNS:
+            base = RAW if column == AGAINST_RAW else MASKING
+            means = [every.get((model, name, TURNS), "") for name in (strategy, base)]
+            return [change(of.mean(strategy, TURNS), of.mean(base, TURNS), printed, *means)]
     found = absolute(of, strategy, measure, printed, every[model, RAW, column])
     copied = table == "hybrid" and printed in first.get((CODER, strategy, column), "")
     return [replace(one, reason=COPIED) for one in found] if copied else found
 
 
 def _measure(column: str) -> str:
+    if column.startswith(TURNS):
+        return TURNS
     return COST if column.endswith("$") else SOLVED
 
 
@@ -109,7 +132,7 @@ def notes(models: Mapping[str, Recomputed], table: str) -> Iterator[str]:
         yield _corrected(models)
     if table == "hybrid":
         (of,) = {models[model] for model, _, _ in TABLES[table].cells()}
-        for baseline in (RAW, MASKING, SUMMARY):
+        for baseline in (RAW, MASKING, SUMMARY, NAIVE_HYBRID):
             cost, solved = (of.compared(HYBRID, measure, baseline) for measure in (COST, SOLVED))
             yield (
                 f"{HYBRID} against {baseline} on these {len(of.instances)} instances: "

@@ -6,36 +6,70 @@ experiments.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.paper_tables.printed import HYBRID, MASKING, RAW, SUMMARY
+from scripts.paper_tables.printed import HYBRID, MASKING, NAIVE_HYBRID, RAW, SUMMARY
 from thimble.agent.errors import UsageError
 from thimble.lab.csv_records import Record, require
 
-COLUMNS = ("experiment", "instance_id", "cost", "summary_cost", "outcome", "strategy", "scaffold")
+COLUMNS = ("experiment", "instance_id", "cost", "summary_cost", "turn_count", "outcome", "scaffold")
 CODER, FIFTY = "Qwen3-Coder 480B", "Qwen3-Coder 480B, 50 instances"
-EXPERIMENTS: Mapping[str, str] = {
-    "Qwen3-32B": "local-qwen3-32b-",
-    "Qwen3-32B (thinking)": "local-Qwen3-32B_thinking-",
-    CODER: "local-Qwen3-Coder_480B_A35B_",
-    "Gemini 2.5 Flash": r"gemini_2\.5_flash-",
-    "Gemini 2.5 Flash (thinking)": r"gemini_2\.5_flash_thinking-",
-    "Gemini 2.5 Flash, OpenHands": r".*(raw_agent|masking-M_10|summary_N_21_M_10)-verified_50-",
-    FIFTY: ".*summary_N_43_M_10_obs_masking_M_10",
+OPENHANDS, OPENHANDS_500 = "Gemini 2.5 Flash, OpenHands", "Gemini 2.5 Flash, OpenHands, 500 instances"
+
+
+def _swe_agent(raw: str, summary: str, end: str = ".0-verified-500") -> Mapping[str, str]:
+    """The three experiments of a model in Table 1."""
+    return {
+        RAW: f"{raw}-baseline_raw{end}",
+        MASKING: f"{raw}-baseline_N_1_M_10{end}",
+        SUMMARY: f"{summary}-turn-summaries-t_0-N_21_M_10_openhands{end}",
+    }
+
+
+_CODER = "local-Qwen3-Coder_480B"
+_GEMINI = "gemini-2.5-flash_maxiter_250_N_v0.43.0-no-hint-"
+_MASKED = "observation_masking_for_eval-run_1"
+EXPERIMENTS: Mapping[str, Mapping[str, str]] = {
+    "Qwen3-32B": _swe_agent("local-qwen3-32b", "local-qwen3-32b-t_0.8"),
+    "Qwen3-32B (thinking)": _swe_agent(
+        "local-Qwen3-32B_thinking", "local-Qwen3-32B_thinking-t_0.8", "-collect_reasoning.0-verified-500"
+    ),
+    CODER: _swe_agent(f"{_CODER}_A35B_Instruct_FP8", f"{_CODER}_A35B_Instruct_FP8-t_0.8"),
+    "Gemini 2.5 Flash": _swe_agent(*["gemini_2.5_flash-agent-t_0.8"] * 2),
+    "Gemini 2.5 Flash (thinking)": _swe_agent(*["gemini_2.5_flash_thinking-agent-t_0.8"] * 2),
+    OPENHANDS: {
+        RAW: f"{_GEMINI}raw_agent-verified_50-run_1",
+        MASKING: f"{_GEMINI}observation_masking-M_10-verified_50-{_MASKED}",
+    }
+    | {
+        f"{MASKING}, M = {m}": f"{_GEMINI}observation_masking-M_{m}-verified_50-{_MASKED}"
+        for m in (20, 29, 43, 50, 54, 58, 72, 86)
+    }
+    | {SUMMARY: f"{_GEMINI}llm_summary_N_21_M_10-verified_50-summarizer_for_eval-run_1"},
+    OPENHANDS_500: {
+        RAW: f"{_GEMINI}raw_agent-run_1",
+        f"{MASKING}, M not named": f"{_GEMINI}observation_masking-{_MASKED}",
+        f"{MASKING}, M = 72": f"{_GEMINI}observation_masking-M_72-{_MASKED}",
+        SUMMARY: f"{_GEMINI}llm_summary_N_21_M_10-summarizer_for_eval-run_1",
+    },
+    FIFTY: {
+        name: f"{_CODER}-agent-t_0.8-turn-summaries-t_0-summary_N_{n}_M_10_obs_masking_M_10_combined.0-verified-50"
+        for name, n in ((HYBRID, 43), (NAIVE_HYBRID, 21))
+    },
 }
-"""How the names of a model's experiments begin: one experiment for each strategy, or only that of the hybrid."""
+"""The name of each experiment, by model and strategy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One instance under one strategy, in dollars. The cost of the summaries is a part of the cost."""
+    """One instance under one strategy. The cost of the summaries is a part of the cost, in dollars."""
 
     solved: bool
     cost: float
     summaries: float
+    turns: float
 
 
 Runs = Mapping[str, Mapping[str, Outcome]]
@@ -43,33 +77,34 @@ Runs = Mapping[str, Mapping[str, Outcome]]
 
 
 def runs(path: Path, columns: Sequence[str], records: Sequence[Record]) -> dict[str, Runs]:
-    """The runs of each model in the tables. For the hybrid's 50 instances, those of the other strategies are repeated.
+    """The runs of each model. For the hybrid's 50 instances, those of the other strategies are repeated.
 
     Raises:
-        UsageError: a column or an experiment is missing, an instance is there twice, or a value is wrong.
+        UsageError: a column or an experiment is missing, an experiment is in no table, an instance is there twice, or
+            a value is wrong.
     """
     require(path, columns, COLUMNS)
-    found: dict[str, dict[str, dict[str, Outcome]]] = {
-        model: {strategy: {} for strategy in ([HYBRID] if model == FIFTY else [RAW, MASKING, SUMMARY])}
-        for model in EXPERIMENTS
-    }
+    fix = "give the published table as it is"
+    found: dict[str, dict[str, dict[str, Outcome]]] = {}
+    by_experiment: dict[str, dict[str, Outcome]] = {}
+    for model, experiments in EXPERIMENTS.items():
+        found[model] = {strategy: by_experiment.setdefault(name, {}) for strategy, name in experiments.items()}
     for record in records:
-        experiment = record.name("experiment")
-        for model in (model for model, pattern in EXPERIMENTS.items() if re.match(pattern, experiment)):
-            run = found[model].get(HYBRID if model == FIFTY else record.name("strategy"), {})
-            if record.name("instance_id") in run:
-                raise UsageError(f"{record.place}: this instance is there twice", "give the published table as it is")
-            run[record.name("instance_id")] = _outcome(record)
+        experiment, instance = record.name("experiment"), record.name("instance_id")
+        if experiment not in by_experiment:
+            raise UsageError(f"{record.place}: no table has the experiment {experiment}", fix)
+        if instance in by_experiment[experiment]:
+            raise UsageError(f"{record.place}: this instance is there twice", fix)
+        by_experiment[experiment][instance] = _outcome(record)
     for model, strategy in ((model, strategy) for model, of in found.items() for strategy in of if not of[strategy]):
-        raise UsageError(f"{path} has no rows of {model}, {strategy}", "give the published table as it is")
+        raise UsageError(f"{path} has no rows of {model}, {strategy}", fix)
     fifty = found[FIFTY][HYBRID]
-    for strategy, run in found[CODER].items():
-        found[FIFTY][strategy] = {name: run[name] for name in fifty if name in run}
-    return dict(found)
+    repeated = {strategy: {name: run[name] for name in fifty if name in run} for strategy, run in found[CODER].items()}
+    return {**found, FIFTY: {**repeated, **found[FIFTY]}}
 
 
 def _outcome(record: Record) -> Outcome:
     """SWE-agent counts the summaries apart, OpenHands in the cost."""
     summaries = record.number("summary_cost")
     apart = summaries if record.name("scaffold") == "sweagent" else 0
-    return Outcome(record.truth("outcome"), record.number("cost") + apart, summaries)
+    return Outcome(record.truth("outcome"), record.number("cost") + apart, summaries, record.number("turn_count"))

@@ -1,7 +1,7 @@
 """The figures behind the cells of the tables, recomputed from published rows, each with its Monte Carlo error.
 
-An instance without a published row counts as not solved, which gives every printed solve rate; for the cost it is left
-out, and so is its pair.
+An instance without a published row counts as not solved, which gives every printed solve rate; for the cost and the
+turns it is left out, and so is its pair.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from scripts.paper_tables.printed import COST, MASKING, NUMBER, RAW, SOLVED, SUMMARY, half_unit
+from scripts.paper_tables.printed import MASKING, NUMBER, RAW, SOLVED, SUMMARY, TURNS, half_unit
 from scripts.paper_tables.published import Runs
 from thimble.lab.statistics import RESAMPLES, TAILS, Comparison, Floats, interval, resampled, two_sided
 
@@ -36,10 +36,13 @@ class Figure:
 
 
 class Recomputed:
-    """The runs of one model; their resamples are drawn once. A measure is SOLVED (in percent) or COST (in dollars)."""
+    """The runs of one model; their resamples are drawn once.
 
-    def __init__(self, runs: Runs) -> None:
-        self.runs = runs
+    A measure is SOLVED (in percent), COST (in dollars), or TURNS.
+    """
+
+    def __init__(self, model: str, runs: Runs) -> None:
+        self.model, self.runs = model, runs
         self.instances = sorted(set().union(*runs.values()))
         self.means = cache(lambda strategy, measure: resampled([*self.values(strategy, measure).values()]))
         self.changes = cache(lambda strategy, measure, baseline: resampled(self.pairs(strategy, measure, baseline)))
@@ -47,12 +50,12 @@ class Recomputed:
     def values(self, strategy: str, measure: str) -> dict[str, float]:
         """By instance."""
         run = self.runs[strategy]
-        if measure == COST:
-            return {name: outcome.cost for name, outcome in run.items()}
-        return {name: 100.0 * (name in run and run[name].solved) for name in self.instances}
+        if measure == SOLVED:
+            return {name: 100.0 * (name in run and run[name].solved) for name in self.instances}
+        return {name: outcome.turns if measure == TURNS else outcome.cost for name, outcome in run.items()}
 
     def mean(self, strategy: str, measure: str) -> float:
-        """The solve rate or the mean cost."""
+        """The solve rate, the mean cost, or the mean number of turns."""
         return float(np.mean([*self.values(strategy, measure).values()]))
 
     def pairs(self, strategy: str, measure: str, baseline: str = RAW) -> list[float]:
@@ -90,7 +93,7 @@ def absolute(of: Recomputed, strategy: str, measure: str, printed: str, raw: str
         for end in (high, low):
             yield Figure(end.value - mean, end.low - mean, end.high - mean, reason)
     if "%" in printed:
-        yield _change(mean, of.mean(RAW, measure), numbers[0], NUMBER.findall(raw)[0])
+        yield change(mean, of.mean(RAW, measure), numbers[-1], numbers[0], NUMBER.findall(raw)[0])
 
 
 def difference(of: Recomputed, strategy: str, measure: str, printed: str) -> Iterator[Figure]:
@@ -124,9 +127,16 @@ def summary_share(of: Recomputed, printed: str, dollars: str, costs: Mapping[str
     return Figure(value, value, value, reason, own)
 
 
-def _change(value: float, raw: float, printed: str, printed_raw: str) -> Figure:
-    exact, own = 100 * (value / raw - 1), 100 * (float(printed) / float(printed_raw) - 1)
-    return Figure(exact, exact, exact, f"{printed} against {printed_raw}, as printed, is {own:+z.1f} %", own)
+def change(value: float, base: float, printed: str, printed_value: str, printed_base: str) -> Figure:
+    """A change against another strategy in percent; the two that it follows from need not be in print."""
+    exact, own = 100 * (value / base - 1), None
+    reason = f"{value:.1f} against {base:.1f} is {exact:+z.1f} %"
+    if printed_value and printed_base:
+        own = 100 * (float(printed_value) / float(printed_base) - 1)
+        reason = f"{printed_value} against {printed_base}, as printed, is {own:+z.1f} %"
+    if not rounds(exact, printed) and rounds(100 * (value - base) / max(value, base), printed):
+        reason += f"; {printed} % is the difference in percent of the larger of the two"
+    return Figure(exact, exact, exact, reason, own)
 
 
 def quantile(means: Floats, tail: float) -> Figure:

@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 
 from scripts.paper_tables.__main__ import main
 from scripts.paper_tables.cells import DIFFERS, ROUNDED, SAME, WITHIN, agreement
-from scripts.paper_tables.printed import COST, MASKING, NUMBER, RAW, SOLVED, SUMMARY, TABLES
-from scripts.paper_tables.recomputed import Figure
+from scripts.paper_tables.figures import ROW_TABLES
+from scripts.paper_tables.printed import COST, MASKING, NUMBER, RAW, SOLVED, SUMMARY, TABLES, TURNS
+from scripts.paper_tables.published import CODER, EXPERIMENTS, FIFTY, OPENHANDS
+from scripts.paper_tables.recomputed import Figure, change
 from tests.support.paths import ROOT
 from thimble.agent.errors import UsageError
 from thimble.lab.statistics import paired
@@ -27,14 +29,6 @@ from thimble.lab.statistics import paired
 PUBLISHED = os.environ.get("THIMBLE_PUBLISHED_ROWS", "")
 """The published rows, which are not part of the project; what needs them is skipped without."""
 
-MODELS = {
-    "Qwen3-32B": "local-qwen3-32b-",
-    "Qwen3-32B (thinking)": "local-Qwen3-32B_thinking-",
-    "Qwen3-Coder 480B": "local-Qwen3-Coder_480B_A35B_",
-    "Gemini 2.5 Flash": "gemini_2.5_flash-",
-    "Gemini 2.5 Flash (thinking)": "gemini_2.5_flash_thinking-",
-}
-OPENHANDS = {RAW: "raw_agent", MASKING: "observation_masking-M_10", SUMMARY: "llm_summary_N_21_M_10"}
 INSTANCES = [f"i{number}" for number in range(12)]
 UNPUBLISHED = ("Gemini 2.5 Flash", SUMMARY, "i3")
 Published = list[dict[str, Any]]
@@ -43,30 +37,19 @@ Published = list[dict[str, Any]]
 def drawn() -> Iterator[dict[str, Any]]:
     """Rows in the form of the published ones, all made up."""
     lot = Random(3)
-
-    def row(experiment: str, strategy: str, scaffold: str, name: str) -> dict[str, Any]:
-        summary = lot.random() / 10 if strategy == SUMMARY else 0.0
-        cost = lot.random() * (3 if strategy == RAW else 1)
-        outcome = lot.randrange(2)
-        return {
-            "experiment": experiment,
-            "instance_id": name,
-            "cost": cost,
-            "summary_cost": summary,
-            "outcome": outcome,
-            "strategy": strategy,
-            "scaffold": scaffold,
-        }
-
-    for model, beginning in MODELS.items():
-        for strategy in (RAW, MASKING, SUMMARY):
-            names = [name for name in INSTANCES if (model, strategy, name) != UNPUBLISHED]
-            yield from (row(f"{beginning}{strategy}", strategy, "sweagent", name) for name in names)
-    for strategy, part in OPENHANDS.items():
-        for experiment in (f"gemini-2.5-flash-{part}-verified_50-1", f"gemini-2.5-flash-{part}0-verified_50-1"):
-            yield from (row(experiment, strategy, "openhands", name) for name in INSTANCES[:5])
-    hybrid = "local-Qwen3-Coder_480B-summary_N_43_M_10_obs_masking_M_10_combined"
-    yield from (row(hybrid, SUMMARY, "sweagent", name) for name in INSTANCES[:4])
+    for model, experiments in EXPERIMENTS.items():
+        for strategy, experiment in experiments.items():
+            for name in INSTANCES[: 4 if model == FIFTY else 12]:
+                if (model, strategy, name) != UNPUBLISHED:
+                    yield {
+                        "experiment": experiment,
+                        "instance_id": name,
+                        "cost": lot.random() * (3 if strategy == RAW else 1),
+                        "summary_cost": lot.random() / 10 if strategy == SUMMARY else 0.0,
+                        "turn_count": lot.randrange(1, 9),
+                        "outcome": lot.randrange(2),
+                        "scaffold": "openhands" if "OpenHands" in model else "sweagent",
+                    }
 
 
 def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
@@ -86,6 +69,10 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Published]:
     rows = [*drawn()]
     return write(tmp_path_factory.mktemp("rows") / "published.csv", rows), rows
+
+
+def rows_of(published: Published, model: str, strategy: str) -> Published:
+    return [row for row in published if row["experiment"] == EXPERIMENTS[model][strategy]]
 
 
 def cell(capsys: pytest.CaptureFixture[str], path: Path, table: str, *key: str) -> dict[str, str]:
@@ -157,8 +144,7 @@ def test_the_mark_is_a_figure_too(printed: str, p: Figure, found: tuple[str, str
 
 def test_a_cell_says_what_the_rows_say(published: tuple[Path, Published], capsys: pytest.CaptureFixture[str]) -> None:
     path, rows = published
-    model = MODELS["Qwen3-32B"]
-    raw, summary = ([row for row in rows if row["experiment"] == f"{model}{strategy}"] for strategy in (RAW, SUMMARY))
+    raw, summary = (rows_of(rows, "Qwen3-32B", strategy) for strategy in (RAW, SUMMARY))
     total = [row["cost"] + row["summary_cost"] for row in summary]
     found = paired(total, [row["cost"] for row in raw])
     assert cell(capsys, path, "4", "Qwen3-32B", SUMMARY, "Δ cost, $")["recomputed"] == (
@@ -178,8 +164,8 @@ def test_openhands_counts_the_summaries_in_the_cost(
     published: tuple[Path, Published], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, rows = published
-    costs = [row["cost"] for row in rows if f"{OPENHANDS[SUMMARY]}-" in row["experiment"]]
-    found = cell(capsys, path, "5", "Gemini 2.5 Flash, OpenHands", SUMMARY, COST)["recomputed"]
+    costs = [row["cost"] for row in rows_of(rows, OPENHANDS, SUMMARY)]
+    found = cell(capsys, path, "5", OPENHANDS, SUMMARY, COST)["recomputed"]
     assert found.startswith(f"{mean(costs):.2f} (")
 
 
@@ -188,10 +174,7 @@ def test_a_row_that_is_not_published_is_named_as_the_reason(
 ) -> None:
     path, rows = published
     model, strategy, _ = UNPUBLISHED
-    of, raw = (
-        {row["instance_id"]: row for row in rows if row["experiment"] == f"{MODELS[model]}{name}"}
-        for name in (strategy, RAW)
-    )
+    of, raw = ({row["instance_id"]: row for row in rows_of(rows, model, name)} for name in (strategy, RAW))
     difference = mean(row["cost"] + row["summary_cost"] - raw[name]["cost"] for name, row in of.items())
     rest = 12 * -0.1725 - 11 * difference
     found = cell(capsys, path, "4", model, strategy, "Δ cost, $")
@@ -209,15 +192,31 @@ def test_where_the_papers_cannot_be_right(
     assert share["reason"].endswith("6.86 %; 7.20 % is its share of 0.61, the cost of Observation Masking")
     change = cell(capsys, path, "3", "Qwen3-32B (thinking)", SUMMARY, SOLVED)
     assert "24.8 against 23.0, as printed, is +7.8 %" in change["reason"]
-    hybrid = "Qwen3-Coder 480B, 50 instances"
-    assert cell(capsys, path, "hybrid", hybrid, "Hybrid", SOLVED)["reason"] == "57.4 % of 4 instances is 2.3 instances"
-    assert "Table 1" in cell(capsys, path, "hybrid", hybrid, RAW, SOLVED)["reason"]
+    assert cell(capsys, path, "hybrid", FIFTY, "Hybrid", SOLVED)["reason"] == "57.4 % of 4 instances is 2.3 instances"
+    assert "Table 1" in cell(capsys, path, "hybrid", FIFTY, RAW, SOLVED)["reason"]
+
+
+@pytest.mark.parametrize(
+    ("value", "base", "printed", "verdict", "reason"),
+    [
+        (59.9, 52.0, "+15", SAME, ""),
+        (59.9, 52.0, "+13", DIFFERS, "59.9 against 52.0 is +15.2 %; +13 % is the difference in percent of the larger"),
+        (43.0, 49.9, "-14", SAME, ""),
+        (70.1, 58.5, "+15", DIFFERS, "70.1 against 58.5 is +19.8 %"),
+    ],
+)
+def test_a_change_that_is_taken_of_the_wrong_one(
+    value: float, base: float, printed: str, verdict: str, reason: str
+) -> None:
+    _, found, why = agreement(printed, [change(value, base, printed, "", "")])
+    assert (found, why.removesuffix(" of the two")) == (verdict, reason)
 
 
 def test_every_cell_in_every_form(published: tuple[Path, Published], capsys: pytest.CaptureFixture[str]) -> None:
     path, _ = published
     every = json.loads(said(capsys, path, "--json"))
-    assert len(every) == sum(len(table.cells()) for table in TABLES.values())
+    assert {one["table"] for one in every} == {*TABLES, *ROW_TABLES}
+    assert len([one for one in every if one["printed"]]) == sum(len(table.cells()) for table in TABLES.values())
     fourth, hybrid = ([one for one in every if one["table"] == table] for table in ("4", "hybrid"))
     assert [*csv.DictReader(said(capsys, path, "--csv", "--table", "4").splitlines())] == fourth
     pages = [said(capsys, path, "--table", table, "--markdown") for table in ("4", "hybrid")]
@@ -233,12 +232,74 @@ def test_published_rows_that_are_not_whole(published: tuple[Path, Published], tm
     less = write(tmp_path / "less.csv", [row for row in rows if not row["experiment"].startswith("gemini_2.5_flash-")])
     with pytest.raises(UsageError, match=r"no rows of Gemini 2\.5 Flash, Raw Agent"):
         main([str(less)])
+    with pytest.raises(UsageError, match=r"line \d+: no table has the experiment another"):
+        main([str(write(tmp_path / "more.csv", [*rows, {**rows[0], "experiment": "another"}]))])
     with pytest.raises(UsageError, match=r"line \d+: this instance is there twice"):
         main([str(write(tmp_path / "twice.csv", [*rows, rows[0]]))])
     empty = tmp_path / "empty.csv"
     empty.write_text("experiment,scaffold\n")
     with pytest.raises(UsageError, match="there is no column instance_id, cost"):
         main([str(empty)])
+
+
+# --- the figures ------------------------------------------------------------------------------------------------------
+
+
+def test_every_experiment_has_a_row_in_a_table(
+    published: tuple[Path, Published], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, rows = published
+    every = json.loads(said(capsys, path, "--json"))
+    listed = {
+        (one["model"], one["strategy"], one["column"]): one["recomputed"]
+        for one in every
+        if one["table"] == "experiments"
+    }
+    assert {row["experiment"] for row in rows} <= {*listed.values()}
+    for (model, strategy, column), tables in listed.items():
+        if column == "has a row in":
+            has = {one["table"] for one in every if (one["model"], one["strategy"]) == (model, strategy)}
+            assert tables
+            assert {*tables.split(", ")} == has - {"experiments"}
+
+
+def test_a_row_says_what_the_rows_say(published: tuple[Path, Published], capsys: pytest.CaptureFixture[str]) -> None:
+    path, rows = published
+    raw, masked = (rows_of(rows, CODER, strategy) for strategy in (RAW, MASKING))
+    turns, base = ([row["turn_count"] for row in of] for of in (masked, raw))
+    found = paired(turns, base)
+    told = {
+        TURNS: f"{mean(turns):.1f}",
+        "Δ turns, %": f"{100 * (mean(turns) / mean(base) - 1):+.1f}",
+        "Δ turns": f"{found.difference:+.1f} [{found.low:+.1f}, {found.high:+.1f}], p {found.p:.4f}",
+        "longer, %": f"{100 * mean(a > b for a, b in zip(turns, base, strict=True)):.1f}",
+        "shorter, %": f"{100 * mean(a < b for a, b in zip(turns, base, strict=True)):.1f}",
+    }
+    every = json.loads(said(capsys, path, "--table", "figure-4", "--json"))
+    of_coder = {(one["strategy"], one["column"]): one["recomputed"] for one in every if one["model"] == CODER}
+    for column, text in told.items():
+        assert of_coder[MASKING, column] == text
+        assert bool(of_coder[RAW, column]) == (column == TURNS)
+
+
+def test_the_frontier_is_what_no_other_strategy_beats(
+    published: tuple[Path, Published], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, rows = published
+    means = {
+        strategy: (mean(row["cost"] for row in of), -mean(row["outcome"] for row in of))
+        for strategy in EXPERIMENTS[OPENHANDS]
+        if (of := rows_of(rows, OPENHANDS, strategy))
+    }
+    best = {
+        strategy
+        for strategy, own in means.items()
+        if not any(other != own and other[0] <= own[0] and other[1] <= own[1] for other in means.values())
+    }
+    found = json.loads(said(capsys, path, "--table", "figure-10", "--json"))
+    assert {
+        one["strategy"] for one in found if (one["column"], one["recomputed"]) == ("on the frontier", "yes")
+    } == best
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,104 @@
+"""The rows behind the figures, of which the papers print no number, and the list of all experiments.
+
+A row is a model under a strategy, in all tables with the same few columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from scripts.paper_tables.cells import Cell
+from scripts.paper_tables.printed import COST, RAW, SOLVED, TABLES, TURNS
+from scripts.paper_tables.published import CODER, EXPERIMENTS, FIFTY, OPENHANDS, OPENHANDS_500
+from scripts.paper_tables.recomputed import Recomputed
+
+
+@dataclass(frozen=True, slots=True)
+class RowTable:
+    """A table with a row for each strategy of its models."""
+
+    title: str
+    models: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+def _difference(of: Recomputed, strategy: str, measure: str, decimals: int) -> str:
+    found, form = of.compared(strategy, measure), f"+z.{decimals}f"
+    return f"{found.difference:{form}} [{found.low:{form}}, {found.high:{form}}], p {found.p:.4f}"
+
+
+def _share(of: Recomputed, strategy: str, sign: int) -> str:
+    """How many of the runs are longer (1) or shorter (-1) than that of Raw Agent."""
+    pairs = of.pairs(strategy, TURNS)
+    return f"{100 * sum(sign * pair > 0 for pair in pairs) / len(pairs):.1f}"
+
+
+def _unbeaten(of: Recomputed, strategy: str) -> str:
+    """No other strategy solves at least as many at no higher cost, by the means."""
+    cost, solved = of.mean(strategy, COST), of.mean(strategy, SOLVED)
+    others = (other for other in of.runs if other != strategy)
+    beaten = any(of.mean(other, COST) <= cost and of.mean(other, SOLVED) >= solved for other in others)
+    return "" if beaten else "yes"
+
+
+def _fed(model: str, strategy: str) -> Iterator[str]:
+    """The tables that have a row of a strategy."""
+    for name, table in TABLES.items():
+        if any(key[:2] == (model, strategy) for key in table.cells()):
+            yield name
+    yield from (name for name, figure in FIGURES.items() if model in figure.models)
+
+
+Column = Callable[[Recomputed, str], str]
+"""What it says of a strategy."""
+OF_EACH: Mapping[str, Column] = {
+    "rows": lambda of, strategy: str(len(of.runs[strategy])),
+    SOLVED: lambda of, strategy: f"{of.mean(strategy, SOLVED):.1f}",
+    COST: lambda of, strategy: f"{of.mean(strategy, COST):.2f}",
+    TURNS: lambda of, strategy: f"{of.mean(strategy, TURNS):.1f}",
+    "on the frontier": _unbeaten,
+    "experiment": lambda of, strategy: EXPERIMENTS[of.model].get(strategy, f"50 of the rows of {CODER}"),
+    "has a row in": lambda of, strategy: ", ".join(_fed(of.model, strategy)),
+}
+OF_CHANGE: Mapping[str, Column] = {
+    "Δ solve rate, points": lambda of, strategy: _difference(of, strategy, SOLVED, 1),
+    "Δ cost, $": lambda of, strategy: _difference(of, strategy, COST, 2),
+    "Δ turns": lambda of, strategy: _difference(of, strategy, TURNS, 1),
+    "Δ turns, %": lambda of, strategy: f"{100 * (of.mean(strategy, TURNS) / of.mean(RAW, TURNS) - 1):+.1f}",
+    "longer, %": lambda of, strategy: _share(of, strategy, 1),
+    "shorter, %": lambda of, strategy: _share(of, strategy, -1),
+}
+"""Columns that compare with Raw Agent."""
+
+_MAIN = tuple(dict.fromkeys(model for model, _, _ in TABLES["1"].cells()))
+_TRADE = ("rows", SOLVED, "Δ solve rate, points", COST, "Δ cost, $", "on the frontier")
+FIGURES: Mapping[str, RowTable] = {
+    "figure-2": RowTable("Figure 2: cost against solve rate in SWE-agent", _MAIN, _TRADE),
+    "figure-4": RowTable(
+        "Figure 4: turns in SWE-agent", _MAIN, (TURNS, "Δ turns, %", "Δ turns", "longer, %", "shorter, %")
+    ),
+    "figure-10": RowTable(
+        "Figure 10: cost against solve rate in OpenHands, with masking from M = 10 to 86",
+        (OPENHANDS,),
+        (*_TRADE, TURNS),
+    ),
+    "openhands-500": RowTable("OpenHands on 500 instances", (OPENHANDS_500,), (*_TRADE, TURNS)),
+    "hybrid-n": RowTable("The hybrid with N = 43 and N = 21 on 50 instances", (FIFTY,), (*_TRADE, TURNS)),
+}
+ROW_TABLES: Mapping[str, RowTable] = {
+    **FIGURES,
+    "experiments": RowTable(
+        "Which experiment feeds which table", (*EXPERIMENTS,), ("experiment", "rows", "has a row in")
+    ),
+}
+
+
+def row_cells(models: Mapping[str, Recomputed], table: str) -> Iterator[Cell]:
+    """Every cell of a table, in order of its rows."""
+    for model in ROW_TABLES[table].models:
+        for strategy in models[model].runs:
+            said = OF_EACH if strategy == RAW else {**OF_EACH, **OF_CHANGE}
+            for column in ROW_TABLES[table].columns:
+                text = said[column](models[model], strategy) if column in said else ""
+                yield Cell(table, model, strategy, column, "", text, "", "")
