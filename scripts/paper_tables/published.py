@@ -19,35 +19,31 @@ CODER, FIFTY = "Qwen3-Coder 480B", "Qwen3-Coder 480B, 50 instances"
 OPENHANDS, OPENHANDS_500 = "Gemini 2.5 Flash, OpenHands", "Gemini 2.5 Flash, OpenHands, 500 instances"
 
 
-def _swe_agent(raw: str, summary: str, end: str = ".0-verified-500") -> Mapping[str, str]:
+def _swe_agent(model: str, summariser: str = "", end: str = ".0-verified-500") -> Mapping[str, str]:
     """The three experiments of a model in Table 1."""
     return {
-        RAW: f"{raw}-baseline_raw{end}",
-        MASKING: f"{raw}-baseline_N_1_M_10{end}",
-        SUMMARY: f"{summary}-turn-summaries-t_0-N_21_M_10_openhands{end}",
+        RAW: f"{model}-baseline_raw{end}",
+        MASKING: f"{model}-baseline_N_1_M_10{end}",
+        SUMMARY: f"{model}{summariser}-turn-summaries-t_0-N_21_M_10_openhands{end}",
     }
 
 
-_CODER = "local-Qwen3-Coder_480B"
 _GEMINI = "gemini-2.5-flash_maxiter_250_N_v0.43.0-no-hint-"
 _MASKED = "observation_masking_for_eval-run_1"
 EXPERIMENTS: Mapping[str, Mapping[str, str]] = {
-    "Qwen3-32B": _swe_agent("local-qwen3-32b", "local-qwen3-32b-t_0.8"),
-    "Qwen3-32B (thinking)": _swe_agent(
-        "local-Qwen3-32B_thinking", "local-Qwen3-32B_thinking-t_0.8", "-collect_reasoning.0-verified-500"
-    ),
-    CODER: _swe_agent(f"{_CODER}_A35B_Instruct_FP8", f"{_CODER}_A35B_Instruct_FP8-t_0.8"),
-    "Gemini 2.5 Flash": _swe_agent(*["gemini_2.5_flash-agent-t_0.8"] * 2),
-    "Gemini 2.5 Flash (thinking)": _swe_agent(*["gemini_2.5_flash_thinking-agent-t_0.8"] * 2),
+    "Qwen3-32B": _swe_agent("local-qwen3-32b", "-t_0.8"),
+    "Qwen3-32B (thinking)": _swe_agent("local-Qwen3-32B_thinking", "-t_0.8", "-collect_reasoning.0-verified-500"),
+    CODER: _swe_agent("local-Qwen3-Coder_480B_A35B_Instruct_FP8", "-t_0.8"),
+    "Gemini 2.5 Flash": _swe_agent("gemini_2.5_flash-agent-t_0.8"),
+    "Gemini 2.5 Flash (thinking)": _swe_agent("gemini_2.5_flash_thinking-agent-t_0.8"),
     OPENHANDS: {
         RAW: f"{_GEMINI}raw_agent-verified_50-run_1",
-        MASKING: f"{_GEMINI}observation_masking-M_10-verified_50-{_MASKED}",
-    }
-    | {
-        f"{MASKING}, M = {m}": f"{_GEMINI}observation_masking-M_{m}-verified_50-{_MASKED}"
-        for m in (20, 29, 43, 50, 54, 58, 72, 86)
-    }
-    | {SUMMARY: f"{_GEMINI}llm_summary_N_21_M_10-verified_50-summarizer_for_eval-run_1"},
+        **{
+            f"{MASKING}, M = {m}" if m > 10 else MASKING: f"{_GEMINI}observation_masking-M_{m}-verified_50-{_MASKED}"
+            for m in (10, 20, 29, 43, 50, 54, 58, 72, 86)
+        },
+        SUMMARY: f"{_GEMINI}llm_summary_N_21_M_10-verified_50-summarizer_for_eval-run_1",
+    },
     OPENHANDS_500: {
         RAW: f"{_GEMINI}raw_agent-run_1",
         f"{MASKING}, M not named": f"{_GEMINI}observation_masking-{_MASKED}",
@@ -55,8 +51,9 @@ EXPERIMENTS: Mapping[str, Mapping[str, str]] = {
         SUMMARY: f"{_GEMINI}llm_summary_N_21_M_10-summarizer_for_eval-run_1",
     },
     FIFTY: {
-        name: f"{_CODER}-agent-t_0.8-turn-summaries-t_0-summary_N_{n}_M_10_obs_masking_M_10_combined.0-verified-50"
-        for name, n in ((HYBRID, 43), (NAIVE_HYBRID, 21))
+        hybrid: "local-Qwen3-Coder_480B-agent-t_0.8-turn-summaries-t_0-"
+        f"summary_N_{n}_M_10_obs_masking_M_10_combined.0-verified-50"
+        for hybrid, n in ((HYBRID, 43), (NAIVE_HYBRID, 21))
     },
 }
 """The name of each experiment, by model and strategy."""
@@ -85,10 +82,10 @@ def runs(path: Path, columns: Sequence[str], records: Sequence[Record]) -> dict[
     """
     require(path, columns, COLUMNS)
     fix = "give the published table as it is"
-    found: dict[str, dict[str, dict[str, Outcome]]] = {}
-    by_experiment: dict[str, dict[str, Outcome]] = {}
-    for model, experiments in EXPERIMENTS.items():
-        found[model] = {strategy: by_experiment.setdefault(name, {}) for strategy, name in experiments.items()}
+    by_experiment: dict[str, dict[str, Outcome]] = {name: {} for of in EXPERIMENTS.values() for name in of.values()}
+    found = {
+        model: {strategy: by_experiment[name] for strategy, name in of.items()} for model, of in EXPERIMENTS.items()
+    }
     for record in records:
         experiment, instance = record.name("experiment"), record.name("instance_id")
         if experiment not in by_experiment:
