@@ -29,12 +29,11 @@ class MasksAndSummary(Masks, Folded):
 class Hybrid(Stateful):
     """Mask old observations, and summarise only after many turns. Masks need no model; a summary limits the rest.
 
-    The masks are those of observation-masking with W = `window`. When N + M turns have gathered since the last summary,
-    a new one replaces all except the newest M turns, and reads their observations unmasked. N is `every` and M `tail`;
-    the hybrid that follows The Complexity Trap has W = M = 10 and N = 43, so that as much has gathered at its first
-    summary as in llm-summary at N = 21. With `early`, a view over the budget is masked further, up to the newest turn,
-    and only where that is not enough summarised before its time. With `when=over`, observations are masked only when
-    the view is over the budget.
+    The masks are those of observation-masking with W = `window`. When N turns have gathered since the last summary, a
+    new one replaces all except the newest M turns, and reads their observations unmasked. N is `every` and M `tail`;
+    the hybrid of The Complexity Trap has W = M = 10 and N = 43, so that its summaries come in turns 43, 76 and 109.
+    With `early`, a view over the budget is masked further, up to the newest turn, and only where that is not enough
+    summarised before its time. With `when=over`, observations are masked only when the view is over the budget.
     """
 
     model: SideModel
@@ -44,7 +43,9 @@ class Hybrid(Stateful):
     when: Literal["always", "over"] = parameter(
         "always", "mask at every call, or only when over the budget", paper="always"
     )
-    every: int | None = parameter(None, "turns folded at a time (N); unset: as the budget allows", 1, paper=N_HYBRID)
+    every: int | None = parameter(
+        None, "turns gathered when a summary is made (N); unset: as the budget allows", 1, paper=N_HYBRID
+    )
     tail: int | None = parameter(None, "newest turns left word for word (M); unset: as the budget allows", paper=M)
     early: bool = parameter(True, "over the budget, mask more, then summarise", paper=False)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
@@ -52,8 +53,8 @@ class Hybrid(Stateful):
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history masked, with its oldest part summarised; see the class."""
-        folding = self.folding
-        folding.fold_by_turns(messages, scaled(self.every, N_HYBRID, budget), scaled(self.tail, M, budget), budget)
+        folding, tail = self.folding, scaled(self.tail, M, budget)
+        folding.fold_by_turns(messages, max(scaled(self.every, N_HYBRID, budget), tail + 1), tail, budget)
         view = self._masked(folding.view(messages), budget)
         if not self.early or not budget.over(view):
             return view
@@ -69,7 +70,7 @@ class Hybrid(Stateful):
 
     def _masked(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The masks of the window; over the budget, `early`, those of a smaller one too, which stay."""
-        masking = ObservationMasking(scaled(self.window, M, budget), self.when, memory=self.memory)
+        masking = ObservationMasking(scaled(self.window, M, budget, least=2), self.when, memory=self.memory)
         view = masking.prepare(messages, budget)
         if self.when == "over" or not self.early:
             return view

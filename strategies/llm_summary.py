@@ -34,5 +34,6 @@ class LLMSummary(Stateful):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with its old turns summarised; see the class."""
         folding = Folding(self.model, self.words, self.memory, self.sections)
-        folding.fold_by_turns(messages, scaled(self.every, N, budget), scaled(self.tail, M, budget), budget)
+        tail = scaled(self.tail, M, budget)
+        folding.fold_by_turns(messages, scaled(self.every, N, budget) + tail, tail, budget)
         return folding.view(messages)

@@ -25,9 +25,9 @@ class ObservationMasking(Stateful):
     until the view is over the budget again.
 
     `when=always` is the paper's rule at every call, whatever the budget: in turn t, observation i is masked if i < t -
-    window (The Complexity Trap, Eq. 3 and 4). With `every`, the number of masked turns is rounded down to a multiple of
-    it, so the prefix changes only once in so many calls (SWE-agent calls this polling). As in the paper, a turn is
-    reasoning, action and observation: an answer without a tool call takes no place in the window.
+    window, however short it is (The Complexity Trap, Eq. 3 and 4). With `every`, the number of masked turns is rounded
+    down to a multiple of it, so the prefix changes only once in so many calls (SWE-agent calls this polling). As in the
+    paper, a turn is reasoning, action and observation: an answer without a tool call takes no place in the window.
     """
 
     window: int = parameter(2, "newest turns whose observations stay", paper=M)
@@ -43,7 +43,7 @@ class ObservationMasking(Stateful):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with old observations masked; see the class."""
         if self.when == "always":
-            return self._by_age(messages, budget)
+            return self._by_age(messages)
         view = with_masks(messages, self.memory.masked)
         size = budget.size(view)
         if size <= budget.limit:
@@ -53,11 +53,11 @@ class ObservationMasking(Stateful):
         self.memory.masked.update(by_age(size, budget, self.target, self.window, "masked", old, recent))
         return with_masks(messages, self.memory.masked)
 
-    def _by_age(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def _by_age(self, messages: Sequence[Message]) -> list[Message]:
         """The history with all old observations masked. Nothing is remembered: their age decides."""
         starts = acts(messages)
         old = max(0, len(starts) - self.window)
         old -= old % self.every
         end = starts[old] if old < len(starts) else len(messages) - len(pending(messages))
-        masked = {message.id: aged(self.window) for message, _ in offers(messages[:end], mask, budget)}
+        masked = {message.id: aged(self.window) for message in messages[:end] if message.role == "tool"}
         return with_masks(messages, masked)

@@ -14,11 +14,11 @@ TURN = 1_000
 """Tokens of the budget for each of the N + M = 31 turns."""
 
 
-def scaled(given: int | None, papers: int, budget: Budget) -> int:
+def scaled(given: int | None, papers: int, budget: Budget, least: int = 1) -> int:
     """A count of turns: the given one, else the paper's, times the budget over 31,000 tokens.
 
-    At least one turn, and never more than the paper's.
+    At least `least`, and never more than the paper's.
     """
     if given is not None:
         return given
-    return max(1, min(papers, round(papers * budget.limit / (TURN * (N + M)))))
+    return max(least, min(papers, round(papers * budget.limit / (TURN * (N + M)))))

@@ -89,13 +89,13 @@ class Folding:
         covers, listed = set(self.memory.covers), [*messages]
         return [turn for turn in turns(listed) if listed[turn.start].id not in covers]
 
-    def fold_by_turns(self, messages: Sequence[Message], every: int, tail: int, budget: Budget) -> None:
-        """Fold all except the `tail` newest turns, once `every` + `tail` have gathered since the last summary.
+    def fold_by_turns(self, messages: Sequence[Message], gathered: int, tail: int, budget: Budget) -> None:
+        """Fold all except the `tail` newest turns, once so many have gathered since the last summary.
 
         A turn is reasoning, action and observation (The Complexity Trap, Eq. 5): an answer without a tool call is none.
         """
         acts = [turn for turn in self.since(messages) if messages[turn.start].calls]
-        if len(acts) < every + tail:
+        if len(acts) < gathered:
             return
         why = f"{len(acts)} turns had gathered, and all but the {tail} newest are folded"
         self.fold(messages, before_newest(tail, acts, messages), budget, why)
@@ -130,8 +130,7 @@ class Folding:
         old = [message for message in read if message.id not in stays]
         gone = {message.id for message in old}.union(self.memory.covers)
         covers = [message.id for message in messages if message.id in gone]
-        quoted = self._quoted(messages, gone, budget)
-        return Piece(request, read, covers, quoted, sum(map(budget.count, old)), why, self.memory.refused)
+        return Piece(request, read, old, covers, self._quoted(messages, gone, budget), why, self.memory.refused)
 
     def waits(self, messages: Sequence[Message]) -> bool:
         """Whether a call failed less than `PATIENCE` turns ago."""
@@ -169,18 +168,23 @@ class Folding:
 
 @dataclass(frozen=True)
 class Piece:
-    """What one call folds: the messages that it reads, the ids that its summary covers, and what these take in tokens.
+    """What one call folds: the messages that it reads, the old ones of them, which go, and all ids that it covers.
 
     The summary ends with what is `quoted` of the user's own words.
     """
 
     request: Request
     read: Sequence[Message]
+    old: Sequence[Message]
     covers: Sequence[str]
     quoted: str
-    tokens: int
     why: str
     refused: str
+
+    @property
+    def tokens(self) -> int:
+        """What the messages that go take."""
+        return sum(map(self.request.budget.count, self.old))
 
     def ask(self, model: SideModel) -> str:
         """The model's words; "" if the call fails."""
@@ -193,7 +197,7 @@ class Piece:
     def folded(self, text: str) -> Folded | None:
         """The summary in these words; None if it is empty, or not smaller than what it covers."""
         made = Folded(text.strip() + self.quoted, self.covers, self.why, self.refused)
-        return made if text.strip() and self.request.budget.count(_summary(made)) < self.tokens else None
+        return made if text.strip() and self.request.budget.count(summary_message(made)) < self.tokens else None
 
 
 @dataclass(frozen=True)
@@ -261,15 +265,17 @@ def newest(messages: Sequence[Message], least: int, room: float, budget: Budget)
 
 
 def _with_summary(messages: Sequence[Message], folded: Folded) -> list[Message]:
+    """The messages with the summary after the last one that it covers (The Complexity Trap, Eq. 6)."""
     covers = set(folded.covers)
     rest = [message for message in messages if message.id not in covers]
     if len(rest) == len(messages):
         return rest
-    first = next(index for index, message in enumerate(messages) if message.id in covers)
-    return [*rest[:first], _summary(folded, {message.id for message in rest}), *rest[first:]]
+    last = max(at for at, message in enumerate(messages) if message.id in covers)
+    place = len(rest) - sum(message.id not in covers for message in messages[last:])
+    return [*rest[:place], summary_message(folded, {message.id for message in rest}), *rest[place:]]
 
 
-def _summary(folded: Folded, taken: Collection[str] = ()) -> Message:
+def summary_message(folded: Folded, taken: Collection[str] = ()) -> Message:
     """The message in place of those that the summary covers; its id differs from another strategy's summary."""
     covers = tuple(folded.covers)
     text, why = f"{SUMMARY_TAG}\n{folded.summary}", f"stands for {len(covers)} messages: {folded.why}"

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from thimble.agent.budget import Budget, Prices
+from thimble.agent.errors import BudgetError
 from thimble.agent.messages import Message, blocks, common_prefix, last_turn, pending
 from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned
@@ -15,7 +16,7 @@ from thimble.strategies.newest import acts
 from thimble.strategies.observation_masking import ObservationMasking
 from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
-from thimble.strategies.summary import Folded, Folding, newest
+from thimble.strategies.summary import Folded, Folding, Piece, newest, summary_message
 
 CREDIT = 0.05
 """What a run may cost more than sending everything would have cost so far, as a share of that."""
@@ -23,11 +24,10 @@ CREDIT = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A possible edit: the first message that it changes, the tokens that it saves, the price of its own model call."""
+    """A possible edit: the first message that it changes, the tokens that it saves."""
 
     first: int
     saved: int
-    call: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,33 @@ class Stand:
     budget: Budget
 
     def price(self, edit: Edit) -> float:
-        """The extra price of this call with the edit: p1 − p0, and the edit's own call."""
+        """The extra price of this call with the edit: p1 − p0."""
         kept = min(self.cached, self.budget.size(self.view[: edit.first]))
-        return self.prices.prompt(self.size - edit.saved, kept) - self.prices.prompt(self.size, self.cached) + edit.call
+        return self.prices.prompt(self.size - edit.saved, kept) - self.prices.prompt(self.size, self.cached)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A summary that one call would make: the edit and the tokens that are expected of it, the price of its prompt.
+
+    `longest`: the most tokens that the summary can have.
+    """
+
+    piece: Piece
+    edit: Edit
+    written: int
+    longest: int
+    prompt: float
+    stand: Stand
+
+    def price(self, written: int) -> float:
+        """The price of the edit and its call, if the model writes so many tokens."""
+        edit = replace(self.edit, saved=self.edit.saved + self.written - written)
+        return self.stand.price(edit) + self.call(written)
+
+    def call(self, written: int) -> float:
+        """The price of its call alone."""
+        return self.prompt + self.stand.prices.output * written
 
 
 @dataclass
@@ -81,9 +105,10 @@ class Thrifty(Stateful):
     on a summary, whose price includes its call (ski rental, Karlin et al. 1988, applied to prefix caches).
 
     An edit is bought from the account: what sending everything would have cost so far and a twentieth of it, less what
-    was spent. Over the budget, the account decides too: it buys masks, or else a summary whose call costs at most what
-    it takes away; both must leave half of the room that there can be. If it can pay for neither, the oldest turns are
-    forgotten. At c = 1, masks are free: without a budget and summaries, they are those of The Complexity Trap, Eq. 4.
+    was spent. A summary is one call, and the account must hold its longest reply. Over the budget, the account decides
+    too: it buys masks, or else a summary whose call costs at most what it takes away; both must leave half of the room
+    that there can be. If it can pay for neither, the oldest turns are forgotten. At c = 1, masks are free: without a
+    budget and summaries, they are those of The Complexity Trap, Eq. 4, but for results shorter than a mask.
     """
 
     model: SideModel
@@ -132,11 +157,12 @@ class Thrifty(Stateful):
         price = stand.price(masks)
         pays = bool(old) and rent.masks >= price and self.memory.pays(price)
 
-        if summary := self._summary(stand, start, masks, self._folding.stays(messages)):
-            rent.summary += prices.cached * (summary.saved - masks.saved)
-            more = stand.price(summary) - (price if pays else 0)
+        offer = self._offer(messages, self._start(messages), stand)
+        if offer and offer.edit.saved > masks.saved:
+            rent.summary += prices.cached * (offer.edit.saved - masks.saved)
+            more = offer.price(offer.written) - (price if pays else 0)
             paid = f"the rent of {rent.summary:,.0f} had reached the price of the summary, {more:,.0f}"
-            if rent.summary >= more and self._buy_summary(messages, self._start(messages), stand, summary, paid):
+            if rent.summary >= more and self._buy(offer, messages, paid):
                 return
         self.memory.rent = replace(rent, masks=0.0) if pays else rent
         if pays:
@@ -168,11 +194,11 @@ class Thrifty(Stateful):
             self.memory.masked = masking.memory.masked
             return
         start = newest(view, 1, self.target * budget.limit / 2, budget)
-        summary = self._summary(stand, start, Edit(0, 0), self._folding.stays(messages))
-        if summary and summary.saved >= max(goal, summary.call):
-            upto = next((at for at, message in enumerate(messages) if message.id == view[start].id), 0)
-            if self._buy_summary(messages, upto, stand, summary, f"{over}, and masks were not enough"):
-                return
+        upto = next((at for at, message in enumerate(messages) if message.id == view[start].id), 0)
+        offer = self._offer(messages, upto, stand)
+        enough = offer and offer.edit.saved >= max(goal, offer.call(offer.written))
+        if offer and enough and self._buy(offer, messages, f"{over}, and masks were not enough"):
+            return
         self.memory.saved -= stand.price(forgetting)
         self.memory.forgotten.update(dict.fromkeys(gone, f"{over}: the oldest went"))
 
@@ -190,35 +216,43 @@ class Thrifty(Stateful):
             gone += [view[at].id for at in going]
         return gone, edit
 
-    def _summary(self, stand: Stand, start: int, masks: Edit, stays: Collection[str]) -> Edit | None:
-        """A summary of everything before `start`, requested after the current view; None if it saves nothing more."""
-        view, budget = stand.view, stand.budget
-        old = [at for at, message in enumerate(view[:start]) if message.id not in stays]
-        if not self.summaries or all(view[at].covers for at in old):
+    def _offer(self, messages: Sequence[Message], upto: int, stand: Stand) -> Offer | None:
+        """What one call would make of the messages before this index; None if nothing is left to summarise."""
+        folding, view, budget = self._folding, stand.view, stand.budget
+        if not self.summaries or folding.waits(messages):
             return None
-        words = min(self.words, budget.limit // 12)
-        written = next((budget.count(view[at]) for at in old if view[at].covers), 2 * words)
-        saved = sum(budget.count(view[at]) for at in old) - written
-        read = budget.size(view[:start])
-        call = stand.prices.prompt(read, min(read, stand.cached)) + stand.prices.output * written
-        return Edit(old[0], saved, call) if saved > masks.saved else None
-
-    def _buy_summary(self, messages: Sequence[Message], upto: int, stand: Stand, summary: Edit, why: str) -> bool:
-        """Fold what stands before this index, if the account can pay for it; whether it was folded."""
-        price = stand.price(summary)
-        if not self.memory.pays(price):
-            return False
         there, before = (
             with_masks([one for one in part if one.id not in self.memory.forgotten], self.memory.masked)
             for part in (messages, messages[:upto])
         )
-        folded = self._folding.fold(there, len(before), stand.budget, why)
-        if folded:
-            self.memory.rent = Rent()
-            self.memory.saved -= price
-        elif self.memory.refused == messages[-1].id:
-            self.memory.saved -= summary.call
-        return folded
+        piece = folding.piece(there, len(before), budget, "")
+        try:
+            prompt = piece.request.prompt(piece.read) if piece else []
+        except BudgetError:
+            return None
+        if not piece:
+            return None
+        shared = common_prefix(view, prompt) if piece.request.behind else 0
+        cached = min(stand.cached, budget.size(view[:shared])) if shared else 0
+        read = stand.prices.prompt(piece.request.room.size(prompt), cached)
+        written = next((budget.count(one) for one in piece.old if one.covers), piece.request.reply * 2 // 3)
+        first = next(at for at, message in enumerate(view) if message.id == piece.old[0].id)
+        longest = piece.request.reply + budget.count(summary_message(Folded(piece.quoted, piece.covers)))
+        return Offer(piece, Edit(first, piece.tokens - written), written, longest, read, stand)
+
+    def _buy(self, offer: Offer, messages: Sequence[Message], why: str) -> bool:
+        """Make the summary, if the account can pay for the longest one; whether it was made."""
+        if not self.memory.pays(max(offer.price(offer.longest), offer.call(offer.longest))):
+            return False
+        made = offer.piece.folded(offer.piece.ask(self.model))
+        if not made:
+            self.memory.refused = messages[-1].id
+            self.memory.saved -= offer.call(offer.longest)
+            return False
+        self.memory.saved -= offer.price(offer.stand.budget.count(summary_message(made)))
+        self.memory.become(replace(made, why=why))
+        self.memory.rent = Rent()
+        return True
 
     def _view(self, messages: Sequence[Message]) -> list[Message]:
         view = with_masks(self._folding.view(messages), self.memory.masked)

@@ -154,7 +154,9 @@ def test_law_2_system_task_and_question_stay_on_the_road(name: str, data: st.Dat
 def test_law_3_within_budget(name: str, data: st.DataObject) -> None:
     strategy, history, allowed = session(data, name, nasty_histories())
     for messages, view in views(strategy, history, allowed):
-        assert view.tokens == allowed.size(view.messages) <= allowed.size(messages) == view.history_tokens
+        assert view.tokens == allowed.size(view.messages)
+        assert view.history_tokens == allowed.size(messages)
+        assert view.tokens <= view.history_tokens or exempt(3, strategy, messages, allowed)
         if getattr(strategy, "fitted", True):
             assert view.tokens <= allowed.limit
 
@@ -197,6 +199,8 @@ def test_law_3_nothing_becomes_longer(name: str, data: st.DataObject) -> None:
     strategy, history, allowed = session(data, name, nasty_histories())
     whole = {message.id: message for message in history}
     for messages, view in bare_views(strategy, history, allowed):
+        if exempt(3, strategy, messages, allowed):
+            continue
         assert allowed.size(view) <= allowed.size(messages)
         for message in view:
             if message.id in whole and message.content != whole[message.id].content:

@@ -115,7 +115,9 @@ def test_it_edits_when_the_rule_says_so(observations: list[int], window: int, c:
 def test_at_a_price_of_one_it_is_the_paper_s_masking(history: list[Message], window: int) -> None:
     ours = views(f"thrifty:window={window},price=1,summaries=off", history, roomy())
     paper = views(f"observation-masking:window={window},when=always", history, roomy())
-    assert [view.messages for view in ours] == [view.messages for view in paper]
+    for view, masked in zip(ours, paper, strict=True):
+        shorter = [min(pair, key=roomy().count) for pair in zip(view.history, masked.messages, strict=True)]
+        assert [*view.messages] == shorter
 
 
 @given(sound_histories(most_turns=40), st.integers(1, 12), st.sampled_from(["on", "off"]))

@@ -33,18 +33,19 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Mask all but the newest `window` observations; fold `every` turns at a time, all but the newest `tail`.
+    """Mask all but the newest `window` observations; fold all turns but the newest `tail` when `gathered` are there.
 
     None: no masks, or no summaries. Turns count from 1; before turn t, t - 1 turns are over.
     """
 
     window: int | None = None
-    every: int | None = None
+    gathered: int | None = None
     tail: int = 0
 
     def folded(self, turn: int) -> int:
-        """Turns in the summary, t_last: a fold each time that N + M have gathered since the last (Eq. 5)."""
-        return self.every * max(0, (turn - 1 - self.tail) // self.every) if self.every else 0
+        """Turns in the summary, t_last: a fold each time that so many have gathered since the last (Eq. 5)."""
+        every = (self.gathered or 0) - self.tail
+        return every * max(0, (turn - 1 - self.tail) // every) if self.gathered else 0
 
     def masked(self, turn: int) -> int:
         """Masked observations outside of the summary: those with i < t - W (Eq. 4)."""
@@ -84,9 +85,12 @@ def rule_of(strategy: Strategy, budget: Budget) -> Rule | None:
         case ObservationMasking(when="always", every=1, window=window):
             return Rule(window)
         case LLMSummary(every=every, tail=tail):
-            return Rule(None, scaled(every, N, budget), scaled(tail, M, budget))
+            newest = scaled(tail, M, budget)
+            return Rule(None, scaled(every, N, budget) + newest, newest)
         case Hybrid(when="always", early=False, window=window, every=every, tail=tail):
-            return Rule(scaled(window, M, budget), scaled(every, N_HYBRID, budget), scaled(tail, M, budget))
+            newest = scaled(tail, M, budget)
+            gathered = max(scaled(every, N_HYBRID, budget), newest + 1)
+            return Rule(scaled(window, M, budget, least=2), gathered, newest)
     return None
 
 

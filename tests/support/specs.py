@@ -144,6 +144,9 @@ BY_TURNS: dict[type, Rule] = {
 }
 """When a strategy's own rule counts turns, as the papers' do: it may change a view that fits, and edit as it counts."""
 EXEMPT: dict[int, dict[type, Rule]] = {
+    3: dict.fromkeys(
+        [ObservationMasking, Hybrid], lambda it, messages, budget: it.when == "always"
+    ),  # Eq. 4: any length
     4: {Comem: lambda it, messages, budget: it.summary == "background"},  # a summary may come between two same calls
     5: {
         Todo: lambda it, messages, budget: any(call.name == "todo" for message in messages for call in message.calls),

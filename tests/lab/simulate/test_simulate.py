@@ -33,15 +33,15 @@ COUNTER = counter_of(MODEL)
 PRICES = [Prices(1.0), Prices(0.1)]
 SIZES = st.builds(Sizes, *[st.integers(1, 50)] * 5)
 RULES = st.builds(
-    Rule, st.none() | st.integers(0, 12), st.none() | st.integers(1, 12), st.integers(0, 12)
-).filter(lambda rule: rule.every or not rule.tail)  # fmt: skip
+    Rule, st.none() | st.integers(0, 12), st.none() | st.integers(1, 20), st.integers(0, 12)
+).filter(lambda rule: rule.gathered > rule.tail if rule.gathered else not rule.tail)  # fmt: skip
 
 
 def by_the_equations(rule: Rule, turns: int) -> list[list[str]]:
     """The parts of each prompt, as the paper's text has it: Eq. 3 and 4 for masks, Eq. 5 and 6 for summaries."""
     prompts, t_last, summaries = [], 0, 0
     for t in range(1, turns + 1):
-        if rule.every and (t - 1) - t_last >= rule.every + rule.tail:
+        if rule.gathered and (t - 1) - t_last >= rule.gathered:
             t_last, summaries = t - 1 - rule.tail, summaries + 1
         view = ["head"] + [f"summary {summaries}"] * bool(summaries)
         for i in range(t_last + 1, t):
