@@ -45,6 +45,7 @@ from thimble.session.plant import plant
 from thimble.session.prices import by_timings, fixed, read_prices
 from thimble.session.settings import MEMORY_FILE, Settings, refuse_code
 from thimble.session.settings_table import AUTO
+from thimble.strategies.paper_names import in_our_names
 from thimble.tools import everyday, on_demand, toolbox
 from thimble.tools.examples import examples
 from thimble.tools.notes import Notes
@@ -258,7 +259,7 @@ class Session:
 
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""
-        agent, spec = self.agent, spec.strip()
+        agent, spec = self.agent, in_our_names(spec.strip())
         strategy = _strategy_of(spec, agent.side, agent.state.tidy)
         self._stop_background()
         agent.strategy = strategy
@@ -418,6 +419,7 @@ class Session:
         agent, was = self.agent, self.agent.side
         side = SideModel(was.backend, was.embedder, was.memory, Lagged(self.agent.ledger.lag))
         side.mapper = was.mapper
+        spec = in_our_names(spec)
         strategy = _strategy_of(spec, side, agent.state.tidy) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         state = replace(agent.state, strategy=spec or agent.strategy_name, ledger=ledger)
@@ -490,7 +492,7 @@ class Session:
         self.notices += remember(agent, self.notes, saved.kept or {}, same_strategy, same_model)
 
     def _make_agent(self) -> Agent:
-        settings, spec = self.settings, self.settings.strategy.strip()
+        settings, spec = self.settings, in_our_names(self.settings.strategy.strip())
         backend = self._first_backend()
         summariser, memory = map(self.backends.side_model, SIDE_MODELS)
         side = SideModel(summariser or backend, self.embedder(), memory)
@@ -542,11 +544,9 @@ class Session:
 
 def _strategy_of(spec: str, side: SideModel, tidy: bool) -> Strategy:
     """The strategy of a SPEC under the setting `tidy`. All are imported for it: the first prompt need not wait."""
-    from thimble.strategies import parse
-    from thimble.strategies.tidy import tidied
+    from thimble.strategies.spec import parse, parse_tidied
 
-    strategy = parse(spec, side)
-    return tidied(strategy) if tidy else strategy
+    return (parse_tidied if tidy else parse)(spec, side)
 
 
 def _map_of(library: Library) -> Map:

@@ -27,8 +27,7 @@ from thimble.session.lagged import Lagged
 from thimble.session.prices import read_prices
 from thimble.session.replay import replay
 from thimble.session.settings_table import AUTO
-from thimble.strategies import parse
-from thimble.strategies.tidy import tidied
+from thimble.strategies.spec import parse, parse_tidied
 
 if TYPE_CHECKING:
     from thimble.agent.protocols import Backend
@@ -63,8 +62,7 @@ def run(settings: Settings, budget: str | None) -> int:
     for notice in settings.notices:
         tell(notice)
     with RedirectedOutput():  # what a strategy of the user's own prints
-        parsed = parse(settings.strategy, side)
-        strategy = tidied(parsed) if settings.tidy else parsed
+        strategy = (parse_tidied if settings.tidy else parse)(settings.strategy, side)
         document = read(_standard_input())
         counter = side.backend.counter
         prices = Prices() if settings.price == AUTO else read_prices(settings.price)  # a filter has seen no timings

@@ -21,6 +21,7 @@ from thimble.repl.screen.trace import cut
 from thimble.session import figures
 from thimble.session.replay import calls
 from thimble.session.session import Session
+from thimble.strategies.spec import follows_paper
 
 BEST = "* best of those that kept to the budget at every call"
 
@@ -110,7 +111,8 @@ def changed(one: Replayed) -> dict[str, int]:
 
 def key(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
     """The meaning of the marks and letters in these rows, and what holds for all of them."""
-    tidy = ["tidy is on in every row; without it: /tidy off, then /compare"] * session.agent.state.tidy
+    rows = "every row but those of a :paper" if any(follows_paper(one.spec) for one in found) else "every row"
+    tidy = [f"tidy is on in {rows}; without it: /tidy off, then /compare"] * session.agent.state.tidy
     if not is_drawn(console):
         return [BEST, *tidy]
     used = ["‹ in use"] * (session.spec in {one.spec for one in found})
