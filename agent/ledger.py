@@ -231,7 +231,6 @@ class Ledger:
         if self.prepared is None:
             raise ValueError("a reply without a view")
         view, usage = self.prepared.view, event.usage if isinstance(event, Replied) else Usage()
-        known = next((call.raw_prompt for call in reversed(self.calls) if call.purpose == "answer"), 0)
         return Call(
             exchange=self.exchanges,
             purpose="answer",
@@ -242,7 +241,7 @@ class Ledger:
             output=_reported(usage.output_tokens, Amount(event.written, exact=False)),
             seconds=event.seconds - event.waited_seconds,
             raw_prompt=view.history_tokens,
-            raw_prefill=max(0, view.history_tokens - known) if view.warm else view.history_tokens,
+            raw_prefill=view.history_tokens - view.whole_cached,
             model=self.prepared.model,
             usage=usage,
             shared=view.cached,

@@ -28,9 +28,10 @@ class View:
     something of the view before is not where it was. `acted` counts the messages whose fate is new in this view.
     `without`: what it would have, had nothing been done anew: the view before and what is new in the history.
     `warm` says that the server could use the prompt before at all: the same model with the same tools. `history` is
-    the one beside it, repaired. `left_out` says by message id why a dropped message is not here, as the strategy or
-    `fit` has it. `steps` has by message id what changed it, in order; nothing where that is lost. `sizes`: the
-    tokens of the prompt after each who made it, by the names of `Step.by`.
+    the one beside it, repaired. `whole_cached`: the tokens that the server would still hold, had everything always been
+    sent. `left_out` says by message id why a dropped message is not here, as the strategy or `fit` has it. `steps` has
+    by message id what changed it, in order; nothing where that is lost. `sizes`: the tokens of the prompt after each who
+    made it, by the names of `Step.by`.
     """
 
     messages: Sequence[Message]
@@ -47,6 +48,7 @@ class View:
     without: int
     notes: tuple[str, ...] = ()
     warm: bool = False
+    whole_cached: int = 0
     sizes: Sequence[tuple[str, int]] = ()
     history: Sequence[Message] = field(default=(), compare=False, repr=False)
     left_out: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -132,6 +134,9 @@ def measure(
     warm = warm and before is not None
     kept = max([shared if warm else 0, *(common_prefix(messages, one) for one in held)])
     prefill = sum(map(budget.count, messages[kept:])) if kept else tokens
+    whole = min(kept, common_prefix(messages, history))
+    if warm and before is not None:
+        whole = max(whole, common_prefix(before.history, history))
     view = View(
         messages=tuple(messages),
         fates=tuple(found),
@@ -147,6 +152,7 @@ def measure(
         without=0,
         notes=tuple(notes),
         warm=warm,
+        whole_cached=budget.size(history[:whole]) if whole else 0,
         history=tuple(history),
     )
     return replace(view, without=_without(view, budget, before, shared))

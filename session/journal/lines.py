@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 NAMES = {kind: name for name, kind in KINDS.items()}
 FIGURES = (
     *("tokens", "history_tokens", "limit", "overhead", "cached", "prefill", "edited", "acted"),
-    *("without", "notes", "warm", "sizes"),
+    *("without", "notes", "warm", "whole_cached", "sizes"),
 )
 """The fields of a view that stand on a line as they are."""
 EVERYTHING = attrgetter(*(field.name for field in fields(Message)))

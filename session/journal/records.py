@@ -91,6 +91,7 @@ class PreparedLine:
     without: int
     notes: tuple[str, ...]
     warm: bool
+    whole_cached: int
     sizes: tuple[tuple[str, int], ...]
     copies: tuple[Message, ...]
 
