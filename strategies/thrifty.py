@@ -112,7 +112,7 @@ class Thrifty(Stateful):
     """
 
     model: SideModel
-    window: int = parameter(5, "newest turns that stay whole if the budget allows")
+    window: int = parameter(2, "newest turns that stay whole if the budget allows")
     price: float | None = parameter(None, "price of a cached token; unset: the session's price card", 0, 1)
     summaries: bool = parameter(True, "buy summaries too, or masks only")
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)

@@ -242,7 +242,7 @@ def test_over_the_budget_it_makes_room_for_a_while(c: float) -> None:
 
 
 def test_what_the_account_cannot_pay_for_is_forgotten_and_the_view_says_so() -> None:
-    made = list(views("thrifty", react(120), roomy(0.1, 8_000)))
+    made = list(views("thrifty:window=5", react(120), roomy(0.1, 8_000)))
     first = next(view for view in made if set(view.fates) != {"kept"})
     assert first.acted.keys() == {"dropped"}
     assert all("the oldest went" in why for why in first.left_out.values())

@@ -174,7 +174,13 @@ def show_asked(
         return
     names = [marked_in_use(session, one.spec, console) for one in found]
     rows = [
-        (name, str(one.turns), *map(_short, (one.prompt, one.prefill, one.out)), f"{one.seconds:.1f}", _short(one.cost))
+        (
+            f"{name}{' OVER' * bool(one.over)}",
+            str(one.turns),
+            *map(_short, (one.prompt, one.prefill, one.out)),
+            f"{one.seconds:.1f}",
+            _short(one.cost),
+        )
         for name, one in zip(names, found, strict=True)
     ]
     columns = ("strategy", ">turns", ">prompt", ">prefill", ">out", ">seconds", ">cost")
