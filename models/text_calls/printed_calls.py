@@ -33,6 +33,7 @@ class PrintedCalls:
 
     def __init__(self, tools: Tools, *, labelled: bool = False, tells: bool = True) -> None:
         self.over = False
+        """Whether the rest of the reply is of no use: its stream is closed then, and its usage is unknown."""
         self.held = ""
         """The text that has arrived and was not shown yet."""
         self._tools = tools
@@ -67,7 +68,8 @@ class PrintedCalls:
             shown, self.held, self._form = self._prose.split(self.held)
         if self._form and self._tools and self._looked >= 0:
             self._look()
-        if self._form and (not self._tools or len(self.held) > CALL_CHARACTERS):
+        none = not self._tools and (self._form or not self._prose.labelled)
+        if none or (self._form and len(self.held) > CALL_CHARACTERS):
             shown, self.held, self._tools = shown + self.held, "", {}
         return shown
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from thimble.agent import foreign
@@ -13,7 +12,7 @@ from thimble.agent.frame import is_framing
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.prompts import CANNOT
 from thimble.agent.protocols import Delta, Text
-from thimble.models.text_calls.prompt import Form
+from thimble.models.text_calls.prompt import Form, first_sentence
 
 TOLD = """\
 Reply with one JSON object:
@@ -39,17 +38,11 @@ WORDS = re.compile(r'(?:[^"\\]|\\u[dD][89abAB]\w\w\\u\w{4}|\\u(?![dD][89abAB])\w
 """The words of a JSON string as far as they are whole: half an escape, or half a surrogate pair, waits."""
 
 
-def told(tools: Sequence[Schema]) -> str:
-    """The description of the tools for the model: a line each; "" without tools."""
-    return TOLD.format("\n".join(_line(tool["function"]) for tool in tools)) if tools else ""
-
-
 def _line(function: Schema) -> str:
     arguments, properties = _arguments(function), function["parameters"]["properties"]
     shown = next(iter(arguments), "") if len(arguments) == 1 else json.dumps({name: name for name in arguments})
-    sentence = re.split(r"(?<=[.!?])\s", function.get("description", ""), maxsplit=1)[0]
     meanings = (f"{name}: {properties[name]['description']}" for name in arguments if "description" in properties[name])
-    return " ".join([f'{{"{function["name"]}": {shown}}}', sentence, *meanings])
+    return " ".join([f'{{"{function["name"]}": {shown}}}', first_sentence(function), *meanings])
 
 
 def _arguments(function: Schema) -> Mapping[str, Any]:
@@ -59,19 +52,11 @@ def _arguments(function: Schema) -> Mapping[str, Any]:
     return {name: properties[name] for name in parameters.get("required") or [*properties][:1]}
 
 
-@lru_cache(maxsize=4_096)
-def as_text(message: Message) -> Message:
-    """A message with its calls, its result or its answer written as the model has to write it."""
-    content = message.content or ""  # a history read from a file may hold None
-    if message.role == "tool":
-        return Message(message.id, "user", content)
-    if message.role != "assistant":
-        return Message(message.id, message.role, content)
-    said = [content] if message.calls and content else []
-    objects = [_called(call) for call in message.calls] or [_answered(content)]
-    return Message(
-        message.id, "assistant", "\n".join([*said, *(json.dumps(each, ensure_ascii=False) for each in objects)])
-    )
+def _said(content: str, calls: Sequence[ToolCall]) -> str:
+    """Words, calls and answers as the model has to write them."""
+    objects = [*map(_called, calls)] or [_answered(content)]
+    said = [content] if calls and content else []
+    return "\n".join([*said, *(json.dumps(each, ensure_ascii=False) for each in objects)])
 
 
 def _called(call: ToolCall) -> dict[str, Any]:
@@ -90,7 +75,7 @@ def _answered(content: str) -> dict[str, str]:
     return {"answer": content[: cited.start()], "source": cited[1]} if cited else {"answer": content}
 
 
-SCHEMA = Form(told, as_text)
+SCHEMA = Form(TOLD, _line, _said, "")
 
 
 def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: bool) -> Schema:
