@@ -11,10 +11,8 @@ from thimble.models.gguf.child import fits
 from thimble.models.gguf.header import read_header
 from thimble.models.gguf.server import LocalModels
 from thimble.models.gguf.this_machine import INSTALL, cores, is_installed, threads
-from thimble.models.server import REPLY_TOKENS, THINKING_TOKENS, Check, fitting
+from thimble.models.server import LEAST_ROOM, Check, fitting
 from thimble.models.text_calls.caller import ToolCaller
-
-LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
 
 
 def checks(server: LocalModels, wanted: str) -> Iterator[Check]:

@@ -11,12 +11,11 @@ from thimble.models.ollama.backend import Ollama
 from thimble.models.ollama.errors import DEFAULT_MODEL
 from thimble.models.ollama.model_info import Level, ModelInfo, keep_seconds, think
 from thimble.models.ollama.server import OllamaServer
-from thimble.models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Think, fitting
+from thimble.models.server import LEAST_ROOM, THINKING_TOKENS, Check, Think, fitting
 from thimble.models.text_calls.caller import ToolCaller
 
 REPORTS_CACHED = (0, 33, 3)
 """The first version that reports the cached tokens of a prompt."""
-LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
 
 
 def checks(server: OllamaServer, wanted: str) -> Iterator[Check]:

@@ -6,7 +6,7 @@ import re
 
 from thimble.agent.errors import ModelError
 from thimble.models.server import TooLong, ToolsRefused, fitting
-from thimble.models.wire.http import LOWER, WHERE, reason
+from thimble.models.wire.http import LOWER, WHERE, beginning, reason
 from thimble.models.wire.refusals import Refusal, recognised
 from thimble.models.wire.retry import Busy
 
@@ -173,6 +173,5 @@ def pull_refusal(body: str, model: str) -> ModelError:
 
 def unreadable(line: bytes) -> ModelError:
     """The error for a line that Ollama would not send."""
-    start = line.strip()[:60].decode(errors="replace")
-    what = "a web page" if start.startswith("<") else repr(start)
-    return ModelError(f"the server does not speak Ollama's language: it answered {what}", f"{WHERE}, OLLAMA_HOST")
+    what = f"the server does not speak Ollama's language: it answered {beginning(line)}"
+    return ModelError(what, f"{WHERE}, OLLAMA_HOST")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from thimble.agent import foreign
-from thimble.agent.background import pause
 from thimble.agent.errors import ModelError
 from thimble.models.openai.errors import START, refusal, unreadable
 from thimble.models.wire import api_key
-from thimble.models.wire.bounds import Bounds
 from thimble.models.wire.connection import ServerConnection
 
 if TYPE_CHECKING:
@@ -19,28 +17,13 @@ if TYPE_CHECKING:
 
 
 class Connection(ServerConnection):
-    """Sends requests to the server at an address without /v1, with the key.
-
-    Args:
-        sends_key: Off for an address that the user has not named: no key goes there.
-
-    Attributes:
-        key: Sent instead of the user's, where it is set.
-    """
+    """Sends requests to the server at an address without /v1, with the key."""
 
     start = START
-
-    def __init__(
-        self,
-        url: str,
-        transport: httpx.BaseTransport | None = None,
-        sleep: Callable[[float], object] = pause,
-        sends_key: bool = True,
-        bounds: Bounds | None = None,
-    ) -> None:
-        super().__init__(url, transport, sleep, bounds)
-        self.sends_key = sends_key
-        self.key = ""
+    sends_key = True
+    """Off for an address that the user has not named: no key goes there."""
+    key = ""
+    """Sent instead of the user's, where it is set."""
 
     def headers(self) -> Mapping[str, str]:
         """The key, where it may be sent. Raises ModelError."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from thimble.agent.messages import Message
+from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
-from thimble.models import chat
+from thimble.models.chat import write
 from thimble.models.wire.bounds import LINE_BYTES, REPLY_CALLS, endless
 from thimble.models.wire.calls import arguments, given
 from thimble.models.wire.http import figure
@@ -26,13 +26,19 @@ FINISH: dict[object, Literal["stop", "length", "refusal"]] = {
 }
 
 
+def chat(messages: Sequence[Message], tools: Sequence[Schema]) -> dict[str, Any]:
+    """The messages and tools of a request; the field for tools only where there are some."""
+    body: dict[str, Any] = {"messages": list(map(sent, messages))}
+    return body | {"tools": list(tools)} if tools else body
+
+
 def sent(message: Message) -> dict[str, Any]:
     """A message of a request. Thinking is left out: it is not part of the conversation.
 
     Arguments other than an object are sent as an object, since templates read them.
     """
     calls = [replace(call, arguments=_spelt(call.arguments, arguments(call))) for call in message.calls]
-    return chat.write(replace(message, content=message.content or "", calls=tuple(calls)))
+    return write(replace(message, content=message.content or "", calls=tuple(calls)))
 
 
 def _spelt(text: str, value: dict[str, Any]) -> str:

@@ -214,6 +214,12 @@ def reason(body: str) -> str:
     return _one_line(str(error)) or "no reason given"
 
 
+def beginning(answer: bytes) -> str:
+    """What an answer is that a server of this kind would not send, in a few words without the key."""
+    text = api_key.hidden(answer.strip().decode(errors="replace"))[:60]
+    return "a web page" if text.startswith("<") else repr(text) if text else "nothing"
+
+
 def moved(base_url: str, location: str) -> ModelError:
     """The error for a redirect, which is not followed: questions go only to the address that the user gave."""
     what = f"the server at {base_url} sends requests on to {_one_line(location) or 'another address'}"

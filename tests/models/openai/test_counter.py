@@ -102,7 +102,7 @@ def vllm(template: Template) -> Wire:
 
     def tokenize(body: dict[str, Any]) -> Any:
         if "prompt" in body:
-            return json.dumps({"count": len(pieces(body["prompt"])), "max_model_len": 8192, "tokens": []}).encode()
+            return json.dumps({"tokens": [*range(len(pieces(body["prompt"])))], "max_model_len": 8192}).encode()
         try:
             return json.dumps({"count": count(template, body), "max_model_len": 8192, "tokens": []}).encode()
         except TemplateError as error:

@@ -26,7 +26,7 @@ from thimble.models.ollama.backend import Ollama
 from thimble.models.ollama.server import OllamaServer
 from thimble.models.openai.backend import OpenAIBackend
 from thimble.models.openai.connection import Connection
-from thimble.models.openai.model_list import listed
+from thimble.models.openai.server import listed
 from thimble.models.server import ServerOptions
 from thimble.models.wire.address import gets
 from thimble.models.wire.bounds import (
