@@ -9,7 +9,7 @@ from contextlib import suppress
 from thimble.agent.errors import ModelError
 from thimble.models.ollama.backend import Ollama
 from thimble.models.ollama.errors import DEFAULT_MODEL
-from thimble.models.ollama.model_info import Level, ModelInfo, keep_seconds, think
+from thimble.models.ollama.model_info import ModelInfo, keep_seconds, think
 from thimble.models.ollama.server import OllamaServer
 from thimble.models.server import LEAST_ROOM, THINKING_TOKENS, Check, Think, fitting
 from thimble.models.text_calls.caller import ToolCaller
@@ -54,14 +54,11 @@ def _thinking(how: Think, model: str, info: ModelInfo) -> Check:
     value = think(how, model, info)
     if value is None:
         return Check("thinking", "ok", f"{model} does not think aloud")
-    found = _level(value) + (f", of {', '.join(map(_level, info.levels))}" if info.levels else "")
+    words = [level if isinstance(level, str) else ("off", "on")[level] for level in (value, *(info.levels or ()))]
+    found = ", of ".join(filter(None, (words[0], ", ".join(words[1:]))))
     if value:
         found += f": up to {THINKING_TOKENS:,} tokens beside the reply"
-    return Check.of("thinking", how in ("on", _level(value)), found, f"{found}; it takes no {how!r}", "--think on")
-
-
-def _level(value: Level) -> str:
-    return value if isinstance(value, str) else ("off", "on")[value]
+    return Check.of("thinking", how in ("on", words[0]), found, f"{found}; it takes no {how!r}", "--think on")
 
 
 def _context(server: OllamaServer, model: str, info: ModelInfo) -> Check:

@@ -21,6 +21,7 @@ from thimble.models.server import THINKING_TOKENS, NoModel, OptionRefused, Serve
 from thimble.models.wire import http
 from thimble.models.wire.address import hidden
 from thimble.models.wire.bounds import Allowance
+from thimble.models.wire.calls import call_ids
 from thimble.models.wire.connection import encoded
 from thimble.models.wire.retry import retried
 from thimble.models.wire.thinking import ThinkingTags
@@ -204,7 +205,7 @@ class OpenAIBackend(BackendDefaults):
 
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """Send one request, and stream the reply. Raises ModelError for a stream that ends too early."""
-        reply, tags, events = wire.Reply(wire.call_ids(messages)), ThinkingTags(), wire.Events()
+        reply, tags, events = wire.Reply(call_ids(messages)), ThinkingTags(), wire.Events()
         with self._opened(request, allowance) as response:
             kind = response.headers.get("content-type", "")
             if "json" in kind or "html" in kind:  # it comes in one piece

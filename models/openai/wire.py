@@ -180,11 +180,6 @@ def _another(call: _Call, call_id: str, number: int | None) -> bool:
     return number is None
 
 
-def call_ids(messages: Sequence[Message]) -> set[str]:
-    """Ids of the calls in a prompt."""
-    return {call.id for message in messages for call in message.calls}
-
-
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
