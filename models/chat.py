@@ -14,7 +14,7 @@ from thimble.agent.messages import Message, Role, ToolCall
 Entry = Mapping[str, Any]
 """One message as other programs write it, with any other keys that they add."""
 
-ROLES: Mapping[object, Role] = {
+KNOWN_ROLES: Mapping[object, Role] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -104,12 +104,12 @@ def _message(entry: object, number: int) -> Message:
     role = entry.get("role")
     if role == "function" or entry.get("function_call"):
         raise UsageError(f"message {number} is in the old form of function calls", LEGACY)
-    if not isinstance(role, str) or role not in ROLES:
-        known = ", ".join(map(str, ROLES))
+    if not isinstance(role, str) or role not in KNOWN_ROLES:
+        known = ", ".join(map(str, KNOWN_ROLES))
         raise UsageError(f"message {number} has the role {str(role)[:40]!r}", f"the roles are {known}")
     return Message(
         id=f"m{number}",
-        role=ROLES[role],
+        role=KNOWN_ROLES[role],
         content=_text(entry.get("content"), number),
         calls=_calls(entry.get("tool_calls"), number),
         call_id=_string(entry.get("tool_call_id")),

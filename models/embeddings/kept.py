@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-TABLE = "CREATE TABLE IF NOT EXISTS vectors(text BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+VECTORS_TABLE = "CREATE TABLE IF NOT EXISTS vectors(text BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
 KEPT_AT_ONCE = 256
 """Texts that are embedded, and kept, at a time: what is lost if the process is killed."""
 LOCK_SECONDS = 0.5
-SLACK = 0.01
+LENGTH_SLACK = 0.01
 """How far from 1 numbers of 16 bits may bring the length of a vector."""
 
 Result = TypeVar("Result")
@@ -108,7 +108,7 @@ class KeptEmbedder:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             with closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as file, file:
                 file.execute("PRAGMA synchronous = OFF")  # after damage by a power cut, it is made anew
-                file.execute(TABLE)
+                file.execute(VECTORS_TABLE)
                 return task(file)
         except (sqlite3.OperationalError, OSError):  # in use, read-only, or the disk is full
             return None
@@ -130,4 +130,4 @@ def _are_vectors(kept: Sequence[bytes]) -> bool:
     except (TypeError, ValueError):
         return False
     lengths = np.linalg.norm(rows, axis=-1)
-    return rows.shape[1:] != (0,) and bool(np.all((lengths == 0) | (np.abs(lengths - 1) < SLACK)))
+    return rows.shape[1:] != (0,) and bool(np.all((lengths == 0) | (np.abs(lengths - 1) < LENGTH_SLACK)))

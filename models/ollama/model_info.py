@@ -15,7 +15,7 @@ from thimble.models.wire.http import figure
 Level = bool | str
 LEVELS = 8
 """The most levels of thinking that are known of a model."""
-UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+SECONDS_OF = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def keep_seconds(keep_alive: str) -> float:
     found = re.fullmatch(r"(-?)(\d{1,9})(ms|s|m|h)?", keep_alive.strip())
     if not found:
         return 0.0
-    return math.inf if found[1] else int(found[2]) * UNITS[found[3] or ""]
+    return math.inf if found[1] else int(found[2]) * SECONDS_OF[found[3] or ""]
 
 
 def tagged(model: str) -> str:

@@ -12,7 +12,7 @@ from thimble.agent.background import pause
 from thimble.agent.errors import ModelError
 from thimble.models.ollama.choose import choose_model, missing
 from thimble.models.ollama.download import Progress
-from thimble.models.ollama.errors import START, pull_refusal, refusal, unreadable
+from thimble.models.ollama.errors import OLLAMA_START, pull_refusal, refusal, unreadable
 from thimble.models.ollama.model_info import ModelInfo, model_info, tagged
 from thimble.models.server import ServerOptions
 from thimble.models.wire import bounds, http
@@ -53,7 +53,7 @@ class OllamaServer(ServerConnection):
     """
 
     name = "ollama"
-    start = START
+    start = OLLAMA_START
 
     def __init__(
         self,

@@ -214,7 +214,7 @@ class OpenAIBackend(BackendDefaults):
             else:
                 for line in chain(http.lines(response, allowance), [b""]):
                     field, data = events.take(line) or (b"", b"")
-                    if data == wire.DONE:
+                    if data == wire.STREAM_DONE:
                         break
                     if data:
                         yield from self._apart(tags, reply.take(self._chunk(field, data, reply)))

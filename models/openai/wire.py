@@ -14,8 +14,8 @@ from thimble.models.wire.bounds import LINE_BYTES, REPLY_CALLS, endless
 from thimble.models.wire.calls import arguments, given
 from thimble.models.wire.http import figure
 
-DONE = b"[DONE]"
-LINES = 10_000
+STREAM_DONE = b"[DONE]"
+EVENT_LINES = 10_000
 """Lines of data of one event."""
 FINISH: dict[object, Literal["stop", "length", "refusal"]] = {
     "stop": "stop",
@@ -67,7 +67,7 @@ class Events:
         if name == b"data":
             self._data.append(value)
             self._length += len(line)
-            if self._length > LINE_BYTES or len(self._data) > LINES:
+            if self._length > LINE_BYTES or len(self._data) > EVENT_LINES:
                 raise endless()
         elif not line and self._data:
             whole, self._data, self._length = b"\n".join(self._data), [], 0

@@ -15,7 +15,7 @@ from thimble.models.server import Calls, Check, OptionRefused, ServedBackend, To
 from thimble.models.text_calls.kept_way import keep_way, kept_way
 from thimble.models.text_calls.parsers import malformed, offered
 from thimble.models.text_calls.printed_calls import PrintedCalls
-from thimble.models.text_calls.prompt import REACT, Form, TextCounter, conversation
+from thimble.models.text_calls.prompt import REACT, CallForm, TextCounter, conversation
 from thimble.models.text_calls.schema import SCHEMA, Turn, turn_schema
 from thimble.models.wire import api_key
 
@@ -145,7 +145,7 @@ class ToolCaller(BackendDefaults):
         printed = PrintedCalls(offered(tools), labelled=way == "text", tells=not _was_told(messages))
         if way == "tools":
             return messages, tools, printed, {}
-        texts = conversation(messages, tools, FORMS[way])
+        texts = conversation(messages, tools, CALL_FORMS[way])
         self._counters[way].sends(texts)
         if way == "text" or not tools:
             return texts, (), printed, {}
@@ -154,7 +154,7 @@ class ToolCaller(BackendDefaults):
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
         if self.protocol:
-            messages, tools = conversation(messages, tools, FORMS[self.calls]), ()
+            messages, tools = conversation(messages, tools, CALL_FORMS[self.calls]), ()
         rendered = self.inner.rendered(messages, tools)
         return rendered and api_key.hidden(rendered)
 
@@ -179,10 +179,10 @@ class ToolCaller(BackendDefaults):
 
     @cached_property
     def _counters(self) -> Mapping[Calls, TextCounter]:
-        return {way: TextCounter(self.inner.counter, form) for way, form in FORMS.items()}
+        return {way: TextCounter(self.inner.counter, form) for way, form in CALL_FORMS.items()}
 
 
-FORMS: Mapping[Calls, Form] = {"schema": SCHEMA, "text": REACT}
+CALL_FORMS: Mapping[Calls, CallForm] = {"schema": SCHEMA, "text": REACT}
 
 
 def _was_told(messages: Sequence[Message]) -> bool:

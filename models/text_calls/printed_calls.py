@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Delta, Text
 from thimble.agent.reply import CALL_CHARACTERS
-from thimble.models.text_calls.openings import CODE, label, openings
+from thimble.models.text_calls.openings import CODE_FENCE, label, openings
 from thimble.models.text_calls.parsers import Tools, malformed, read
 
 MOST_CALLS = 64
@@ -114,7 +114,7 @@ class _Prose:
         text, at, form = self.before + text, 1, None
         shown: list[str] = []
         while at < len(text):
-            found = (CODE if self.in_code else openings(self.labelled)).search(text, at)
+            found = (CODE_FENCE if self.in_code else openings(self.labelled)).search(text, at)
             start, end, kind = (*found.span(), found.lastgroup) if found else (len(text), len(text), None)
             shown.append(text[at:start])
             at = end

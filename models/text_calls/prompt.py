@@ -20,10 +20,8 @@ from thimble.models.counting.message_counter import spaced
 from thimble.models.text_calls.parsers import plain_name
 from thimble.models.text_calls.told import TOLD
 
-BETWEEN = "\n\n"
 
-
-class Form(NamedTuple):
+class CallForm(NamedTuple):
     """How calls are written as text."""
 
     told: str
@@ -43,7 +41,7 @@ class Form(NamedTuple):
         return Message("tools", "system", self.told.format("\n".join(self.line(tool["function"]) for tool in tools)))
 
 
-def conversation(messages: Sequence[Message], tools: Sequence[Schema], form: Form) -> list[Message]:
+def conversation(messages: Sequence[Message], tools: Sequence[Schema], form: CallForm) -> list[Message]:
     """The messages as plain text, of the roles system, user and assistant alone; the first describes the tools."""
     texts = [as_text(message, form) for message in messages]
     if tools:
@@ -52,7 +50,7 @@ def conversation(messages: Sequence[Message], tools: Sequence[Schema], form: For
 
 
 @lru_cache(maxsize=4_096)
-def as_text(message: Message, form: Form) -> Message:
+def as_text(message: Message, form: CallForm) -> Message:
     """A message with its calls or result written as text."""
     content = message.content or ""  # a history read from a file may hold None
     if message.role == "tool":
@@ -77,7 +75,7 @@ class TextCounter(Counter):
 
     exact = False
 
-    def __init__(self, counter: Counter, form: Form) -> None:
+    def __init__(self, counter: Counter, form: CallForm) -> None:
         self._counter = counter
         self._form = form
         self._sent: int | None = None
@@ -110,7 +108,7 @@ class TextCounter(Counter):
 
 
 def _joined(group: Sequence[Message]) -> Message:
-    content = BETWEEN.join(message.content for message in group)
+    content = "\n\n".join(message.content for message in group)
     return group[0] if len(group) == 1 else replace(group[0], content=content)
 
 
@@ -146,4 +144,4 @@ def _type(schema: Any) -> str:
     return str(schema.get("type", "any"))
 
 
-REACT = Form(TOLD + "{}", _line, _said, "Observation: ")
+REACT = CallForm(TOLD + "{}", _line, _said, "Observation: ")

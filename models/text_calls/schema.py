@@ -12,9 +12,9 @@ from thimble.agent.frame import is_framing
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.prompts import CANNOT
 from thimble.agent.protocols import Delta, Text
-from thimble.models.text_calls.prompt import Form, first_sentence
+from thimble.models.text_calls.prompt import CallForm, first_sentence
 
-TOLD = """\
+SCHEMA_TOLD = """\
 Reply with one JSON object:
 {}
 {{"answer": answer, "source": source}} the one or two sentences of what was found that answer the question, and where \
@@ -22,19 +22,19 @@ they stand
 {{"cannot_answer": why}} if nothing that was found answers the question"""
 DECLINES = f"It {CANNOT}: "
 """What `cannot_answer` becomes in the conversation."""
-LONGEST, LONGEST_ANSWER = 300, 800
+LONGEST_ARGUMENT, LONGEST_ANSWER = 300, 800
 """Characters of an argument and of an answer: a small model may write one without end."""
 READS = ("read_article", "read_file")
 """Tools whose argument is a source."""
 SOURCE = re.compile(r"^\[([^\[\]\s]{1,200})\] ", re.MULTILINE)
 """A source at the beginning of a line of a result, as `search` writes it."""
-CITED = re.compile(r" \[([^\[\]\s]+)\]$")
+ANSWER_SOURCE = re.compile(r" \[([^\[\]\s]+)\]$")
 """The source at the end of an answer, as `Turn` writes it."""
-SAID = re.compile(r'\s*\{\s*"(?P<kind>answer|cannot_answer)"\s*:\s*"')
+ANSWER_BEGINNING = re.compile(r'\s*\{\s*"(?P<kind>answer|cannot_answer)"\s*:\s*"')
 """What stands before the words of an answer."""
 SOURCED = re.compile(r'"\s*,\s*"source"\s*:\s*("(?:[^"\\]|\\.)+")')
 """What stands behind them: where they come from."""
-WORDS = re.compile(r'(?:[^"\\]|\\u[dD][89abAB]\w\w\\u\w{4}|\\u(?![dD][89abAB])\w{4}|\\[^u])*')
+SAID_WORDS = re.compile(r'(?:[^"\\]|\\u[dD][89abAB]\w\w\\u\w{4}|\\u(?![dD][89abAB])\w{4}|\\[^u])*')
 """The words of a JSON string as far as they are whole: half an escape, or half a surrogate pair, waits."""
 
 
@@ -71,11 +71,11 @@ def _called(call: ToolCall) -> dict[str, Any]:
 def _answered(content: str) -> dict[str, str]:
     if content.startswith(DECLINES):
         return {"cannot_answer": content.removeprefix(DECLINES)}
-    cited = CITED.search(content)
+    cited = ANSWER_SOURCE.search(content)
     return {"answer": content[: cited.start()], "source": cited[1]} if cited else {"answer": content}
 
 
-SCHEMA = Form(TOLD, _line, _said, "")
+SCHEMA = CallForm(SCHEMA_TOLD, _line, _said, "")
 
 
 def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: bool) -> Schema:
@@ -93,7 +93,7 @@ def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: 
         sources = _sources([message for message in messages if not is_framing(message)])
         words = {"type": "string", "maxLength": LONGEST_ANSWER} if may_call else {"type": "string"}
         forms.append(_form({"answer": words} | ({"source": {"enum": sources}} if sources else {})))
-        forms.append(_form({"cannot_answer": {"type": "string", "maxLength": LONGEST}}))
+        forms.append(_form({"cannot_answer": {"type": "string", "maxLength": LONGEST_ARGUMENT}}))
     return {"anyOf": forms}
 
 
@@ -127,7 +127,7 @@ def _value(function: Schema) -> Schema:
 
 def _bounded(schema: Schema) -> Schema:
     kept = {key: value for key, value in schema.items() if key in ("type", "enum", "items", "minimum", "maximum")}
-    return {**kept, "maxLength": LONGEST} if kept.get("type") == "string" else kept
+    return {**kept, "maxLength": LONGEST_ARGUMENT} if kept.get("type") == "string" else kept
 
 
 class Turn:
@@ -167,12 +167,12 @@ class Turn:
             if self._text.lstrip()[:1] not in ("", "{"):
                 at, self._at = self._at, len(self._text)
                 return self._text[at:]
-            self._said = SAID.match(self._text)
+            self._said = ANSWER_BEGINNING.match(self._text)
             if not self._said:
                 return ""
             self._at = self._said.end()
             begins = "" if self._said["kind"] == "answer" else DECLINES
-        words = WORDS.match(self._text, self._at)
+        words = SAID_WORDS.match(self._text, self._at)
         assert words, "it may be empty"
         self._at = words.end()
         return begins + str(json.loads(f'"{words[0]}"', strict=False))

@@ -14,7 +14,7 @@ from tokenizers import models as tokenizer_models
 from tokenizers import pre_tokenizers as pre
 
 from tests.support.paths import ROOT
-from thimble.models.counting.byte_pairs import DEEPSEEK_3, DIGITS, GPT_2, PATTERNS, BytePairs, byte_pairs
+from thimble.models.counting.byte_pairs import DEEPSEEK_3, GPT_2, PATTERNS, SINGLE_DIGITS, BytePairs, byte_pairs
 
 SHOWN = ROOT / "tests" / "models" / "recorded" / "ollama-0.33.0-rc2" / "show-verbose-tiny.response"
 
@@ -92,7 +92,7 @@ def _split(pattern: str, text: str) -> Iterable[str]:
 
 LETTERS = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"
 STAGES = {
-    DIGITS: [r"\p{N}", GPT_2.removesuffix(r"|\s+")],
+    SINGLE_DIGITS: [r"\p{N}", GPT_2.removesuffix(r"|\s+")],
     DEEPSEEK_3: [
         r"\p{N}{1,3}",
         "[一-龥぀-ゟ゠-ヿ]+",
