@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.support import ollama_wire, openai_wire
@@ -18,12 +19,18 @@ from thimble.models.openai.backend import OpenAIBackend
 
 @dataclass(frozen=True)
 class Kind:
-    """One of the two: its model and address in the tests, a whole reply, and a backend that gets a reply."""
+    """One of the two: its model and address in the tests, a whole reply, a wire that replies, and a model behind it."""
 
     model: str
     url: str
     answer: bytes
-    backend: Callable[[Any], Ollama | OpenAIBackend]
+    calls: bytes
+    wire: Callable[[Any], Any]
+    behind: Callable[..., Ollama | OpenAIBackend]
+
+    def backend(self, reply: Any, **options: Any) -> Ollama | OpenAIBackend:
+        """A backend that gets this reply, or what a wire says."""
+        return self.behind(reply if isinstance(reply, httpx.MockTransport) else self.wire(reply), **options)
 
 
 SERVERS = {
@@ -31,15 +38,17 @@ SERVERS = {
         "qwen2.5:7b",
         "http://127.0.0.1:11434",
         ollama_wire.ANSWER,
-        lambda reply: ollama_wire.model(reply if isinstance(reply, ollama_wire.Wire) else ollama_wire.Wire(chat=reply)),
+        ollama_wire.CALLS,
+        lambda reply: ollama_wire.Wire(chat=reply),
+        ollama_wire.model,
     ),
     "openai": Kind(
         "tiny",
         openai_wire.URL,
         openai_wire.ANSWER,
-        lambda reply: openai_wire.backend(
-            reply if isinstance(reply, openai_wire.Wire) else openai_wire.Wire({openai_wire.CHAT: lambda _: reply})
-        ),
+        openai_wire.CALLS,
+        lambda reply: openai_wire.Wire({openai_wire.CHAT: lambda _: reply}),
+        openai_wire.backend,
     ),
 }
 

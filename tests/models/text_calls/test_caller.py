@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -40,20 +41,12 @@ class Model(Scripted):
         self.tools, self.room, self.warning, self.open = tools, room, warning, 0
 
     def stream(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Schema],
-        *,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        may_call: bool = True,
+        self, messages: Sequence[Message], tools: Sequence[Schema], **asked: Any
     ) -> Generator[Delta, None, None]:
         """The next step, as long as it is not closed."""
         self.open += 1
         try:
-            yield from super().stream(
-                messages, tools, max_tokens=max_tokens, temperature=temperature, may_call=may_call
-            )
+            yield from super().stream(messages, tools, **asked)
         finally:
             self.open -= 1
 
