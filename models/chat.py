@@ -56,21 +56,19 @@ def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
         entry: The original form of the message, if any. Unchanged values are written as in the entry, unknown keys
             and content parts included; an entry without changes comes back equal.
     """
-    if entry is None:
-        return _fields(message)
-    before, written = _message(entry, 0), dict(entry)
-    if before.role != message.role:
+    before, written = _message(entry, 0) if entry else None, dict(entry or {})
+    if not before or before.role != message.role:
         written["role"] = message.role
-    if before.content != message.content or not _is_taken(entry.get("content"), message):
+    if not before or before.content != message.content or not _is_taken(written.get("content"), message):
         written["content"] = message.content
     if message.calls:
-        own = chain(entry.get("tool_calls") or (), repeat({}))  # a strategy of one's own may have put calls there
+        own = chain(written.get("tool_calls") or (), repeat({}))  # a strategy of one's own may have put calls there
         written["tool_calls"] = list(map(_called, message.calls, own))
-    elif "tool_calls" in entry:
-        del written["tool_calls"]  # a server refuses an empty list
+    else:
+        written.pop("tool_calls", None)  # a server refuses an empty list
     if message.role != "tool":
         written.pop("tool_call_id", None)
-    elif before.call_id != message.call_id or "tool_call_id" not in entry:
+    elif not before or before.call_id != message.call_id or "tool_call_id" not in written:
         written["tool_call_id"] = message.call_id
     return written
 
@@ -82,15 +80,6 @@ def _is_taken(content: object, message: Message) -> bool:
             isinstance(part, Mapping) and isinstance(part.get("type"), str) for part in content
         )
     return content is not None or bool(message.calls)
-
-
-def _fields(message: Message) -> dict[str, Any]:
-    entry: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.calls:
-        entry["tool_calls"] = [_called(call, {}) for call in message.calls]
-    if message.role == "tool":
-        entry["tool_call_id"] = message.call_id
-    return entry
 
 
 def _called(call: ToolCall, entry: Entry) -> dict[str, Any]:

@@ -42,7 +42,12 @@ def checks(server: OllamaServer, wanted: str) -> Iterator[Check]:
     exact, estimated = "counts are exact", "counts are estimates (~) until the model has replied once"
     backend = Ollama(model, server)
     yield Check.of("tokenizer", backend.counter.exact, exact, estimated, "ask it something")
-    yield _cache(version)
+    numbers = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
+    reports = numbers and tuple(map(int, numbers.groups())) >= REPORTS_CACHED
+    reported = "the server reports what it had cached"
+    otherwise = "the server does not report what it had cached: thimble estimates it (~)"
+    newer = f"update Ollama to {'.'.join(map(str, REPORTS_CACHED))}"
+    yield Check.of("prefix cache", reports, reported, otherwise, newer)
     alive = server.options.keep_alive
     stays = f"the model stays loaded {'for good' if alive[:1] == '-' else alive}"
     leaves = f"the model is unloaded {alive} after a reply, and its cache with it"
@@ -70,11 +75,3 @@ def _context(server: OllamaServer, model: str, info: ModelInfo) -> Check:
     found += ", it is not loaded now" if loaded is None else f", loaded with {loaded:,}" if loaded else ""
     context = info.context or LEAST_ROOM
     return Check.of("context", context >= LEAST_ROOM, found, found, f"--budget {fitting(context)}")
-
-
-def _cache(version: str) -> Check:
-    numbers = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
-    reports = numbers and tuple(map(int, numbers.groups())) >= REPORTS_CACHED
-    found = "the server reports what it had cached"
-    otherwise = "the server does not report what it had cached: thimble estimates it (~)"
-    return Check.of("prefix cache", reports, found, otherwise, f"update Ollama to {'.'.join(map(str, REPORTS_CACHED))}")

@@ -13,6 +13,7 @@ from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers import models as tokenizer_models
 from tokenizers import pre_tokenizers as pre
 
+from tests.support.family import family
 from tests.support.paths import ROOT
 from thimble.models.counting.byte_pairs import DEEPSEEK_3, GPT_2, PATTERNS, SINGLE_DIGITS, BytePairs, byte_pairs
 
@@ -63,7 +64,7 @@ def test_a_text_has_the_tokens_that_another_tokenizer_finds(text: str, name: str
     assert vocabulary(name).tokens(text) == len(other_tokenizer(name).encode(text, add_special_tokens=False).ids)
 
 
-@pytest.mark.parametrize("name", sorted(PATTERNS))
+@pytest.mark.parametrize("name", family(sorted(PATTERNS)))
 @given(texts)
 def test_every_letter_of_a_text_is_counted(name: str, text: str) -> None:
     assert without_pairs(name).tokens(text) == len(text.encode())
