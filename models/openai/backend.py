@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterable, Sequence
 from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,8 @@ from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import BackendDefaults, Delta, Sent, Thinking
 from thimble.models.openai import wire
 from thimble.models.openai.connection import Connection
-from thimble.models.openai.errors import CHAT, missing, refusal, unreadable
-from thimble.models.openai.server import listed
-from thimble.models.server import THINKING_TOKENS, NoModel, OptionRefused, ServerOptions, too_small
+from thimble.models.openai.errors import CHAT, refusal, unreadable
+from thimble.models.server import THINKING_TOKENS, OptionRefused, ServerOptions, too_small
 from thimble.models.wire import http
 from thimble.models.wire.address import hidden
 from thimble.models.wire.bounds import Allowance
@@ -27,8 +25,6 @@ from thimble.models.wire.retry import retried
 from thimble.models.wire.thinking import ThinkingTags
 
 if TYPE_CHECKING:
-    import httpx
-
     from thimble.models.openai.counter import ServerCounter
     from thimble.models.openai.server import OpenAIServer
 
@@ -206,7 +202,7 @@ class OpenAIBackend(BackendDefaults):
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """Send one request, and stream the reply. Raises ModelError for a stream that ends too early."""
         reply, tags, events = wire.Reply(call_ids(messages)), ThinkingTags(), wire.Events()
-        with self._opened(request, allowance) as response:
+        with self._connection.opened(CHAT, request, allowance, self.model) as response:
             kind = response.headers.get("content-type", "")
             if "json" in kind or "html" in kind:  # it comes in one piece
                 chunk = self._connection.parsed(http.whole(response, allowance))
@@ -223,18 +219,6 @@ class OpenAIBackend(BackendDefaults):
                     if not reply.finish:
                         raise http.stopped()
             yield from self._apart(tags, reply.end())
-
-    @contextmanager
-    def _opened(self, request: bytes, allowance: Allowance) -> Iterator[httpx.Response]:
-        """The response to a request. Where the server has no such model, the error names those that it has."""
-        try:
-            with self._connection.opened(CHAT, request, allowance, self.model) as response:
-                yield response
-        except NoModel as error:
-            names = []
-            with suppress(ModelError):
-                names = [entry["id"] for entry in listed(self._connection)]
-            raise missing(self.model, names) from error
 
     def _apart(self, tags: ThinkingTags, deltas: Iterable[Delta]) -> list[Delta]:
         parts = [part for delta in deltas for part in tags.take(delta)]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from thimble.agent.errors import ModelError
-from thimble.models.openai.connection import Connection
-from thimble.models.openai.errors import missing, unreadable
+from thimble.models.openai.connection import Connection, Entry
+from thimble.models.openai.errors import missing
 from thimble.models.server import ServerOptions
-from thimble.models.wire import bounds
 from thimble.models.wire.address import gets, host_url
 from thimble.models.wire.http import figure
 
@@ -20,9 +18,6 @@ if TYPE_CHECKING:
 
 PORTS = {"vllm": 8000, "openai": 8080}
 """The default ports: of vLLM, and of llama-server for the others."""
-
-Entry = Mapping[str, Any]
-"""One model in the list at /v1/models."""
 
 _NO_CHAT = re.compile(r"embed|rerank|whisper|\btts\b", re.IGNORECASE)
 _CONTEXT = ("max_model_len", "context_length", "context_window", "max_context_length")
@@ -60,7 +55,7 @@ class OpenAIServer:
 
     def models(self) -> list[str]:
         """Names of its models."""
-        self._entries = listed(self.connection)
+        self._entries = self.connection.listed()
         self._name_by(self._entries)
         return [entry["id"] for entry in self._entries]
 
@@ -108,12 +103,3 @@ class OpenAIServer:
         if entries:
             owners = [entry.get("owned_by") for entry in entries if isinstance(entry, dict)]
             self.name = "vllm" if "vllm" in owners else "openai"
-
-
-def listed(connection: Connection) -> list[Entry]:
-    """The models of a server. Raises ModelError."""
-    answer = connection.asked("/v1/models")
-    entries = answer.get("data") if isinstance(answer, dict) else answer
-    if not isinstance(entries, list):
-        raise unreadable(str(answer).encode(errors="replace"), connection.url)
-    return [entry for entry in entries if isinstance(entry, dict) and bounds.name(entry.get("id"))]

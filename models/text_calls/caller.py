@@ -19,7 +19,8 @@ from thimble.models.text_calls.prompt import REACT, CallForm, TextCounter, conve
 from thimble.models.text_calls.schema import SCHEMA, Turn, turn_schema
 from thimble.models.wire import api_key
 
-PROTOCOLS: Mapping[Calls, str] = {"tools": "", "schema": "calls by schema", "text": "text ReAct"}
+CALL_FORMS: Mapping[Calls, CallForm] = {"schema": SCHEMA, "text": REACT}
+"""How calls are written where the server's own way is not taken."""
 
 
 class ToolCaller(BackendDefaults):
@@ -60,7 +61,7 @@ class ToolCaller(BackendDefaults):
             return False
         digest = self._digest()
         found = kept_way(digest) if digest else ""
-        self._known = found if found in PROTOCOLS else ""
+        self._known = found if found in ("tools", *CALL_FORMS) else ""
         return not self._known
 
     def how(self) -> Iterator[Check]:
@@ -79,7 +80,7 @@ class ToolCaller(BackendDefaults):
     @property
     def protocol(self) -> str:
         """How the model learns of the tools; "" if the server tells it."""
-        return PROTOCOLS[self.calls]
+        return CALL_FORMS[self.calls].name if self.calls in CALL_FORMS else ""
 
     @property
     def renders_tools(self) -> bool:
@@ -180,9 +181,6 @@ class ToolCaller(BackendDefaults):
     @cached_property
     def _counters(self) -> Mapping[Calls, TextCounter]:
         return {way: TextCounter(self.inner.counter, form) for way, form in CALL_FORMS.items()}
-
-
-CALL_FORMS: Mapping[Calls, CallForm] = {"schema": SCHEMA, "text": REACT}
 
 
 def _was_told(messages: Sequence[Message]) -> bool:

@@ -24,6 +24,9 @@ from thimble.models.text_calls.told import TOLD
 class CallForm(NamedTuple):
     """How calls are written as text."""
 
+    name: str
+    """What users are told of it."""
+
     told: str
     """What the model is told of the tools; {} is the list of them."""
 
@@ -144,4 +147,4 @@ def _type(schema: Any) -> str:
     return str(schema.get("type", "any"))
 
 
-REACT = CallForm(TOLD + "{}", _line, _said, "Observation: ")
+REACT = CallForm("text ReAct", TOLD + "{}", _line, _said, "Observation: ")

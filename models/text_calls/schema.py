@@ -75,7 +75,7 @@ def _answered(content: str) -> dict[str, str]:
     return {"answer": content[: cited.start()], "source": cited[1]} if cited else {"answer": content}
 
 
-SCHEMA = CallForm(SCHEMA_TOLD, _line, _said, "")
+SCHEMA = CallForm("calls by schema", SCHEMA_TOLD, _line, _said, "")
 
 
 def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: bool) -> Schema:

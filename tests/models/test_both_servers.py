@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.both_servers import SERVERS
+from tests.support.both_servers import SERVERS, named
 from tests.support.ollama_wire import Chunks
 from tests.support.openai_wire import SYSTEM, TOOL, USER
+from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, ToolCall
-from thimble.agent.protocols import Sent, Text, Thinking, Waiting
+from thimble.agent.protocols import Delta, Sent, Usage, Waiting
 from thimble.models.wire.calls import arguments as object_of
 
 KINDS = pytest.mark.parametrize("kind", SERVERS)
 NO_OBJECTS = ["", "{page: 2", "[1]", "null", '"x"', '{"a": NaN}', '{"a": 1e999}', "[" * 100_000]
 
 
-def replied(kind: str, reply: Any, *messages: Message, **options: Any) -> list[object]:
-    """A reply, its neighbouring texts joined, without the ids of its calls, which are made up anew each time."""
-    told: list[Any] = []
-    for delta in SERVERS[kind].backend(reply, **options).stream(messages or (SYSTEM, USER), [TOOL]):
-        if isinstance(delta, Text | Thinking) and told and type(told[-1]) is type(delta):
-            told[-1] = type(delta)(told[-1].text + delta.text)
-        elif not isinstance(delta, Sent | Waiting):
-            told.append((delta.name, delta.arguments) if isinstance(delta, ToolCall) else delta)
-    return told
+def reply(kind: str, said: Any) -> list[Delta]:
+    """The deltas of a reply."""
+    deltas = SERVERS[kind].backend(said).stream((SYSTEM, USER), [TOOL])
+    return [delta for delta in deltas if not isinstance(delta, Sent | Waiting)]
 
 
 def sent(kind: str, *messages: Message, now: float | None = None, **options: Any) -> Any:
@@ -43,11 +41,55 @@ def sent(kind: str, *messages: Message, now: float | None = None, **options: Any
 @given(st.booleans(), st.booleans(), st.data())
 def test_chunk_borders_make_no_difference(kind: str, calls: bool, crlf: bool, data: st.DataObject) -> None:
     body = SERVERS[kind].calls if calls else SERVERS[kind].answer
-    expected = replied(kind, body)
+    expected = named(reply(kind, body))
     body = body.replace(b"\n", b"\r\n") if crlf else body
     cuts = data.draw(st.lists(st.integers(0, len(body)), max_size=12).map(sorted))
     pieces = [body[start:end] for start, end in pairwise([0, *cuts, len(body)])]
-    assert replied(kind, Chunks(pieces)) == expected
+    assert named(reply(kind, Chunks(pieces))) == expected
+
+
+FIELDS = (
+    "choices delta message content reasoning thinking tool_calls function arguments name id index usage timings error "
+    "code finish_reason prompt_tokens prompt_tokens_details done done_reason eval_count load_duration"
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS.split()), inner, max_size=5),
+    max_leaves=25,
+)
+
+
+@KINDS
+@given(JSON, st.booleans())
+def test_no_json_crashes_us(kind: str, value: object, whole: bool) -> None:
+    body = json.dumps(value).encode()
+    body = body if whole else body + b"\n" if kind == "ollama" else b"data: " + body + b"\n\n"
+    with suppress(ModelError):
+        assert isinstance(reply(kind, body if whole else body + SERVERS[kind].answer)[-1], Usage)
+
+
+@KINDS
+@given(st.lists(st.binary(max_size=20), max_size=6))
+def test_no_bytes_crash_us(kind: str, pieces: list[bytes]) -> None:
+    with pytest.raises(ModelError):
+        reply(kind, Chunks(pieces))
+
+
+LAST = {"ollama": b'"done":true', "openai": b'"stop"'}
+"""What is in the last piece of a reply that counts."""
+
+
+@KINDS
+@given(st.data())
+def test_a_stream_that_ends_too_early_is_never_taken_for_a_reply(kind: str, data: st.DataObject) -> None:
+    body = SERVERS[kind].answer
+    end = data.draw(st.integers(0, body.rindex(LAST[kind])))
+    for rest in ([], [httpx.RemoteProtocolError("peer closed connection")]):
+        deltas: list[Delta] = []
+        with pytest.raises(ModelError) as caught:
+            deltas.extend(SERVERS[kind].backend(Chunks([body[:end], *rest])).stream((SYSTEM, USER), [TOOL]))
+        assert caught.value.fix
+        assert not any(isinstance(delta, ToolCall | Usage) for delta in deltas)
 
 
 def written(kind: str, body: Any) -> tuple[Any, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ import pytest
 from tests.support import ollama_wire, openai_wire
 from tests.support.openai_wire import SYSTEM, TOOL, USER
 from thimble.agent.errors import ModelError
-from thimble.agent.protocols import Delta, Sent, Text, Waiting
+from thimble.agent.messages import ToolCall
+from thimble.agent.protocols import Delta, Sent, Text, Thinking, Waiting
 from thimble.models.ollama.backend import Ollama
 from thimble.models.openai.backend import OpenAIBackend
 
@@ -70,3 +71,14 @@ def begun(server: str, reply: Any) -> Generator[Delta, None, None]:
         pass
     assert isinstance(delta, Text)
     return stream
+
+
+def named(deltas: Iterable[Delta]) -> list[Any]:
+    """Deltas with neighbouring texts joined, and without the ids of calls, which are made up anew each time."""
+    told: list[Any] = []
+    for delta in deltas:
+        if isinstance(delta, Text | Thinking) and told and type(told[-1]) is type(delta):
+            told[-1] = type(delta)(told[-1].text + delta.text)
+        else:
+            told.append((delta.name, delta.arguments) if isinstance(delta, ToolCall) else delta)
+    return told

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.both_servers import named
 from tests.support.ollama_wire import Chunks
 from tests.support.openai_wire import (
     ANSWER,
@@ -35,16 +34,6 @@ from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Delta, Sent, Text, Thinking, Usage
 from thimble.models.openai.wire import sent
 
-KEYS = (
-    "choices delta message content reasoning tool_calls function arguments name id index usage timings error code "
-    "finish_reason prompt_tokens prompt_tokens_details"
-)
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS.split()), inner, max_size=5),
-    max_leaves=25,
-)
-
 
 def reply(body: Reply, messages: Sequence[Message] = (SYSTEM, USER), **settings: Any) -> list[Delta]:
     sent, *deltas = backend(Wire({CHAT: body}), **settings).stream(messages, [TOOL])
@@ -60,17 +49,6 @@ def fragments(*given: object) -> bytes:
     """A stream of these fragments of tool calls, one a chunk; a list is one chunk."""
     lists = (part if isinstance(part, list) else [part] for part in given)
     return b"".join(chunk(f'"tool_calls":{json.dumps(part)}') for part in lists) + chunk("", '"tool_calls"') + DONE
-
-
-def named(deltas: list[Delta]) -> list[object]:
-    """Deltas with neighbouring texts joined, and without the ids that are made up anew each time."""
-    told: list[object] = []
-    for delta in deltas:
-        if isinstance(delta, Text | Thinking) and told and type(told[-1]) is type(delta):
-            told[-1] = type(delta)(told[-1].text + delta.text)  # type: ignore[attr-defined]
-        else:
-            told.append((delta.name, delta.arguments) if isinstance(delta, ToolCall) else delta)
-    return told
 
 
 # ---- a reply ----
@@ -260,31 +238,6 @@ def test_a_whole_reply_is_read_as_a_streamed_one() -> None:
     assert named(list(backend(wire, stream=False).stream([SYSTEM, USER], [TOOL]))[1:]) == named(reply(CALLS))
     assert not {"stream", "stream_options"} & set(wire.sent())
     assert named(reply(whole)) == named(reply(CALLS))  # a server that does not stream though it is asked to
-
-
-@given(JSON, st.booleans())
-def test_no_json_crashes_us(value: object, whole: bool) -> None:
-    body = json.dumps(value).encode()
-    body = body if whole else b"data: " + body + b"\n\n" + chunk("", '"stop"') + DONE
-    with suppress(ModelError):
-        assert isinstance(reply(body)[-1], Usage)
-
-
-@given(st.lists(st.binary(max_size=20), max_size=6))
-def test_no_bytes_crash_us(pieces: list[bytes]) -> None:
-    with pytest.raises(ModelError):
-        reply(Chunks(pieces))
-
-
-@given(st.integers(0, CALLS.rindex(b'"tool_calls"') - 20))
-def test_a_stream_that_ends_too_early_is_never_taken_for_a_reply(end: int) -> None:
-    for rest in ([], [httpx.RemoteProtocolError("peer closed connection")]):
-        wire = Wire({CHAT: [Chunks([CALLS[:end], *rest]) for _ in range(5)]})
-        deltas = []
-        with pytest.raises(ModelError) as caught:
-            deltas.extend(backend(wire).stream([SYSTEM, USER], [TOOL]))
-        assert caught.value.fix
-        assert not any(isinstance(delta, ToolCall | Usage) for delta in deltas)
 
 
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])

@@ -27,7 +27,6 @@ from thimble.models.ollama.backend import Ollama
 from thimble.models.ollama.server import OllamaServer
 from thimble.models.openai.backend import OpenAIBackend
 from thimble.models.openai.connection import Connection
-from thimble.models.openai.server import listed
 from thimble.models.server import ServerOptions
 from thimble.models.wire.address import gets
 from thimble.models.wire.bounds import (
@@ -110,7 +109,7 @@ def test_a_question_about_the_server_is_bounded_alike(piece: bytes) -> None:
     waits = Bounds(0.1, 0.2)
     first = HEAD if piece == b" " else b""
     with _front(drips(first, piece)) as url, pytest.raises(ModelError, match=r"nothing came|no whole answer"):
-        listed(Connection(url, bounds=waits))
+        Connection(url, bounds=waits).listed()
     with _front(drips(first, piece)) as url:
         assert not gets(url, "/v1/models", lambda status, answer: True, 0.1)
 
@@ -133,7 +132,7 @@ def test_a_packed_answer_is_refused_before_it_is_unpacked(kind: str, status: int
     assert "packs its answer" in failure(kind, (status, PACKED[packing], header)).what
     wire = httpx.MockTransport(lambda _: httpx.Response(status, headers=header, content=iter([PACKED[packing]])))
     with pytest.raises(ModelError, match="packs its answer"):
-        listed(Connection("http://box", wire))
+        Connection("http://box", wire).listed()
 
 
 @pytest.mark.parametrize("kind", SERVERS)
@@ -146,7 +145,7 @@ def test_replies_without_an_end_are_one_clear_error_each(kind: str, piece: bytes
 def test_a_question_about_the_server_has_an_answer_of_some_length() -> None:
     wire = httpx.MockTransport(lambda _: httpx.Response(200, content=_limited(repeat(b"x" * 500_000), 60)))
     with pytest.raises(ModelError, match="does not end its answer"):
-        listed(Connection("http://box", wire))
+        Connection("http://box", wire).listed()
 
 
 def test_a_line_is_shorter_than_an_answer_and_both_than_a_reply() -> None:
