@@ -57,12 +57,9 @@ def test_tool_calls_arrive_whole_with_ids_that_no_other_call_has() -> None:
         ("list_articles", {}),
     ]
     assert len({call.id for call in calls} | {"call_k2m9", ""}) == 5
+    own = [delta.id for delta in reply(Wire(chat=CALLS)) if isinstance(delta, ToolCall)]
+    assert own[0] == "call_k2m9", "the server's own, where no other call has it"
     assert deltas[-1] == Usage(3000, 2500, 40, 0.0, 0.25, 2.0, "length")
-
-
-def test_a_servers_own_id_is_kept() -> None:
-    calls = [delta for delta in reply(Wire(chat=CALLS)) if isinstance(delta, ToolCall)]
-    assert calls[0].id == "call_k2m9"
 
 
 @given(st.text(), st.text(), st.dictionaries(st.text(), st.none() | st.integers() | st.text()))

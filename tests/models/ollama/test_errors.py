@@ -32,20 +32,6 @@ def test_a_prompt_that_is_too_long_is_told_with_its_tokens(status: int) -> None:
     assert error.fix.startswith("lower the budget: /budget 2048, --budget 2048")
 
 
-@pytest.mark.parametrize(
-    ("said", "what"),
-    [
-        ('option "num_ctx" must be of type integer', "does not take an option"),
-        ('time: invalid duration "soon"', "for how long to keep the model"),
-        ('invalid think value: "huge" (must be "high", true, or false)', "does not think in this way"),
-    ],
-)
-def test_a_setting_that_is_refused_is_no_prompt_that_is_too_long(said: str, what: str) -> None:
-    error = failure("ollama", (500, json.dumps({"error": said}).encode()))
-    assert what in error.what
-    assert not isinstance(error, TooLong)
-
-
 def test_a_server_that_misses_a_model_whatever_it_is_asked_is_asked_no_more() -> None:
     lost = (404, b'{"error":"model \'x\' not found"}')
     error = failure("ollama", Wire(chat=lost, tags=lost))

@@ -218,12 +218,6 @@ def test_what_a_model_can(model: str, abilities: set[str], examples: int) -> Non
     assert server("show-verbose-tiny").info("tiny") == server().info("tiny")
 
 
-def test_the_list_of_models_is_not_believed_about_tools() -> None:
-    listed = {model["name"]: model["capabilities"] for model in exchange("tags").lines[0]["models"]}
-    assert listed["tiny:latest"] == ["completion"]
-    assert server().info("tiny").can("tools")
-
-
 def test_a_model_or_a_path_that_is_not_there() -> None:
     with pytest.raises(ModelError, match="'absent' is not installed"):
         server("show-missing").info("absent")

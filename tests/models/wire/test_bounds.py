@@ -33,7 +33,6 @@ from thimble.models.wire.bounds import (
     ANSWER_BYTES,
     ASK_SECONDS,
     ASK_WHOLE_SECONDS,
-    LINE_BYTES,
     NAME_CHARACTERS,
     REPLY_BYTES,
     REPLY_CALLS,
@@ -146,10 +145,6 @@ def test_a_question_about_the_server_has_an_answer_of_some_length() -> None:
     wire = httpx.MockTransport(lambda _: httpx.Response(200, content=_limited(repeat(b"x" * 500_000), 60)))
     with pytest.raises(ModelError, match="does not end its answer"):
         Connection("http://box", wire).listed()
-
-
-def test_a_line_is_shorter_than_an_answer_and_both_than_a_reply() -> None:
-    assert LINE_BYTES < ANSWER_BYTES < REPLY_BYTES
 
 
 @given(st.integers(1, 1_000), st.integers(1, 1_000))
