@@ -14,7 +14,7 @@ from thimble.agent.messages import Message, Role, ToolCall
 Entry = Mapping[str, Any]
 """One message as other programs write it, with any other keys that they add."""
 
-ROLES: Mapping[object, Role] = {
+KNOWN_ROLES: Mapping[object, Role] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -56,21 +56,19 @@ def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
         entry: The original form of the message, if any. Unchanged values are written as in the entry, unknown keys
             and content parts included; an entry without changes comes back equal.
     """
-    if entry is None:
-        return _fields(message)
-    before, written = _message(entry, 0), dict(entry)
-    if before.role != message.role:
+    before, written = _message(entry, 0) if entry else None, dict(entry or {})
+    if not before or before.role != message.role:
         written["role"] = message.role
-    if before.content != message.content or not _is_taken(entry.get("content"), message):
+    if not before or before.content != message.content or not _is_taken(written.get("content"), message):
         written["content"] = message.content
     if message.calls:
-        own = chain(entry.get("tool_calls") or (), repeat({}))  # a strategy of one's own may have put calls there
+        own = chain(written.get("tool_calls") or (), repeat({}))  # a strategy of one's own may have put calls there
         written["tool_calls"] = list(map(_called, message.calls, own))
-    elif "tool_calls" in entry:
-        del written["tool_calls"]  # a server refuses an empty list
+    else:
+        written.pop("tool_calls", None)  # a server refuses an empty list
     if message.role != "tool":
         written.pop("tool_call_id", None)
-    elif before.call_id != message.call_id or "tool_call_id" not in entry:
+    elif not before or before.call_id != message.call_id or "tool_call_id" not in written:
         written["tool_call_id"] = message.call_id
     return written
 
@@ -84,15 +82,6 @@ def _is_taken(content: object, message: Message) -> bool:
     return content is not None or bool(message.calls)
 
 
-def _fields(message: Message) -> dict[str, Any]:
-    entry: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.calls:
-        entry["tool_calls"] = [_called(call, {}) for call in message.calls]
-    if message.role == "tool":
-        entry["tool_call_id"] = message.call_id
-    return entry
-
-
 def _called(call: ToolCall, entry: Entry) -> dict[str, Any]:
     function = {**entry.get("function", {}), "name": call.name or UNREADABLE, "arguments": call.arguments}
     return {**entry, "id": call.id, "type": "function", "function": function}
@@ -104,12 +93,12 @@ def _message(entry: object, number: int) -> Message:
     role = entry.get("role")
     if role == "function" or entry.get("function_call"):
         raise UsageError(f"message {number} is in the old form of function calls", LEGACY)
-    if not isinstance(role, str) or role not in ROLES:
-        known = ", ".join(map(str, ROLES))
+    if not isinstance(role, str) or role not in KNOWN_ROLES:
+        known = ", ".join(map(str, KNOWN_ROLES))
         raise UsageError(f"message {number} has the role {str(role)[:40]!r}", f"the roles are {known}")
     return Message(
         id=f"m{number}",
-        role=ROLES[role],
+        role=KNOWN_ROLES[role],
         content=_text(entry.get("content"), number),
         calls=_calls(entry.get("tool_calls"), number),
         call_id=_string(entry.get("tool_call_id")),

@@ -21,7 +21,7 @@ Step = Reply | Callable[[Sequence[Message], Sequence[Schema]], Reply]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ScriptedRequest:
     """The prompt of one call."""
 
     messages: tuple[Message, ...]
@@ -47,7 +47,7 @@ class Scripted(BackendDefaults):
 
     def __init__(self, steps: Iterable[Step], counter: Counter | None = None, *, pace: float = 0) -> None:
         self.counter: Counter = counter or EstimateCounter()
-        self.requests: list[Request] = []
+        self.requests: list[ScriptedRequest] = []
         self._steps = list(steps)
         self._meter = PrefixMeter(self.counter)
         self._pace = pace
@@ -62,7 +62,7 @@ class Scripted(BackendDefaults):
         may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         """Stream the next step."""
-        self.requests.append(Request(tuple(messages), tuple(tools), max_tokens, temperature, may_call))
+        self.requests.append(ScriptedRequest(tuple(messages), tuple(tools), max_tokens, temperature, may_call))
         if len(self.requests) > len(self._steps):
             raise AssertionError(f"the script has {len(self._steps)} steps, and this is call {len(self.requests)}")
         step = self._steps[len(self.requests) - 1]

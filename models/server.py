@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -26,9 +26,25 @@ THINKING_TOKENS = 4_096
 """What a model that thinks may use for it, beside the tokens of its reply."""
 
 
+LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
+"""What the doctor asks of a model: room for the default budget."""
+
+
 def fitting(context: int) -> int:
     """The budget whose prompts and replies fit into a context of so many tokens."""
     return max(LEAST_BUDGET, context - REPLY_TOKENS)
+
+
+def too_small(model: str, holds: int, wanted: int) -> str:
+    """The warning for a model that holds fewer tokens than the budget may need."""
+    what = f"{model} holds {holds:,} tokens of prompt and reply, and this budget wants up to {wanted:,}"
+    return f"{what}: /budget {fitting(holds)}"
+
+
+def named(names: Sequence[str]) -> str:
+    """Names of models for an error: the first eight, and how many more there are."""
+    more = len(names) - NAMES_TOLD
+    return ", ".join(names[:NAMES_TOLD]) + (f" and {more} more" if more > 0 else "")
 
 
 class NoModel(ModelError):

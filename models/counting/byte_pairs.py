@@ -30,16 +30,16 @@ LLAMA_3 = _SHORT + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|" + _REST
 QWEN_2 = _SHORT + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|" + _REST
 QWEN_3_5 = _SHORT + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}|" + _REST.replace(r"\p{L}", r"\p{L}\p{M}")
 GPT_2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-DIGITS = r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?=\p{N})|\s+(?!\S)|\s+"
+SINGLE_DIGITS = r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?=\p{N})|\s+(?!\S)|\s+"
 GPT_4O = _CASED.replace("{0}", _SHORT + "?") + r"\p{N}{1,3}|" + _PATHS
 TEKKEN = _CASED.replace("{0}", "") + r"\p{N}|" + _PATHS
-_PIECE = (
+_DEEPSEEK_PIECE = (
     r"(?:{0}[^\r\n\p{L}\p{N}\p{P}\p{S}])?(?:{0}[\p{L}\p{M}])+|(?:{0} )?(?:{0}[\p{P}\p{S}])+(?:{0}[\r\n])*"
     r"|(?:{0}[^\s\p{L}\p{M}\p{N}\p{P}\p{S}](?!{0}[\p{L}\p{M}]))+|"
 )
 DEEPSEEK_3 = (
-    r"\p{N}{1,3}|" + _PIECE.replace("{0}", f"(?={_HAN})") + r"[!-/:-@\[-`{-~][A-Za-z]+|"
-    rf"{_PIECE.replace('{0}', f'(?!{_HAN})')}\s*[\r\n]+|\s+(?=\p{{N}}|{_HAN})|\s+(?!\S)|\s+"
+    r"\p{N}{1,3}|" + _DEEPSEEK_PIECE.replace("{0}", f"(?={_HAN})") + r"[!-/:-@\[-`{-~][A-Za-z]+|"
+    rf"{_DEEPSEEK_PIECE.replace('{0}', f'(?!{_HAN})')}\s*[\r\n]+|\s+(?=\p{{N}}|{_HAN})|\s+(?!\S)|\s+"
 )
 
 PATTERNS: Mapping[str, str] = {
@@ -49,7 +49,7 @@ PATTERNS: Mapping[str, str] = {
         ("qwen2 deepseek-r1-qwen stablelm2 megrez hunyuan solar-open grok-2", QWEN_2),
         ("qwen35", QWEN_3_5),
         ("gpt-2 phi-2 mpt olmo jais exaone4 gigachat mellum trillion granite-docling", GPT_2),
-        ("smollm starcoder refact command-r codeshell exaone minerva-7b mellum2", DIGITS),
+        ("smollm starcoder refact command-r codeshell exaone minerva-7b mellum2", SINGLE_DIGITS),
         ("gpt-4o llama4 kanana2 minimax-m2", GPT_4O),
         ("tekken", TEKKEN),
         ("deepseek-v3 hunyuan-dense", DEEPSEEK_3),

@@ -37,9 +37,14 @@ class MessageCounter(Counter):
         self._ratio = 1.0
         self._calibrated = False
         self._counted: dict[_Key, int] = {}
+        self._overheads: dict[str, int] = {}
 
     def measured(self, message: Message) -> int:
         """Tokens of a message in a prompt, its role markers included."""
+        raise NotImplementedError
+
+    def template(self, tools: Sequence[Schema]) -> int:
+        """Tokens of a prompt without its messages."""
         raise NotImplementedError
 
     def count(self, message: Message) -> int:
@@ -52,6 +57,15 @@ class MessageCounter(Counter):
                 self._counted.clear()
             self._counted[key] = tokens
         return tokens if self._ratio == 1.0 else self._scaled(tokens)
+
+    def overhead(self, tools: Sequence[Schema]) -> int:
+        """Tokens of the schemas, of the template around them, and of the start of the reply."""
+        key = _json(tools)
+        if key not in self._overheads:
+            if len(self._overheads) > REMEMBERED_TOOLS:
+                self._overheads.clear()
+            self._overheads[key] = self.template(tools)
+        return self._scaled(self._overheads[key])
 
     def calibrate(self, counted: int, reported: int) -> bool:
         """Scale later counts so that `counted` would have been `reported`.
@@ -92,10 +106,6 @@ class ChatCounter(MessageCounter):
     above the prompt, never below.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._overheads: dict[tuple[str, ...], int] = {}
-
     def tokens(self, text: str) -> int:
         """Tokens of a text; spellings of special tokens in it count as those."""
         raise NotImplementedError
@@ -104,17 +114,10 @@ class ChatCounter(MessageCounter):
         """Tokens of the message as the template writes it."""
         return self.tokens(_rendered(message.role, message.content, message.calls))
 
-    def overhead(self, tools: Sequence[Schema]) -> int:
+    def template(self, tools: Sequence[Schema]) -> int:
         """Tokens of the schemas, of the template around them, and of the marker that asks for the reply."""
-        texts = tuple(map(_json, tools))
-        total = self._overheads.get(texts)
-        if total is None:
-            if len(self._overheads) > REMEMBERED_TOOLS:
-                self._overheads.clear()
-            total = self.tokens("<|im_start|>assistant\n")
-            total += TOOLS_PREAMBLE_TOKENS * bool(texts) + sum(self.tokens(f"\n{text}") for text in texts)
-            self._overheads[texts] = total
-        return self._scaled(total)
+        around = self.tokens("<|im_start|>assistant\n") + TOOLS_PREAMBLE_TOKENS * bool(tools)
+        return around + sum(self.tokens(f"\n{_json(tool)}") for tool in tools)
 
 
 def _rendered(role: str, content: str, calls: Sequence[ToolCall]) -> str:

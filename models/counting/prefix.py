@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from threading import Lock
 
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema
 from thimble.agent.prefix_cache import PrefixCache
 from thimble.agent.protocols import UNKNOWN_MODEL, Usage
+
+NO_REPLY = Message("reply", "assistant")
 
 
 class PrefixMeter:
@@ -17,7 +20,6 @@ class PrefixMeter:
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
         self._cache = PrefixCache()
-        self._replies = 0
         self._one = Lock()
 
     def usage(self, messages: Sequence[Message], tools: Sequence[Schema], output_text: str) -> Usage:
@@ -32,14 +34,6 @@ class PrefixMeter:
         return Usage(
             prompt_tokens=prompt,
             cached_tokens=min(cached, prompt - 1),
-            output_tokens=self._written(output_text),
+            output_tokens=self._counter.count(replace(NO_REPLY, content=output_text)) - self._counter.count(NO_REPLY),
             finish="stop",
-        )
-
-    def _written(self, text: str) -> int:
-        """Tokens of a reply without the markers around it."""
-        self._replies += 1
-        marker = f"reply-{self._replies}"
-        return self._counter.count(Message(marker, "assistant", text)) - self._counter.count(
-            Message(marker, "assistant")
         )

@@ -63,7 +63,6 @@ class PromptCounter(MessageCounter):
         self._resting_until = 0.0
         self._finding = RLock()
         self._known: dict[tuple[Message, ...], int] = {}
-        self._overheads: dict[str, int] = {}
 
     def found(self) -> Tokenizer:
         """Find the tokenizer. Raises ModelError where there is none now, Refused where there will never be one."""
@@ -98,7 +97,7 @@ class PromptCounter(MessageCounter):
 
     def overhead(self, tools: Sequence[Schema]) -> int:
         """Tokens of the schemas, of the template around them, and of the start of the reply."""
-        return self._tried(lambda: self._scaled(self._overhead(tools)), lambda: self._estimate.overhead(tools))
+        return self._tried(lambda: super(PromptCounter, self).overhead(tools), lambda: self._estimate.overhead(tools))
 
     def calibrate(self, counted: int, reported: int) -> bool:
         """Learn from the number of tokens that the server read."""
@@ -152,11 +151,9 @@ class PromptCounter(MessageCounter):
             case _:
                 return self._prompt(SYSTEM, USER, message, USER) - self._once(SYSTEM, USER) - self._short()
 
-    def _overhead(self, tools: Sequence[Schema]) -> int:
-        key = json.dumps(tools, default=dict)
-        if key not in self._overheads:
-            self._overheads[key] = self._prompt(SYSTEM, USER, tools=tools) - 2 * self._short()
-        return self._overheads[key]
+    def template(self, tools: Sequence[Schema]) -> int:
+        """Tokens of a prompt without its messages."""
+        return self._prompt(SYSTEM, USER, tools=tools) - 2 * self._short()
 
     def _short(self) -> int:
         """Tokens of a system or user message of one letter: nearly all of them are markers."""

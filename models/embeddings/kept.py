@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-TABLE = "CREATE TABLE IF NOT EXISTS vectors(text BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
-BATCH = 256
+VECTORS_TABLE = "CREATE TABLE IF NOT EXISTS vectors(text BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+KEPT_AT_ONCE = 256
 """Texts that are embedded, and kept, at a time: what is lost if the process is killed."""
 LOCK_SECONDS = 0.5
-SLACK = 0.01
+LENGTH_SLACK = 0.01
 """How far from 1 numbers of 16 bits may bring the length of a vector."""
 
 Result = TypeVar("Result")
@@ -71,9 +71,9 @@ class KeptEmbedder:
         wanted = dict(zip(keys, texts, strict=True))
         found = self._read(wanted)
         new = [key for key in wanted if key not in found]
-        for start in range(0, len(new), BATCH):
+        for start in range(0, len(new), KEPT_AT_ONCE):
             self._progress(start, len(new))
-            batch = new[start : start + BATCH]
+            batch = new[start : start + KEPT_AT_ONCE]
             rows = self._embedder.embed([wanted[key] for key in batch]).astype(np.float16)
             fresh = {key: row.tobytes() for key, row in zip(batch, rows, strict=True)}
             self._write(fresh)
@@ -95,11 +95,8 @@ class KeptEmbedder:
         return {}
 
     def _write(self, vectors: Mapping[bytes, bytes]) -> None:
-        def write(file: sqlite3.Connection) -> None:
-            with file:
-                file.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", vectors.items())
-
-        self._with_file(write)
+        sql = "INSERT OR REPLACE INTO vectors VALUES (?, ?)"
+        self._with_file(lambda file: file.executemany(sql, vectors.items()))
 
     def _with_file(self, task: Callable[[sqlite3.Connection], Result]) -> Result | None:
         """What a task with the file gives; None where the file cannot be used. A damaged file is deleted."""
@@ -109,9 +106,9 @@ class KeptEmbedder:
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            with closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as file:
+            with closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as file, file:
                 file.execute("PRAGMA synchronous = OFF")  # after damage by a power cut, it is made anew
-                file.execute(TABLE)
+                file.execute(VECTORS_TABLE)
                 return task(file)
         except (sqlite3.OperationalError, OSError):  # in use, read-only, or the disk is full
             return None
@@ -133,4 +130,4 @@ def _are_vectors(kept: Sequence[bytes]) -> bool:
     except (TypeError, ValueError):
         return False
     lengths = np.linalg.norm(rows, axis=-1)
-    return rows.shape[1:] != (0,) and bool(np.all((lengths == 0) | (np.abs(lengths - 1) < SLACK)))
+    return rows.shape[1:] != (0,) and bool(np.all((lengths == 0) | (np.abs(lengths - 1) < LENGTH_SLACK)))

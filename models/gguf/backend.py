@@ -40,7 +40,8 @@ class GgufBackend(OpenAIBackend):
     def __init__(self, model: LocalModel, child: Child, needed: int, options: ServerOptions) -> None:
         self._trained = read_header(model.path).context
         self._child, self._unused = child, model.unused
-        context, connection = min(needed, self._trained), Connection("", sends_key=False, bounds=options.answer)
+        context, connection = min(needed, self._trained), Connection("", bounds=options.answer)
+        connection.sends_key = False
         super().__init__("gguf", model.name, connection, needed=needed, context=context, options=options)
 
     def loading(self) -> Iterator[Waiting]:

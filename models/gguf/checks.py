@@ -10,17 +10,15 @@ from thimble.models.gguf.backend import backend
 from thimble.models.gguf.child import fits
 from thimble.models.gguf.header import read_header
 from thimble.models.gguf.server import LocalModels
-from thimble.models.gguf.this_machine import INSTALL, cores, is_installed, threads
-from thimble.models.server import REPLY_TOKENS, THINKING_TOKENS, Check, fitting
+from thimble.models.gguf.this_machine import XLLAMACPP_INSTALL, cores, is_installed, threads
+from thimble.models.server import LEAST_ROOM, Check, fitting
 from thimble.models.text_calls.caller import ToolCaller
-
-LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
 
 
 def checks(server: LocalModels, wanted: str) -> Iterator[Check]:
     """The findings about the package and a model; they end at the first failure that makes the others impossible."""
     if not is_installed():
-        yield Check("package", "fail", "xllamacpp is not installed: no model runs without a server", INSTALL)
+        yield Check("package", "fail", "xllamacpp is not installed: no model runs without a server", XLLAMACPP_INSTALL)
         return
     place, room = "model", LEAST_ROOM
     yield Check("package", "ok", f"xllamacpp {version('xllamacpp')}")

@@ -17,13 +17,13 @@ from threading import RLock
 
 from thimble.agent.errors import ModelError
 from thimble.models.gguf.header import ANEW, read_header
-from thimble.models.gguf.this_machine import INSTALL, free_bytes, is_installed, threads
+from thimble.models.gguf.this_machine import XLLAMACPP_INSTALL, free_bytes, is_installed, threads
 from thimble.models.wire.bounds import TOLD_CHARACTERS
 
 PROGRAM = Path(__file__).with_name("serve.py")
 END_SECONDS = 5.0
 """What the process is given to end by itself."""
-MOMENT_SECONDS = 1.0
+DEATH_SECONDS = 1.0
 LOG_BYTES = 1_000_000
 REASON = re.compile(r"error loading model: (?:\w+: )?(.+)|(GGML_ASSERT.+)|^(\w+Error: .+)", re.MULTILINE)
 """What a line of the log says of why a model was not loaded."""
@@ -90,7 +90,7 @@ class Child:
     def has_ended(self) -> bool:
         """Whether it has ended by itself, or was killed; its end may be a moment later than that of a connection."""
         with suppress(subprocess.TimeoutExpired):
-            return self._process is None or self._process.wait(MOMENT_SECONDS) is not None
+            return self._process is None or self._process.wait(DEATH_SECONDS) is not None
         return False
 
     def died(self) -> ModelError:
@@ -107,7 +107,7 @@ class Child:
 def fits(path: Path) -> None:
     """Raise ModelError where a model cannot run: package, file and memory for its weights are looked at."""
     if not is_installed():
-        raise ModelError("models without a server need the package xllamacpp", INSTALL)
+        raise ModelError("models without a server need the package xllamacpp", XLLAMACPP_INSTALL)
     read_header(path)
     needed, free = path.stat().st_size, free_bytes()
     if free is not None and needed > free:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-INSTALL = "pip install xllamacpp"
+XLLAMACPP_INSTALL = "pip install xllamacpp"
 SIBLINGS = "devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list"
 
 

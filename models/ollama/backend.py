@@ -19,10 +19,11 @@ from thimble.agent.protocols import BackendDefaults, Delta, Sent, Waiting
 from thimble.models.ollama import guard, wire
 from thimble.models.ollama.model_info import ModelInfo, keep_seconds, think
 from thimble.models.ollama.server import CHAT, OllamaServer
-from thimble.models.server import THINKING_TOKENS, fitting
+from thimble.models.server import THINKING_TOKENS, too_small
 from thimble.models.wire import http
 from thimble.models.wire.address import hidden
 from thimble.models.wire.bounds import REPLY_CALLS, Allowance, endless
+from thimble.models.wire.calls import call_ids
 from thimble.models.wire.connection import encoded
 from thimble.models.wire.retry import retried
 from thimble.models.wire.thinking import ThinkingTags
@@ -74,7 +75,7 @@ class Ollama(BackendDefaults):
         """Counts tokens as this model does, where the server tells how."""
         from thimble.models.ollama.counter import OllamaCounter
 
-        return self._counter or OllamaCounter(self)
+        return self._counter or OllamaCounter(self.server, self.model, self.render)
 
     @property
     def tools(self) -> bool | None:
@@ -128,7 +129,7 @@ class Ollama(BackendDefaults):
         told = answer.get("_debug_info")
         prompt = told.get("rendered_template") if isinstance(told, dict) else None
         self._renders = isinstance(prompt, str)
-        return prompt if isinstance(prompt, str) else None
+        return prompt if self._renders else None
 
     def with_room(self, tokens: int) -> Ollama:
         """The same model with a context of at least this many tokens; itself if large enough."""
@@ -144,13 +145,12 @@ class Ollama(BackendDefaults):
         if not loaded or loaded >= self._enough():
             return ""
         if loaded == self.context:
-            holds = f"{self.model} holds {loaded:,} tokens of prompt and reply"
-            return f"{holds}, and this budget wants up to {self._enough():,}: /budget {fitting(loaded)}"
+            return too_small(self.model, loaded, self._enough())
         return f"{self.model} is loaded with a context of {loaded:,} tokens, not the {self.context:,} asked for"
 
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """The reply to one request, as it streams. Raises Busy before its first line, ModelError after it."""
-        taken, tags = {call.id for message in messages for call in message.calls}, ThinkingTags()
+        taken, tags = call_ids(messages), ThinkingTags()
         said: deque[Delta] = deque(maxlen=guard.MOST_EQUAL + 1)
         calls = length = 0
         with closing(self.server.stream(CHAT, request, allowance, self.model)) as lines:
@@ -179,13 +179,13 @@ class Ollama(BackendDefaults):
         shape: Schema | None = None,
     ) -> dict[str, Any]:
         """The body of a chat request."""
-        options = self.server.options
+        options, alive = self.server.options, self.server.options.keep_alive
         body: dict[str, Any] = {
             "model": self.model,
             "messages": wire.prompt(messages),
             "stream": options.stream,
             "options": {**options.sampling(temperature), "num_ctx": self.context},
-            "keep_alive": int(options.keep_alive) if _is_whole(options.keep_alive) else options.keep_alive,
+            "keep_alive": int(alive) if alive.lstrip("-").isdecimal() else alive,
             "truncate": False,
         }
         if tools:
@@ -227,7 +227,3 @@ class Ollama(BackendDefaults):
 def stepped(tokens: int) -> int:
     """The context window that is asked for where so many tokens must fit in."""
     return -(-tokens // CONTEXT_STEP_TOKENS) * CONTEXT_STEP_TOKENS
-
-
-def _is_whole(text: str) -> bool:
-    return text.lstrip("-").isdecimal()

@@ -9,14 +9,13 @@ from contextlib import suppress
 from thimble.agent.errors import ModelError
 from thimble.models.ollama.backend import Ollama
 from thimble.models.ollama.errors import DEFAULT_MODEL
-from thimble.models.ollama.model_info import Level, ModelInfo, keep_seconds, think
+from thimble.models.ollama.model_info import ModelInfo, keep_seconds, think
 from thimble.models.ollama.server import OllamaServer
-from thimble.models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Think, fitting
+from thimble.models.server import LEAST_ROOM, THINKING_TOKENS, Check, Think, fitting
 from thimble.models.text_calls.caller import ToolCaller
 
 REPORTS_CACHED = (0, 33, 3)
 """The first version that reports the cached tokens of a prompt."""
-LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
 
 
 def checks(server: OllamaServer, wanted: str) -> Iterator[Check]:
@@ -43,7 +42,12 @@ def checks(server: OllamaServer, wanted: str) -> Iterator[Check]:
     exact, estimated = "counts are exact", "counts are estimates (~) until the model has replied once"
     backend = Ollama(model, server)
     yield Check.of("tokenizer", backend.counter.exact, exact, estimated, "ask it something")
-    yield _cache(version)
+    numbers = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
+    reports = numbers and tuple(map(int, numbers.groups())) >= REPORTS_CACHED
+    reported = "the server reports what it had cached"
+    otherwise = "the server does not report what it had cached: thimble estimates it (~)"
+    newer = f"update Ollama to {'.'.join(map(str, REPORTS_CACHED))}"
+    yield Check.of("prefix cache", reports, reported, otherwise, newer)
     alive = server.options.keep_alive
     stays = f"the model stays loaded {'for good' if alive[:1] == '-' else alive}"
     leaves = f"the model is unloaded {alive} after a reply, and its cache with it"
@@ -55,14 +59,11 @@ def _thinking(how: Think, model: str, info: ModelInfo) -> Check:
     value = think(how, model, info)
     if value is None:
         return Check("thinking", "ok", f"{model} does not think aloud")
-    found = _level(value) + (f", of {', '.join(map(_level, info.levels))}" if info.levels else "")
+    words = [level if isinstance(level, str) else ("off", "on")[level] for level in (value, *(info.levels or ()))]
+    found = ", of ".join(filter(None, (words[0], ", ".join(words[1:]))))
     if value:
         found += f": up to {THINKING_TOKENS:,} tokens beside the reply"
-    return Check.of("thinking", how in ("on", _level(value)), found, f"{found}; it takes no {how!r}", "--think on")
-
-
-def _level(value: Level) -> str:
-    return value if isinstance(value, str) else ("off", "on")[value]
+    return Check.of("thinking", how in ("on", words[0]), found, f"{found}; it takes no {how!r}", "--think on")
 
 
 def _context(server: OllamaServer, model: str, info: ModelInfo) -> Check:
@@ -74,11 +75,3 @@ def _context(server: OllamaServer, model: str, info: ModelInfo) -> Check:
     found += ", it is not loaded now" if loaded is None else f", loaded with {loaded:,}" if loaded else ""
     context = info.context or LEAST_ROOM
     return Check.of("context", context >= LEAST_ROOM, found, found, f"--budget {fitting(context)}")
-
-
-def _cache(version: str) -> Check:
-    numbers = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
-    reports = numbers and tuple(map(int, numbers.groups())) >= REPORTS_CACHED
-    found = "the server reports what it had cached"
-    otherwise = "the server does not report what it had cached: thimble estimates it (~)"
-    return Check.of("prefix cache", reports, found, otherwise, f"update Ollama to {'.'.join(map(str, REPORTS_CACHED))}")

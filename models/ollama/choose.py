@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from thimble.agent.errors import ModelError
 from thimble.models.ollama.errors import DEFAULT_MODEL
 from thimble.models.ollama.model_info import tagged
-from thimble.models.server import NAMES_TOLD, NoModel
+from thimble.models.server import NoModel, named
 
 
 def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str], bool | None] | None = None) -> str:
@@ -37,16 +37,14 @@ def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str
         lambda name: can is not None and can(name, "tools") is True and chats(name),
         chats,
     )
-    for suits in ranks:
-        for name in names:
-            if suits(name):
-                return name
-    what = "no installed model can chat" if names else "Ollama runs, but no model is installed"
-    raise NoModel(what, f"ollama pull {DEFAULT_MODEL}")
+    chosen = next((name for suits in ranks for name in names if suits(name)), "")
+    if not chosen:
+        what = "no installed model can chat" if names else "Ollama runs, but no model is installed"
+        raise NoModel(what, f"ollama pull {DEFAULT_MODEL}")
+    return chosen
 
 
 def missing(model: str, names: Sequence[str]) -> ModelError:
     """The error for a model that is not among the installed ones."""
-    more = f" and {len(names) - NAMES_TOLD} more" if len(names) > NAMES_TOLD else ""
-    others = f"installed: {', '.join(names[:NAMES_TOLD])}{more}" if names else "no model is installed"
+    others = f"installed: {named(names)}" if names else "no model is installed"
     return ModelError(f"the model {model!r} is not installed", f"ollama pull {model} ({others})")

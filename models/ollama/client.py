@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec, module_from_spec
-from typing import TYPE_CHECKING, Any
-
-import httpx
+from typing import TYPE_CHECKING, Any, cast
 
 from thimble.agent import foreign
 from thimble.models.wire import http
@@ -46,36 +44,41 @@ class OllamaClient(Client):
 
     def ask(self, path: str, content: bytes | None) -> dict[str, Any]:
         """The answer in one piece; without a content the request is a GET."""
-        method = "GET" if content is None else "POST"
-        answer: dict[str, Any] = self._request(dict, method, path, content=content, stream=False)
+        answer: dict[str, Any] = self._request(dict, path, content, stream=False)
         return answer
 
-    def stream(self, path: str, content: bytes) -> Iterator[dict[str, Any]]:
+    def stream(self, path: str, content: bytes) -> Generator[dict[str, Any], None, None]:
         """The lines of a streamed answer. Closing it closes the connection."""
-        yield from self._request(dict, "POST", path, content=content, stream=True)
+        return cast("Generator[dict[str, Any], None, None]", self._request(dict, path, content, stream=True))
 
 
 class _Connection:
-    """What the package uses of an HTTP client, with our limits, errors and reading of JSON."""
+    """What the package uses of an HTTP client and of its response, with our limits, errors and reading of JSON."""
 
     def __init__(self, server: ServerConnection, allowance: Allowance, model: str) -> None:
         self._server, self._allowance, self._model = server, allowance, model
 
-    def request(self, method: str, path: str, content: bytes | None) -> httpx.Response:
-        with self._server.opened(path, content, self._allowance, self._model) as response:
-            content = http.whole(response, self._allowance)
-            answer = self._server.parsed(content)
-            if not isinstance(answer, dict):
-                raise self._server.unreadable(content)
-            return _Answer(answer, response.request)
+    def request(self, path: str, content: bytes | None) -> _Connection:
+        with self.stream(path, content):
+            body = http.whole(self._response, self._allowance)
+        self._answer = self._server.parsed(body)
+        if not isinstance(self._answer, dict):
+            raise self._server.unreadable(body)
+        return self
 
     @contextmanager
-    def stream(self, method: str, path: str, content: bytes) -> Iterator[httpx.Response]:
-        with self._server.opened(path, content, self._allowance, self._model) as response:
-            yield httpx.Response(200, content=self._lines(response), request=response.request)
+    def stream(self, path: str, content: bytes | None) -> Iterator[_Connection]:
+        with self._server.opened(path, content, self._allowance, self._model) as self._response:
+            yield self
 
-    def _lines(self, response: httpx.Response) -> Iterator[bytes]:
-        for line in filter(bytes.strip, http.lines(response, self._allowance)):
+    def raise_for_status(self) -> None:
+        """Nothing is left to raise: a refused request was not opened."""
+
+    def json(self) -> Any:
+        return self._answer
+
+    def iter_lines(self) -> Iterator[str]:
+        for line in filter(bytes.strip, http.lines(self._response, self._allowance)):
             try:
                 answer = foreign.read(line)
             except ValueError as error:
@@ -83,16 +86,5 @@ class _Connection:
             if not isinstance(answer, dict):
                 raise self._server.unreadable(line)
             if answer.get("error") is not None:
-                raise self._server.refused(response, json.dumps(answer), self._model)
-            yield json.dumps(answer).encode() + b"\n"  # in ASCII, since httpx ends a line at U+0085 too
-
-
-class _Answer(httpx.Response):
-    """A whole answer, which the package reads with `json`; it is parsed already."""
-
-    def __init__(self, answer: dict[str, Any], request: httpx.Request) -> None:
-        super().__init__(200, request=request)
-        self._answer = answer
-
-    def json(self, **_: Any) -> dict[str, Any]:
-        return self._answer
+                raise self._server.refused(self._response, json.dumps(answer), self._model)
+            yield json.dumps(answer)

@@ -7,8 +7,8 @@ model: while the server does not have it loaded, counts are estimates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema
@@ -16,23 +16,14 @@ from thimble.models.counting.byte_pairs import BytePairs, byte_pairs
 from thimble.models.counting.choose import counter_for
 from thimble.models.counting.message_counter import MessageCounter
 from thimble.models.counting.prompt_counter import SYSTEM, USER, PromptCounter, Refused, Tokenizer
-from thimble.models.ollama.server import SHOW
-
-if TYPE_CHECKING:
-    from thimble.models.ollama.server import OllamaServer
+from thimble.models.ollama.server import SHOW, OllamaServer
 
 PROMPT_CHARACTERS = 4_000_000
 """A longer rendering of a prompt is not believed."""
 
 
-class Rendering(Protocol):
-    """A model whose server may tell its prompts."""
-
-    model: str
-    server: OllamaServer
-
-    def render(self, messages: Sequence[Message], tools: Sequence[Schema], context: int) -> str | None:
-        """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
+Render = Callable[[Sequence[Message], Sequence[Schema], int], str | None]
+"""A prompt as the model reads it, with a context of so many tokens; None where the server does not tell."""
 
 
 class OllamaCounter(PromptCounter):
@@ -41,9 +32,9 @@ class OllamaCounter(PromptCounter):
     The count of each reply checks ours. After a difference that a cut cannot explain, counts are estimates.
     """
 
-    def __init__(self, backend: Rendering) -> None:
-        super().__init__(counter_for(backend.model))
-        self._backend = backend
+    def __init__(self, server: OllamaServer, model: str, render: Render) -> None:
+        super().__init__(counter_for(model))
+        self._server, self._model, self._render = server, model, render
         self._vocabulary: BytePairs | None = None
         self._differs = False
         self._guessed = False
@@ -51,13 +42,13 @@ class OllamaCounter(PromptCounter):
 
     def found(self) -> Tokenizer:
         """The server's rendering and its vocabulary, tried with a short prompt."""
-        model = self._backend.model
         if not self._vocabulary:
-            facts = self._backend.server.ask(SHOW, {"model": model, "verbose": True}, model).get("model_info")
+            told = self._server.ask(SHOW, {"model": self._model, "verbose": True}, self._model)
+            facts = told.get("model_info")
             self._vocabulary = byte_pairs(facts) if isinstance(facts, Mapping) else None
         if not self._vocabulary:
             raise Refused
-        found = _Rendered(self._backend, self._vocabulary)
+        found = _Rendered(self._server, self._model, self._render, self._vocabulary)
         found.prompt((SYSTEM, USER))
         return found
 
@@ -85,7 +76,7 @@ class OllamaCounter(PromptCounter):
         if whole and counted != reported and not self._differs:
             self._differs = True
             self._doubt = (
-                f"the server read {reported:,} tokens where the vocabulary of {self._backend.model} makes {counted:,}: "
+                f"the server read {reported:,} tokens where the vocabulary of {self._model} makes {counted:,}: "
                 "counts are estimates (~) from now on"
             )
         return whole
@@ -107,31 +98,31 @@ class OllamaCounter(PromptCounter):
         self._differs = bool(differs)
 
 
-class _Rendered:
+class _Rendered(NamedTuple):
     """Counts the prompts that the server renders, with the vocabulary that it tells."""
 
-    def __init__(self, backend: Rendering, vocabulary: BytePairs) -> None:
-        self._backend = backend
-        self._vocabulary = vocabulary
+    server: OllamaServer
+    model: str
+    render: Render
+    vocabulary: BytePairs
 
     def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
         """Tokens of a whole prompt."""
-        return self._vocabulary.begin + self.text(self.rendered(messages, tools))
+        return self.vocabulary.begin + self.text(self.rendered(messages, tools))
 
     def text(self, text: str) -> int:
         """Tokens of a text."""
-        return self._vocabulary.tokens(text)
+        return self.vocabulary.tokens(text)
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> str:
         """A whole prompt as the model reads it, if the server has it loaded. Raises Refused, or ModelError."""
-        server = self._backend.server
-        context = server.loaded(self._backend.model)
+        context = self.server.loaded(self.model)
         if not context:
-            raise ModelError(f"{self._backend.model} is not loaded")
+            raise ModelError(f"{self.model} is not loaded")
         try:
-            prompt = self._backend.render(messages, tools, context)
+            prompt = self.render(messages, tools, context)
         except ModelError as error:
-            if server.answers():
+            if self.server.answers():
                 raise Refused from error
             raise
         if prompt is None or len(prompt) > PROMPT_CHARACTERS:

@@ -9,14 +9,6 @@ from typing import Any
 from thimble.models.embeddings.served import ServedEmbedder
 from thimble.models.ollama.errors import unreadable
 from thimble.models.ollama.server import OllamaServer
-from thimble.models.wire.bounds import Bounds
-
-EMBED = "/api/embed"
-
-
-def embedder(server: OllamaServer, model: str) -> OllamaEmbedder:
-    """The embeddings of a model of this server. Sends nothing."""
-    return OllamaEmbedder(server, model)
 
 
 class OllamaEmbedder(ServedEmbedder):
@@ -30,8 +22,12 @@ class OllamaEmbedder(ServedEmbedder):
         return self._server.digest(self.model)
 
     def _asked(self, texts: Sequence[str]) -> Any:
-        bounds = Bounds(self._server.options.timeout_seconds, self._server.options.reply_seconds)
-        answer = self._server.ask(EMBED, {"model": self.model, "input": texts}, self.model, bounds)
+        body = {"model": self.model, "input": texts}
+        answer = self._server.ask("/api/embed", body, self.model, self._server.options.reply)
         if "embeddings" not in answer:
             raise unreadable(json.dumps(answer).encode())
         return answer["embeddings"]
+
+
+embedder = OllamaEmbedder
+"""The embeddings of a model of a server. Sends nothing."""

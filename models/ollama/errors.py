@@ -6,16 +6,16 @@ import re
 
 from thimble.agent.errors import ModelError
 from thimble.models.server import TooLong, ToolsRefused, fitting
-from thimble.models.wire.http import LOWER, WHERE, reason
+from thimble.models.wire.http import LOWER, WHERE, beginning, reason
 from thimble.models.wire.refusals import Refusal, recognised
 from thimble.models.wire.retry import Busy
 
 DEFAULT_MODEL = "qwen2.5:7b"
-START = f"start it: ollama serve, or {WHERE}, OLLAMA_HOST"
+OLLAMA_START = f"start it: ollama serve, or {WHERE}, OLLAMA_HOST"
 OTHER = f"{WHERE}, OLLAMA_HOST; or say what kind of server it is: --backend openai"
 KEYLESS = "go round it with a tunnel to this machine (ssh -L)"
 
-REFUSALS = (
+CHAT_REFUSALS = (
     Refusal(
         ("registry.ollama.ai/library/phi does not support tools",),
         r"not support tools",
@@ -149,7 +149,7 @@ def refusal(status: int, body: str, model: str, after_seconds: float | None = No
         return Busy(f"the server is busy: {error}", "ask again in a moment", after_seconds=after_seconds)
     if sizes := re.search(r"\((\d{1,9}) tokens\) exceeds .* \((\d{1,9}) tokens\)", error):
         return too_long(*map(int, sizes.groups()))
-    if found := recognised(REFUSALS, error, model):
+    if found := recognised(CHAT_REFUSALS, error, model):
         return found
     if status == 200:
         return ModelError(f"the server broke off its reply: {error}", "ask again; its log says more")
@@ -173,6 +173,5 @@ def pull_refusal(body: str, model: str) -> ModelError:
 
 def unreadable(line: bytes) -> ModelError:
     """The error for a line that Ollama would not send."""
-    start = line.strip()[:60].decode(errors="replace")
-    what = "a web page" if start.startswith("<") else repr(start)
-    return ModelError(f"the server does not speak Ollama's language: it answered {what}", f"{WHERE}, OLLAMA_HOST")
+    what = f"the server does not speak Ollama's language: it answered {beginning(line)}"
+    return ModelError(what, f"{WHERE}, OLLAMA_HOST")

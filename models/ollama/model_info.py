@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -15,7 +15,7 @@ from thimble.models.wire.http import figure
 Level = bool | str
 LEVELS = 8
 """The most levels of thinking that are known of a model."""
-UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+SECONDS_OF = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,10 @@ def model_info(answer: Mapping[str, Any]) -> ModelInfo:
     """The facts in an answer of `/api/show`."""
     abilities, thinking = answer.get("capabilities"), _table(answer.get("thinking"))
     details, values, usual = _table(answer.get("details")), thinking.get("values"), thinking.get("default")
-    examples = answer.get("messages")
+    examples, facts = answer.get("messages"), _table(answer.get("model_info"))
     return ModelInfo(
-        abilities=frozenset(filter(_is_text, abilities)) if isinstance(abilities, list) else None,
-        context=next(
-            (figure(value) or None for key, value in _table(answer.get("model_info")).items() if _is_context(key)), None
-        ),
+        abilities=frozenset(map(name, abilities)) if isinstance(abilities, list) else None,
+        context=next((figure(value) or None for key, value in facts.items() if key.endswith(".context_length")), None),
         levels=tuple(filter(_is_level, values))[:LEVELS] if isinstance(values, list) else None,
         usual=usual if _is_level(usual) else None,
         family=name(details.get("family")),
@@ -75,14 +73,10 @@ def think(how: Think, model: str, info: ModelInfo) -> Level | None:
         levels = ("low", "medium", "high") if always else (True, False)
     names = [level for level in levels if isinstance(level, str)]
     if how == "off":
-        return False if False in levels else next(iter(["low"] if "low" in names else names), None)
-    if how in names:
-        return how
-    if True in levels:
-        return True
-    if info.usual in names:
-        return info.usual
-    return next(iter(["medium"] if "medium" in names else names), None)
+        nearest: Sequence[Level | None] = (False, "low")
+    else:
+        nearest = (how, True, *([info.usual] if info.usual in names else []), "medium")
+    return next((level for level in nearest if level in levels), next(iter(names), None))
 
 
 def keep_seconds(keep_alive: str) -> float:
@@ -90,7 +84,7 @@ def keep_seconds(keep_alive: str) -> float:
     found = re.fullmatch(r"(-?)(\d{1,9})(ms|s|m|h)?", keep_alive.strip())
     if not found:
         return 0.0
-    return math.inf if found[1] else int(found[2]) * UNITS[found[3] or ""]
+    return math.inf if found[1] else int(found[2]) * SECONDS_OF[found[3] or ""]
 
 
 def tagged(model: str) -> str:
@@ -98,16 +92,8 @@ def tagged(model: str) -> str:
     return model if ":" in model.rsplit("/", 1)[-1] else f"{model}:latest"
 
 
-def _is_context(key: object) -> bool:
-    return isinstance(key, str) and key.endswith(".context_length")
-
-
 def _is_level(value: object) -> TypeGuard[Level]:
     return isinstance(value, bool) or bool(name(value))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _table(value: object) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from thimble.agent.background import pause
 from thimble.agent.errors import ModelError
 from thimble.models.ollama.choose import choose_model, missing
 from thimble.models.ollama.download import Progress
-from thimble.models.ollama.errors import START, pull_refusal, refusal, unreadable
+from thimble.models.ollama.errors import OLLAMA_START, pull_refusal, refusal, unreadable
 from thimble.models.ollama.model_info import ModelInfo, model_info, tagged
 from thimble.models.server import ServerOptions
 from thimble.models.wire import bounds, http
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import httpx
 
 CHAT, PULL, SHOW, PS = "/api/chat", "/api/pull", "/api/show", "/api/ps"
-REST_SECONDS = 10.0
+SLOW_SECONDS = 10.0
 """How long a server that was too slow to tell of a model is not asked again: a session asks many times in a row."""
 PULL_SECONDS = 600.0
 """Longest silence of a download: the server sends nothing while it verifies a large layer."""
@@ -53,7 +53,7 @@ class OllamaServer(ServerConnection):
     """
 
     name = "ollama"
-    start = START
+    start = OLLAMA_START
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class OllamaServer(ServerConnection):
             return client.ask(path, None if body is None else encoded(body))
         except ModelError:
             if path in (SHOW, PS) and monotonic() - began >= self.bounds.quiet_seconds:
-                self._rests[path] = monotonic() + REST_SECONDS
+                self._rests[path] = monotonic() + SLOW_SECONDS
             raise
 
     def stream(
@@ -150,7 +150,7 @@ class OllamaServer(ServerConnection):
         """
         from thimble.models.ollama.client import OllamaClient
 
-        yield from OllamaClient(self, allowance, model).stream(path, body if isinstance(body, bytes) else encoded(body))
+        return OllamaClient(self, allowance, model).stream(path, body if isinstance(body, bytes) else encoded(body))
 
     def refused(self, response: httpx.Response, said: str, model: str) -> ModelError:
         """The error for a refused request; if the model is missing, the error names the installed ones."""

@@ -14,7 +14,7 @@ from thimble.models.wire.bounds import REPLY_CALLS, endless
 from thimble.models.wire.calls import arguments, given
 from thimble.models.wire.http import figure
 
-FINISH: Mapping[object, Literal["stop", "length"]] = {"stop": "stop", "length": "length"}
+DONE_REASONS: Mapping[str, Literal["stop", "length"]] = {"stop": "stop", "length": "length"}
 
 
 def prompt(messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -83,7 +83,7 @@ def usage(line: Mapping[str, Any]) -> Usage:
         load_seconds=_seconds(line.get("load_duration")),
         prefill_seconds=_seconds(line.get("prompt_eval_duration")),
         decode_seconds=_seconds(line.get("eval_duration")),
-        finish=FINISH.get(line.get("done_reason"), ""),
+        finish=DONE_REASONS.get(str(line.get("done_reason")), ""),
     )
 
 

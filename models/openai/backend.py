@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterable, Sequence
 from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -13,20 +12,19 @@ from thimble.agent import foreign
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import BackendDefaults, Delta, Sent, Thinking
-from thimble.models.openai import model_list, wire
+from thimble.models.openai import wire
 from thimble.models.openai.connection import Connection
-from thimble.models.openai.errors import CHAT, missing, refusal, unreadable
-from thimble.models.server import THINKING_TOKENS, NoModel, OptionRefused, ServerOptions, fitting
+from thimble.models.openai.errors import CHAT, refusal, unreadable
+from thimble.models.server import THINKING_TOKENS, OptionRefused, ServerOptions, too_small
 from thimble.models.wire import http
 from thimble.models.wire.address import hidden
 from thimble.models.wire.bounds import Allowance
+from thimble.models.wire.calls import call_ids
 from thimble.models.wire.connection import encoded
 from thimble.models.wire.retry import retried
 from thimble.models.wire.thinking import ThinkingTags
 
 if TYPE_CHECKING:
-    import httpx
-
     from thimble.models.openai.counter import ServerCounter
     from thimble.models.openai.server import OpenAIServer
 
@@ -117,7 +115,10 @@ class OpenAIBackend(BackendDefaults):
             ModelError: the server cannot be used, or the prompt leaves no room for a reply.
         """
         wishes = {} if self._plain else self._wishes(tools, temperature, may_call)
-        plain = self._request(messages, tools, max_tokens) | _shaped(shape)
+        plain = self._request(messages, tools, max_tokens)
+        if shape is not None:
+            form = {"name": "turn", "schema": shape, "strict": True}
+            plain["response_format"] = {"type": "json_schema", "json_schema": form}
         for body in [plain | wishes, plain] if wishes else [plain]:
             request = encoded(body)
             yield Sent(hidden(f"{self._connection.url}{CHAT}"), request.decode())
@@ -157,25 +158,16 @@ class OpenAIBackend(BackendDefaults):
 
     def check(self) -> str:
         """A warning of one line if the model holds less than the budget may need; else ""."""
-        needed = self._enough()
+        needed = self._needed - (0 if self._thinks else THINKING_TOKENS)
         if self.context is None or self.context >= needed:
             return ""
         flag = "--max-model-len" if self.name == "vllm" else "-c"
-        return (
-            f"{self.model} holds {self.context:,} tokens of prompt and reply, and this budget wants up to {needed:,}: "
-            f"/budget {fitting(self.context)}" + (f", or start the server with {flag} {needed}" if self.longer else "")
-        )
-
-    def _enough(self) -> int:
-        """The tokens that must fit: fewer for a model that does not think."""
-        return self._needed - (0 if self._thinks else THINKING_TOKENS)
+        longer = f", or start the server with {flag} {needed}" if self.longer else ""
+        return too_small(self.model, self.context, needed) + longer
 
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
         """The body of a chat request."""
-        body: dict[str, Any] = {"model": self.model, "messages": list(map(wire.sent, messages)), **self._thinking()}
-        body |= self._options.sampling()
-        if tools:
-            body["tools"] = list(tools)
+        body = {"model": self.model, **wire.chat(messages, tools), **self._thinking(), **self._options.sampling()}
         wanted = None if max_tokens is None else max_tokens + (THINKING_TOKENS if self._thinks else 0)
         space = self._space(messages, tools, wanted or 1)
         if wanted is not None:
@@ -186,13 +178,9 @@ class OpenAIBackend(BackendDefaults):
 
     def _thinking(self) -> dict[str, Any]:
         """The fields of a request about thinking: none, unless the user chose a setting."""
-        match self._options.think:
-            case "on":
-                return {}
-            case "off":
-                return {"chat_template_kwargs": {"enable_thinking": False}}
-            case effort:
-                return {"reasoning_effort": effort}
+        effort = self._options.think
+        fields = {"on": {}, "off": {"chat_template_kwargs": {"enable_thinking": False}}}
+        return fields.get(effort, {"reasoning_effort": effort})
 
     def _space(self, messages: Sequence[Message], tools: Sequence[Schema], wanted: int) -> int | None:
         """Tokens that a reply may have after this prompt; None if the server does not report its context.
@@ -213,15 +201,16 @@ class OpenAIBackend(BackendDefaults):
 
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """Send one request, and stream the reply. Raises ModelError for a stream that ends too early."""
-        reply, tags, events = wire.Reply(wire.call_ids(messages)), ThinkingTags(), wire.Events()
-        with self._opened(request, allowance) as response:
-            if _is_whole(response):
+        reply, tags, events = wire.Reply(call_ids(messages)), ThinkingTags(), wire.Events()
+        with self._connection.opened(CHAT, request, allowance, self.model) as response:
+            kind = response.headers.get("content-type", "")
+            if "json" in kind or "html" in kind:  # it comes in one piece
                 chunk = self._connection.parsed(http.whole(response, allowance))
                 yield from self._apart(tags, reply.take(self._sound(chunk, begun=False)))
             else:
                 for line in chain(http.lines(response, allowance), [b""]):
                     field, data = events.take(line) or (b"", b"")
-                    if data == wire.DONE:
+                    if data == wire.STREAM_DONE:
                         break
                     if data:
                         yield from self._apart(tags, reply.take(self._chunk(field, data, reply)))
@@ -231,21 +220,9 @@ class OpenAIBackend(BackendDefaults):
                         raise http.stopped()
             yield from self._apart(tags, reply.end())
 
-    @contextmanager
-    def _opened(self, request: bytes, allowance: Allowance) -> Iterator[httpx.Response]:
-        """The response to a request. Where the server has no such model, the error names those that it has."""
-        try:
-            with self._connection.opened(CHAT, request, allowance, self.model) as response:
-                yield response
-        except NoModel as error:
-            names = []
-            with suppress(ModelError):
-                names = [str(entry["id"]) for entry in model_list.listed(self._connection)]
-            raise missing(self.model, names) from error
-
     def _apart(self, tags: ThinkingTags, deltas: Iterable[Delta]) -> list[Delta]:
         parts = [part for delta in deltas for part in tags.take(delta)]
-        self._thinks = self._thinks or any(isinstance(part, Thinking) for part in parts)
+        self._thinks |= any(isinstance(part, Thinking) for part in parts)
         return parts
 
     def _chunk(self, field: bytes, data: bytes, reply: wire.Reply) -> dict[str, Any]:
@@ -267,18 +244,3 @@ class OpenAIBackend(BackendDefaults):
         if not isinstance(chunk, dict) or not isinstance(chunk.get("choices"), list):
             raise unreadable(json.dumps(chunk).encode(), self._connection.url)
         return chunk
-
-
-def _is_whole(response: httpx.Response) -> bool:
-    """Whether a reply comes in one piece."""
-    kind = response.headers.get("content-type", "")
-    return "json" in kind or "html" in kind
-
-
-def _shaped(shape: Schema | None) -> dict[str, Any]:
-    """The field of a request that enforces the schema of the reply."""
-    if shape is None:
-        return {}
-    return {
-        "response_format": {"type": "json_schema", "json_schema": {"name": "turn", "schema": shape, "strict": True}}
-    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema
@@ -94,8 +94,8 @@ def _probed(backend: OpenAIBackend) -> tuple[Usage, Check]:
 
 
 def _account(backend: OpenAIBackend, tools: Sequence[Schema]) -> Usage:
-    with closing(backend.stream(_HELLO, tools, max_tokens=1)) as deltas:
-        return next((delta for delta in deltas if isinstance(delta, Usage)), Usage())
+    *_, usage = backend.stream(_HELLO, tools, max_tokens=1)
+    return usage if isinstance(usage, Usage) else Usage()
 
 
 def _context(backend: OpenAIBackend) -> Check:

@@ -3,44 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from thimble.agent import foreign
-from thimble.agent.background import pause
 from thimble.agent.errors import ModelError
-from thimble.models.openai.errors import START, refusal, unreadable
+from thimble.models.openai.errors import START, missing, refusal, unreadable
+from thimble.models.server import NoModel
 from thimble.models.wire import api_key
-from thimble.models.wire.bounds import Bounds
+from thimble.models.wire.bounds import name
 from thimble.models.wire.connection import ServerConnection
 
 if TYPE_CHECKING:
     import httpx
 
 
+Entry = Mapping[str, Any]
+"""One model in the list at /v1/models."""
+
+
 class Connection(ServerConnection):
-    """Sends requests to the server at an address without /v1, with the key.
-
-    Args:
-        sends_key: Off for an address that the user has not named: no key goes there.
-
-    Attributes:
-        key: Sent instead of the user's, where it is set.
-    """
+    """Sends requests to the server at an address without /v1, with the key."""
 
     start = START
-
-    def __init__(
-        self,
-        url: str,
-        transport: httpx.BaseTransport | None = None,
-        sleep: Callable[[float], object] = pause,
-        sends_key: bool = True,
-        bounds: Bounds | None = None,
-    ) -> None:
-        super().__init__(url, transport, sleep, bounds)
-        self.sends_key = sends_key
-        self.key = ""
+    sends_key = True
+    """Off for an address that the user has not named: no key goes there."""
+    key = ""
+    """Sent instead of the user's, where it is set."""
 
     def headers(self) -> Mapping[str, str]:
         """The key, where it may be sent. Raises ModelError."""
@@ -48,10 +38,23 @@ class Connection(ServerConnection):
         return headers | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
 
     def refused(self, response: httpx.Response, said: str, model: str) -> ModelError:
-        """The error for a response that refuses a request."""
+        """The error for a response that refuses a request; where a model is missing, it names those that are there."""
         if response.status_code in (401, 403) and not self.sends_key and api_key.origin():
             return api_key.kept_back(self.url)
-        return refusal(response.status_code, said, model, self.url, response.headers, response.request.url.path)
+        path = response.request.url.path
+        error = refusal(response.status_code, said, model, self.url, response.headers, path)
+        if model and isinstance(error, NoModel):
+            with suppress(ModelError):
+                return missing(model, [entry["id"] for entry in self.listed()])
+        return error
+
+    def listed(self) -> list[Entry]:
+        """The models of the server. Raises ModelError."""
+        answer = self.asked("/v1/models")
+        entries = answer.get("data") if isinstance(answer, dict) else answer
+        if not isinstance(entries, list):
+            raise self.unreadable(str(answer).encode(errors="replace"))
+        return [entry for entry in entries if isinstance(entry, dict) and name(entry.get("id"))]
 
     def unreadable(self, body: bytes) -> ModelError:
         """The error for an answer that is no chat completion."""

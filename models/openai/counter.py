@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -15,7 +16,7 @@ from thimble.models.openai.connection import Connection
 from thimble.models.wire import http
 from thimble.models.wire.connection import encoded
 
-PASSING = (429, 502, 503, 504)
+FAILURES = (429, 502, 503, 504)
 """Statuses that do not depend on the request."""
 
 
@@ -30,16 +31,17 @@ class ServerCounter(PromptCounter):
 
     def __init__(self, connection: Connection, model: str, thinking: Mapping[str, Any] | None = None) -> None:
         super().__init__(counter_for(model))
-        self._asks = Asks(connection, {"model": model, **(thinking or {})})
+        self._connection = connection
+        self._body = {"model": model, **(thinking or {})}
         self._numbers: dict[str, list[int]] = {}
 
     def found(self) -> Tokenizer:
         """The server's tokenizer, tried with a short prompt."""
-        if not self._asks.connection.url:
+        if not self._connection.url:
             raise ModelError("the server is not started")
         for kind in (_Vllm, _Llama):
             with suppress(Refused):
-                found: Tokenizer = kind(self._asks)
+                found: Tokenizer = kind(self._connection, self._body)
                 found.prompt((SYSTEM, USER))
                 return found
         raise Refused
@@ -47,7 +49,7 @@ class ServerCounter(PromptCounter):
     def numbers(self, texts: Iterable[str]) -> Mapping[str, int]:
         """Those of the texts that are one token of the model each, with its number; none where nobody tells."""
         tokenizer = self.tokenizer
-        if not isinstance(tokenizer, _Vllm | _Llama):
+        if not isinstance(tokenizer, _ServerTokenizer):
             return {}
         for text in texts:
             if text not in self._numbers:
@@ -60,97 +62,84 @@ class ServerCounter(PromptCounter):
         return {text: self._numbers[text][0] for text in texts if len(self._numbers[text]) == 1}
 
 
-class Asks:
-    """Requests to a server. `body` is part of each."""
+class _ServerTokenizer(ABC):
+    """The tokenizer of a server. `body` is part of each request."""
 
     def __init__(self, connection: Connection, body: Mapping[str, Any]) -> None:
-        self.body = body
-        self.connection = connection
-
-    def post(self, path: str, wanted: str, **body: Any) -> Any:
-        """The value of `wanted` in the answer. Raises Refused if there is none, ModelError on failure."""
-        allowance = self.connection.allowance()
-        with self.connection.answered(path, encoded({**self.body, **body}), allowance) as response:
-            said = http.whole(response, allowance)
-        if response.status_code in PASSING:
-            raise ModelError(f"the server failed with status {response.status_code}")
-        answer = self.connection.parsed(said) if response.status_code == 200 else None
-        if not isinstance(answer, dict) or wanted not in answer:
-            raise Refused
-        return answer[wanted]
-
-
-class _Vllm:
-    """vLLM: /tokenize accepts messages."""
-
-    def __init__(self, asks: Asks) -> None:
-        self._asks = asks
-        kwargs = dict(asks.body.get("chat_template_kwargs", {}))
-        if effort := asks.body.get("reasoning_effort"):  # /tokenize accepts it only as an argument of the template
-            kwargs |= {"reasoning_effort": effort, "enable_thinking": True}
-        self._kwargs = {"chat_template_kwargs": kwargs} if kwargs else {}
-
-    def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
-        """Tokens of a whole prompt."""
-        return _number(self._prompt("count", messages, tools))
-
-    def text(self, text: str) -> int:
-        """Tokens of a text."""
-        return _number(self._asks.post("/tokenize", "count", prompt=text, add_special_tokens=False))
-
-    def tokens(self, text: str) -> list[int]:
-        """The tokens of a text, a special one as one."""
-        return _list(self._asks.post("/tokenize", "tokens", prompt=text, add_special_tokens=False))
-
-    def rendered(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> str:
-        """A whole prompt as the model reads it: its tokens, turned back into text."""
-        return _text(self._asks.post("/detokenize", "prompt", tokens=self._prompt("tokens", messages, tools)))
-
-    def _prompt(self, wanted: str, messages: Sequence[Message], tools: Sequence[Schema]) -> Any:
-        body = {"messages": list(map(wire.sent, messages)), **({"tools": list(tools)} if tools else {}), **self._kwargs}
-        return self._asks.post("/tokenize", wanted, **body, add_generation_prompt=True)
-
-
-class _Llama:
-    """llama-server: it renders the prompt as text, and /tokenize accepts texts."""
-
-    def __init__(self, asks: Asks) -> None:
-        self._asks = asks
-
-    def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
-        """Tokens of a whole prompt."""
-        return len(self._tokens(self.rendered(messages, tools), begin=True))
+        self._connection = connection
+        self._body = body
 
     def text(self, text: str) -> int:
         """Tokens of a text."""
         return len(self.tokens(text))
 
+    @abstractmethod
     def tokens(self, text: str) -> list[int]:
         """The tokens of a text, a special one as one."""
-        return self._tokens(text, begin=False)
+
+    def _told(self, path: str, wanted: str, **body: Any) -> Any:
+        """The value of `wanted` in the answer. Raises Refused if there is none, ModelError on failure."""
+        allowance = self._connection.allowance()
+        with self._connection.answered(path, encoded({**self._body, **body}), allowance) as response:
+            said = http.whole(response, allowance)
+        if response.status_code in FAILURES:
+            raise ModelError(f"the server failed with status {response.status_code}")
+        answer = self._connection.parsed(said) if response.status_code == 200 else None
+        if not isinstance(answer, dict) or wanted not in answer:
+            raise Refused
+        return answer[wanted]
+
+    def _tokens(self, **body: Any) -> list[int]:
+        """The tokens that the server makes of this."""
+        found = self._told("/tokenize", "tokens", **body)
+        if not isinstance(found, list) or None in map(http.figure, found):
+            raise Refused
+        return found
+
+    def _rendered(self, path: str, **body: Any) -> str:
+        """The prompt that the server makes of this."""
+        found = self._told(path, "prompt", **body)
+        if not isinstance(found, str):
+            raise Refused
+        return found
+
+
+class _Vllm(_ServerTokenizer):
+    """vLLM: /tokenize accepts messages."""
+
+    def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
+        """Tokens of a whole prompt. Only vLLM tells a count of them."""
+        tokens = http.figure(self._told("/tokenize", "count", **self._prompt(messages, tools)))
+        if tokens is None:
+            raise Refused
+        return tokens
+
+    def tokens(self, text: str) -> list[int]:
+        """The tokens of a text, a special one as one."""
+        return self._tokens(prompt=text, add_special_tokens=False)
+
+    def rendered(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> str:
+        """A whole prompt as the model reads it: its tokens, turned back into text."""
+        return self._rendered("/detokenize", tokens=self._tokens(**self._prompt(messages, tools)))
+
+    def _prompt(self, messages: Sequence[Message], tools: Sequence[Schema]) -> dict[str, Any]:
+        body = {**wire.chat(messages, tools), "add_generation_prompt": True}
+        if effort := self._body.get("reasoning_effort"):  # it is accepted here only as an argument of the template
+            body["chat_template_kwargs"] = {"reasoning_effort": effort, "enable_thinking": True}
+        return body
+
+
+class _Llama(_ServerTokenizer):
+    """llama-server: it renders the prompt as text, and /tokenize accepts texts."""
+
+    def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
+        """Tokens of a whole prompt."""
+        return len(self._tokens(content=self.rendered(messages, tools), add_special=True, parse_special=True))
+
+    def tokens(self, text: str) -> list[int]:
+        """The tokens of a text, a special one as one."""
+        return self._tokens(content=text, add_special=False, parse_special=True)
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> str:
         """A whole prompt as the model reads it."""
-        body = {"messages": list(map(wire.sent, messages)), **({"tools": list(tools)} if tools else {})}
-        return _text(self._asks.post("/apply-template", "prompt", **body))
-
-    def _tokens(self, text: str, *, begin: bool) -> list[int]:
-        return _list(self._asks.post("/tokenize", "tokens", content=text, add_special=begin, parse_special=True))
-
-
-def _number(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**40:
-        raise Refused
-    return value
-
-
-def _list(value: Any) -> list[int]:
-    if not isinstance(value, list):
-        raise Refused
-    return list(map(_number, value))
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise Refused
-    return value
+        return self._rendered("/apply-template", **wire.chat(messages, tools))

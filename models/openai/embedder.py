@@ -8,16 +8,7 @@ from typing import Any
 from zlib import crc32
 
 from thimble.models.embeddings.served import ServedEmbedder, misshapen
-from thimble.models.openai import model_list
 from thimble.models.openai.server import OpenAIServer
-from thimble.models.wire.bounds import Bounds
-
-EMBEDDINGS = "/v1/embeddings"
-
-
-def embedder(server: OpenAIServer, model: str) -> OpenAIEmbedder:
-    """The embeddings of a model of this server. Sends nothing."""
-    return OpenAIEmbedder(server, model)
 
 
 class OpenAIEmbedder(ServedEmbedder):
@@ -29,18 +20,20 @@ class OpenAIEmbedder(ServedEmbedder):
 
     def _mark(self) -> str:
         """A checksum of the address and of the facts that the list of models has: vLLM's root, llama-server's meta."""
-        entries = model_list.listed(self._server.connection)
-        entry = model_list.entry(entries, model_list.chosen(entries, self.model)) or {}
+        entry = self._server.entry(self._server.choose(self.model))
         facts = [self._server.url, entry.get("root"), entry.get("meta")]
         return f"{crc32(json.dumps(facts, sort_keys=True).encode()):08x}"
 
     def _asked(self, texts: Sequence[str]) -> Any:
         """The vectors, in the order of their index."""
-        options = self._server.options
-        bounds = Bounds(options.timeout_seconds, options.reply_seconds)
-        answer = self._server.connection.asked(EMBEDDINGS, {"model": self.model, "input": texts}, self.model, bounds)
+        body = {"model": self.model, "input": texts}
+        answer = self._server.connection.asked("/v1/embeddings", body, self.model, self._server.options.reply)
         try:
             rows = {row["index"]: row["embedding"] for row in answer["data"]}
             return [rows[place] for place in range(len(texts))]
         except (KeyError, TypeError) as error:
             raise misshapen("something else than an embedding for each text") from error
+
+
+embedder = OpenAIEmbedder
+"""The embeddings of a model of a server. Sends nothing."""

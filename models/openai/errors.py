@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from thimble.agent.errors import ModelError
-from thimble.models.server import NAMES_TOLD, NoModel, OptionRefused, TooLong, ToolsRefused
+from thimble.models.server import NoModel, OptionRefused, TooLong, ToolsRefused, named
 from thimble.models.wire import api_key, http
 from thimble.models.wire.refusals import Refusal, recognised
 from thimble.models.wire.retry import Busy, after_seconds
 
 CHAT = "/v1/chat/completions"
+ADDRESS = f"{http.WHERE}, OPENAI_BASE_URL: what comes before /v1"
 START = f"start it (vllm serve MODEL, llama-server -m FILE --jinja), or {http.WHERE}, OPENAI_BASE_URL"
 WITH_TOOLS = (
     "vllm serve … --enable-auto-tool-choice --tool-call-parser NAME (hermes for Qwen2.5), llama-server … --jinja"
@@ -149,19 +150,14 @@ def refusal(
 
 def missing(model: str, names: Sequence[str]) -> NoModel:
     """The error for a model that the server does not have."""
-    told = ", ".join(names[:NAMES_TOLD]) + (f" and {len(names) - NAMES_TOLD} more" if len(names) > NAMES_TOLD else "")
-    fix = f"choose one that it has: {told}" if names else "start the server with it, or leave --model out"
+    fix = f"choose one that it has: {named(names)}" if names else "start the server with it, or leave --model out"
     return NoModel(f"the server has no model {model!r}", fix)
 
 
 def unreadable(start: bytes, url: str) -> ModelError:
     """The error for a reply that is no chat completion; `start` is the beginning of the reply."""
-    text = api_key.hidden(start.strip().decode(errors="replace"))[:60]
-    what = "a web page" if text.startswith("<") else repr(text) if text else "nothing"
-    return ModelError(
-        f"the server at {url} does not speak chat completions: it answered {what}",
-        f"{http.WHERE}, OPENAI_BASE_URL: what comes before /v1",
-    )
+    what = f"the server at {url} does not speak chat completions: it answered {http.beginning(start)}"
+    return ModelError(what, ADDRESS)
 
 
 def _locked(status: int, error: str, url: str) -> ModelError:
@@ -177,8 +173,7 @@ def _locked(status: int, error: str, url: str) -> ModelError:
 def _absent(error: str, body: str, model: str, url: str, route: str) -> ModelError:
     if re.search(r"\bmodel\b", error, re.I) and not body.lstrip().startswith("<"):
         return missing(model, ())
-    fix = f"{http.WHERE}, OPENAI_BASE_URL: what comes before /v1"
-    fix = f"{WITH_EMBEDDINGS}; or {fix}" if route.endswith("/embeddings") else fix
+    fix = f"{WITH_EMBEDDINGS}; or {ADDRESS}" if route.endswith("/embeddings") else ADDRESS
     return ModelError(f"the server at {url} has no {route}: {error}", fix)
 
 

@@ -1,21 +1,26 @@
-"""An OpenAI-compatible server: its address, its models, and a backend for one of them."""
+"""An OpenAI-compatible server: its address, its models with their contexts, and the choice of one."""
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from thimble.agent.errors import ModelError
-from thimble.models.openai import model_list
-from thimble.models.openai.connection import Connection
+from thimble.models.openai.connection import Connection, Entry
+from thimble.models.openai.errors import missing
 from thimble.models.server import ServerOptions
 from thimble.models.wire.address import gets, host_url
+from thimble.models.wire.http import figure
 
 if TYPE_CHECKING:
     import httpx
 
 PORTS = {"vllm": 8000, "openai": 8080}
 """The default ports: of vLLM, and of llama-server for the others."""
+
+_NO_CHAT = re.compile(r"embed|rerank|whisper|\btts\b", re.IGNORECASE)
+_CONTEXT = ("max_model_len", "context_length", "context_window", "max_context_length")
 
 
 def server(name: Literal["vllm", "openai"], base_url: str, options: ServerOptions) -> OpenAIServer:
@@ -40,9 +45,9 @@ class OpenAIServer:
         self.url = host_url(base_url, PORTS[name]).removesuffix("/v1")
         self._at_usual_address = not base_url
         self.options = options or ServerOptions()
-        options = self.options
-        self.connection = Connection(self.url, transport, bounds=options.answer, sends_key=options.sends_key)
-        self._entries: list[model_list.Entry] = []
+        self.connection = Connection(self.url, transport, bounds=self.options.answer)
+        self.connection.sends_key = self.options.sends_key
+        self._entries: list[Entry] = []
 
     def answers(self, seconds: float = 0.3) -> bool:
         """Whether `/v1/models` returns a list or asks for a key."""
@@ -50,30 +55,51 @@ class OpenAIServer:
 
     def models(self) -> list[str]:
         """Names of its models."""
-        self._entries = model_list.listed(self.connection)
+        self._entries = self.connection.listed()
         self._name_by(self._entries)
-        return [str(entry["id"]) for entry in self._entries]
+        return [entry["id"] for entry in self._entries]
 
     def choose(self, wanted: str = "") -> str:
-        """The wanted model; "" for the first that can chat."""
-        self.models()
-        return model_list.chosen(self._entries, wanted)
+        """The wanted model, by its name or an alias; "" for the first that can chat.
+
+        Raises:
+            ModelError: There is no such model; the error names the server's models.
+        """
+        names = self.models()
+        if wanted and not self.entry(wanted):
+            raise missing(wanted, names)
+        chosen = wanted or next((name for name in names if not _NO_CHAT.search(name)), "")
+        if not chosen:
+            raise ModelError("the server has no model to talk to", "start it with one, or name it: --model NAME")
+        return chosen
+
+    def entry(self, model: str) -> Entry:
+        """What the list of models says of a model, by its name or an alias; nothing where it is not in the list."""
+        for each in self._entries:
+            aliases = each.get("aliases")
+            if model == each["id"] or (isinstance(aliases, list) and model in aliases):
+                return each
+        return {}
 
     def context(self, model: str) -> int | None:
         """Tokens of prompt and reply that a model holds; None if the server does not say. Never raises."""
         with suppress(ModelError):  # the first request will raise the error
             if not self._entries:
                 self.models()
-        entry = model_list.entry(self._entries, model)
-        return model_list.context_tokens(entry) if entry else None
+        told = self.entry(model)
+        meta = told.get("meta")
+        figures = [told.get(name) for name in _CONTEXT] + [meta.get("n_ctx") if isinstance(meta, dict) else None]
+        return next(filter(None, map(figure, figures)), None)
 
     def _is_answer(self, status: int, answer: Any) -> bool:
-        if status == 200 and model_list.is_list(answer):
+        if status == 200 and isinstance(answer, dict) and isinstance(answer.get("data"), list):
             self._name_by(answer["data"])
             return True
         # At a default address, a page that asks for a password is another program.
         return status in (401, 403) and (answer is not None or not self._at_usual_address)
 
     def _name_by(self, entries: list[Any]) -> None:
+        """Know by its models whether it is vLLM, which says that it owns them."""
         if entries:
-            self.name = "vllm" if model_list.is_vllm(entries) else "openai"
+            owners = [entry.get("owned_by") for entry in entries if isinstance(entry, dict)]
+            self.name = "vllm" if "vllm" in owners else "openai"

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from thimble.agent.messages import Message
+from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
-from thimble.models import chat
+from thimble.models.chat import write
 from thimble.models.wire.bounds import LINE_BYTES, REPLY_CALLS, endless
 from thimble.models.wire.calls import arguments, given
 from thimble.models.wire.http import figure
 
-DONE = b"[DONE]"
-LINES = 10_000
+STREAM_DONE = b"[DONE]"
+EVENT_LINES = 10_000
 """Lines of data of one event."""
 FINISH: dict[object, Literal["stop", "length", "refusal"]] = {
     "stop": "stop",
@@ -26,13 +26,19 @@ FINISH: dict[object, Literal["stop", "length", "refusal"]] = {
 }
 
 
+def chat(messages: Sequence[Message], tools: Sequence[Schema]) -> dict[str, Any]:
+    """The messages and tools of a request; the field for tools only where there are some."""
+    body: dict[str, Any] = {"messages": list(map(sent, messages))}
+    return body | {"tools": list(tools)} if tools else body
+
+
 def sent(message: Message) -> dict[str, Any]:
     """A message of a request. Thinking is left out: it is not part of the conversation.
 
     Arguments other than an object are sent as an object, since templates read them.
     """
     calls = [replace(call, arguments=_spelt(call.arguments, arguments(call))) for call in message.calls]
-    return chat.write(replace(message, content=message.content or "", calls=tuple(calls)))
+    return write(replace(message, content=message.content or "", calls=tuple(calls)))
 
 
 def _spelt(text: str, value: dict[str, Any]) -> str:
@@ -61,7 +67,7 @@ class Events:
         if name == b"data":
             self._data.append(value)
             self._length += len(line)
-            if self._length > LINE_BYTES or len(self._data) > LINES:
+            if self._length > LINE_BYTES or len(self._data) > EVENT_LINES:
                 raise endless()
         elif not line and self._data:
             whole, self._data, self._length = b"\n".join(self._data), [], 0
@@ -172,11 +178,6 @@ def _another(call: _Call, call_id: str, number: int | None) -> bool:
     if call_id and call.id:
         return call_id != call.id
     return number is None
-
-
-def call_ids(messages: Sequence[Message]) -> set[str]:
-    """Ids of the calls in a prompt."""
-    return {call.id for message in messages for call in message.calls}
 
 
 def _object(value: Any) -> dict[str, Any]:

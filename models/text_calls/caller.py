@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal
 
 from thimble.agent.budget import Counter
 from thimble.agent.errors import Circled, ModelError
@@ -15,11 +15,12 @@ from thimble.models.server import Calls, Check, OptionRefused, ServedBackend, To
 from thimble.models.text_calls.kept_way import keep_way, kept_way
 from thimble.models.text_calls.parsers import malformed, offered
 from thimble.models.text_calls.printed_calls import PrintedCalls
-from thimble.models.text_calls.prompt import REACT, Form, TextCounter, conversation
+from thimble.models.text_calls.prompt import REACT, CallForm, TextCounter, conversation
 from thimble.models.text_calls.schema import SCHEMA, Turn, turn_schema
 from thimble.models.wire import api_key
 
-PROTOCOLS: Mapping[Calls, str] = {"tools": "", "schema": "calls by schema", "text": "text ReAct"}
+CALL_FORMS: Mapping[Calls, CallForm] = {"schema": SCHEMA, "text": REACT}
+"""How calls are written where the server's own way is not taken."""
 
 
 class ToolCaller(BackendDefaults):
@@ -41,7 +42,7 @@ class ToolCaller(BackendDefaults):
         self.wanted = calls
         self._digest: Callable[[], str] | None = getattr(inner, "digest", None)
         self._refused: set[Calls] = set()
-        self._known: Calls | Literal[""] = ""
+        self._known = ""
         self._warned = False
 
     @property
@@ -60,19 +61,15 @@ class ToolCaller(BackendDefaults):
             return False
         digest = self._digest()
         found = kept_way(digest) if digest else ""
-        self._known = next((way for way in PROTOCOLS if way == found), "")
+        self._known = found if found in ("tools", *CALL_FORMS) else ""
         return not self._known
 
     def how(self) -> Iterator[Check]:
         """The doctor's finding of how this model calls tools; none where the server does not answer."""
         with suppress(ModelError):
-            yield self._how()
-
-    def _how(self) -> Check:
-        if self.is_open:
-            return Check("calls", "ok", "the first question tries how the model calls tools, once")
-        chosen = "" if self.wanted == "auto" else f", as --calls {self.wanted} says"
-        return Check("calls", "ok", (self.protocol or "the tools of the server") + chosen)
+            trial = "the first question tries how the model calls tools, once" if self.is_open else ""
+            chosen = "" if self.wanted == "auto" else f", as --calls {self.wanted} says"
+            yield Check("calls", "ok", trial or (self.protocol or "the tools of the server") + chosen)
 
     def settle(self, found: Calls) -> None:
         """Call in this way from now on, and whenever this model is used again: a trial has found it."""
@@ -83,7 +80,7 @@ class ToolCaller(BackendDefaults):
     @property
     def protocol(self) -> str:
         """How the model learns of the tools; "" if the server tells it."""
-        return PROTOCOLS[self.calls]
+        return CALL_FORMS[self.calls].name if self.calls in CALL_FORMS else ""
 
     @property
     def renders_tools(self) -> bool:
@@ -109,30 +106,22 @@ class ToolCaller(BackendDefaults):
         messages: Sequence[Message],
         tools: Sequence[Schema],
         *,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
         may_call: bool = True,
+        **asked: Any,
     ) -> Generator[Delta, None, None]:
         """Stream one reply without the key, its calls as calls. Closing it closes the connection. Raises ModelError."""
         key, usage, circled = api_key.KeyHider(), Usage(), False
         while True:
             way = self.calls
-            question = self._question(way, messages, tools, may_call)
-            reading = question.reading
+            texts, offers, reading, shape = self._question(way, messages, tools, may_call)
             try:
-                stream = self.inner.stream(
-                    question.messages,
-                    question.tools,
-                    max_tokens=max_tokens,
-                    temperature=temperature,
-                    **question.asked,
-                )
-                with closing(stream) as deltas:
+                with closing(self.inner.stream(texts, offers, may_call=may_call, **asked, **shape)) as deltas:
                     for delta in deltas:
                         if isinstance(delta, Usage):
                             usage = delta
                         else:
-                            yield from _shown(key, reading.take(delta))
+                            for part in reading.take(delta):
+                                yield from key.take(part)
                         if reading.over:
                             break
             except (ToolsRefused, OptionRefused) as refusal:
@@ -143,29 +132,30 @@ class ToolCaller(BackendDefaults):
             except Circled:
                 circled = True
             break
-        yield from _shown(key, reading.end(cut=circled or usage.finish == "length"))
+        for part in reading.end(cut=circled or usage.finish == "length"):
+            yield from key.take(part)
         yield from key.end()
         if circled:
             raise Circled
         yield usage
 
-    def _question(self, way: Calls, messages: Sequence[Message], tools: Sequence[Schema], may_call: bool) -> _Question:
-        """What the model is sent in this way, and how its reply is read."""
-        labelled, asked = way == "text", {"may_call": may_call}
-        printed = PrintedCalls(offered(tools), labelled=labelled, tells=not _was_told(messages))
+    def _question(
+        self, way: Calls, messages: Sequence[Message], tools: Sequence[Schema], may_call: bool
+    ) -> tuple[Sequence[Message], Sequence[Schema], PrintedCalls | Turn, Mapping[str, Any]]:
+        """The messages and tools that the model is sent in this way, the reader of its reply, and the reply's shape."""
+        printed = PrintedCalls(offered(tools), labelled=way == "text", tells=not _was_told(messages))
         if way == "tools":
-            return _Question(messages, tools, printed if tools else _AsItIs(), asked)
-        texts = conversation(messages, tools, FORMS[way])
+            return messages, tools, printed, {}
+        texts = conversation(messages, tools, CALL_FORMS[way])
         self._counters[way].sends(texts)
-        if way == "text":
-            return _Question(texts, (), printed, asked)
-        shape = {"shape": turn_schema(messages, tools, may_call)} if tools else {}
-        return _Question(texts, (), Turn(tools) if tools else _AsItIs(), asked | shape)
+        if way == "text" or not tools:
+            return texts, (), printed, {}
+        return texts, (), Turn(tools), {"shape": turn_schema(messages, tools, may_call)}
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
         if self.protocol:
-            messages, tools = conversation(messages, tools, FORMS[self.calls]), ()
+            messages, tools = conversation(messages, tools, CALL_FORMS[self.calls]), ()
         rendered = self.inner.rendered(messages, tools)
         return rendered and api_key.hidden(rendered)
 
@@ -190,46 +180,7 @@ class ToolCaller(BackendDefaults):
 
     @cached_property
     def _counters(self) -> Mapping[Calls, TextCounter]:
-        return {way: TextCounter(self.inner.counter, form) for way, form in FORMS.items()}
-
-
-FORMS: Mapping[Calls, Form] = {"schema": SCHEMA, "text": REACT}
-
-
-class Reading(Protocol):
-    """Reads the deltas of a reply, and takes the calls out of its text."""
-
-    over: bool
-    """Whether the rest of the reply is of no use: its stream is closed then, and its usage is unknown."""
-
-    def take(self, delta: Delta) -> list[Delta]:
-        """What can be shown now."""
-
-    def end(self, *, cut: bool) -> list[Delta]:
-        """What was held back, and the calls. `cut`: the reply did not come to its end."""
-
-
-class _AsItIs:
-    """A reply without calls in its text."""
-
-    over = False
-
-    def take(self, delta: Delta) -> list[Delta]:
-        return [delta]
-
-    def end(self, *, cut: bool) -> list[Delta]:
-        return []
-
-
-class _Question(NamedTuple):
-    messages: Sequence[Message]
-    tools: Sequence[Schema]
-    reading: Reading
-    asked: Mapping[str, Any]
-
-
-def _shown(key: api_key.KeyHider, deltas: Iterable[Delta]) -> list[Delta]:
-    return [each for delta in deltas for each in key.take(delta)]
+        return {way: TextCounter(self.inner.counter, form) for way, form in CALL_FORMS.items()}
 
 
 def _was_told(messages: Sequence[Message]) -> bool:

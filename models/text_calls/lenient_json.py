@@ -10,13 +10,13 @@ import json
 import re
 from typing import Any
 
-TOKEN = re.compile(
+JSON_TOKEN = re.compile(
     r"""(,)(?=\s*[}\]])|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[{}\[\]]|[^"'{}\[\]\s,:<`]+|[\s,:]""", re.DOTALL
 )
-ENDS = re.compile(r"</tool_call>|```|\Z")
+CALL_ENDS = re.compile(r"</tool_call>|```|\Z")
 """Where a call ends, even if brackets are missing."""
-ESCAPED = re.compile(r'\\.|"', re.DOTALL)
-CLOSING = {"{": "}", "[": "]"}
+ESCAPED_MARK = re.compile(r'\\.|"', re.DOTALL)
+CLOSING_BRACKETS = {"{": "}", "[": "]"}
 RESPELT = {"True": "true", "False": "false", "None": "null", "\\'": "'", '"': '\\"'}
 
 _decoder = json.JSONDecoder(strict=False)
@@ -48,20 +48,20 @@ def _mended(text: str, at: int, cut: bool) -> tuple[str, int]:
     """The value in JSON's own spelling, and its end; the text stays invalid if it cannot be repaired."""
     written: list[str] = []
     missing: list[str] = []
-    while token := TOKEN.match(text, at):
+    while token := JSON_TOKEN.match(text, at):
         at, found = token.end(), token[0]
         written.append("" if token[1] else _respelt(found))
-        if found in CLOSING:
-            missing.append(CLOSING[found])
+        if found in CLOSING_BRACKETS:
+            missing.append(CLOSING_BRACKETS[found])
         elif missing and found == missing[-1]:
             missing.pop()
         if not missing:
             return "".join(written), at
-    ended = ENDS.match(text, at) and not (cut and at == len(text))
+    ended = CALL_ENDS.match(text, at) and not (cut and at == len(text))
     return "".join([*written, *reversed(missing)]) if ended else "", at
 
 
 def _respelt(found: str) -> str:
     if found[0] == "'":
-        return f'"{re.sub(ESCAPED, lambda mark: RESPELT.get(mark[0], mark[0]), found[1:-1])}"'
+        return f'"{re.sub(ESCAPED_MARK, lambda mark: RESPELT.get(mark[0], mark[0]), found[1:-1])}"'
     return RESPELT.get(found, found)

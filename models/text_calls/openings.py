@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from thimble.models.text_calls.told import TOLD
 
-FENCE = "```"
-KEYS = ("name", "arguments", "parameters", "type", "function")
+BACKTICKS = "```"
+CALL_KEYS = ("name", "arguments", "parameters", "type", "function")
 """What an object that is a call may have."""
 
 _LINE = r"^[ \t*#_]{0,8}"
@@ -30,19 +30,19 @@ def openings(labelled: bool) -> re.Pattern[str]:
     a "thought" or of an "answer", an "echo" of the instructions. There is none where the text ends too early to know.
     Labels and echoes are only in replies that are `labelled`.
     """
-    fence = _so_far([*FENCE, r"[\w+-]{0,20}", _BLANK])
+    fence = _so_far([*BACKTICKS, r"[\w+-]{0,20}", _BLANK])
     line = (_LINE, f"(?:{fence})?")
     forms = [
         _form("tag", "(?<!`)<", *"tool_call>", _BLANK, r"[{\[<]", "[^/]"),
         _form("xml", "(?<!`)<", *"function=", r"\w"),
-        _form("json", *line, rf"(?:\[{_BLANK})?", r"\{", _BLANK, '"', _one_of(KEYS), '"', _BLANK, ":"),
+        _form("json", *line, rf"(?:\[{_BLANK})?", r"\{", _BLANK, '"', _one_of(CALL_KEYS), '"', _BLANK, ":"),
     ]
     if labelled:
         forms.append(_form("echo", _LINE, _one_of(filter(None, TOLD.splitlines())), r"[ \t]*\n"))
         forms.append(_form("thought", _LINE, *"Thought", *_COLON, r"(?=[^ \t*])"))
         forms.append(_form("answer", _LINE, *"Final Answer", *_COLON, r"(?=[^ \t*])"))
         forms.append(_form("action", *line, *"Action", *_COLON))
-    return re.compile("|".join([*forms, CODE.pattern]), CODE.flags)
+    return re.compile("|".join([*forms, CODE_FENCE.pattern]), CODE_FENCE.flags)
 
 
 def _one_of(words: Iterable[str]) -> str:
@@ -62,5 +62,5 @@ def _so_far(atoms: Iterable[str]) -> str:
     return pattern
 
 
-CODE = re.compile(_form("code", r"^[ \t]{0,3}`", *FENCE[1:]), re.MULTILINE | re.IGNORECASE)
+CODE_FENCE = re.compile(_form("code", r"^[ \t]{0,3}`", *BACKTICKS[1:]), re.MULTILINE | re.IGNORECASE)
 """A code fence, or what may become one."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from thimble.agent import foreign
 from thimble.agent.messages import Schema, ToolCall
 from thimble.models.text_calls import lenient_json
-from thimble.models.text_calls.openings import KEYS, label
+from thimble.models.text_calls.openings import CALL_KEYS, label
 
 Tools = Mapping[str, Mapping[str, Any]]
 """The tools that are offered: each name with the JSON schema of its parameters."""
@@ -111,7 +111,7 @@ def _objects(text: str, at: int, cut: bool) -> Read:
 
 
 def _call(value: Any) -> ToolCall | None:
-    if not isinstance(value, dict) or not value.keys() <= set(KEYS):
+    if not isinstance(value, dict) or not value.keys() <= set(CALL_KEYS):
         return None
     function = value.get("function")
     value = function if isinstance(function, dict) else value
@@ -140,7 +140,7 @@ _ACTION = re.compile(label("Action"))
 _INPUT = re.compile(label("Action[ _]Input") + r"\s*(?:```\w*\s*)?")
 _NEXT = re.compile(label("Observation", "Thought", "Final Answer", "Action"))
 _INPUT_END = re.compile(r"\s*(?:```\s*)?")
-NOTHING = ("", "none", "null", "n/a")
+NO_INPUT = ("", "none", "null", "n/a")
 
 
 def _action(text: str, tools: Tools, cut: bool) -> Read:
@@ -170,7 +170,7 @@ def _input(text: str, start: int, parameters: Mapping[str, Any], cut: bool) -> t
     plain = text[start:].partition("\n")[0]
     end, plain = start + len(plain), plain.strip(" \t\"'`")
     required = parameters.get("required", ())
-    if not required and plain.lower() in NOTHING:
+    if not required and plain.lower() in NO_INPUT:
         return "{}", end
     return _text({required[0]: plain}) if plain and len(required) == 1 else plain, end
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Delta, Text
 from thimble.agent.reply import CALL_CHARACTERS
-from thimble.models.text_calls.openings import CODE, label, openings
+from thimble.models.text_calls.openings import CODE_FENCE, label, openings
 from thimble.models.text_calls.parsers import Tools, malformed, read
 
 MOST_CALLS = 64
@@ -33,6 +33,7 @@ class PrintedCalls:
 
     def __init__(self, tools: Tools, *, labelled: bool = False, tells: bool = True) -> None:
         self.over = False
+        """Whether the rest of the reply is of no use: its stream is closed then, and its usage is unknown."""
         self.held = ""
         """The text that has arrived and was not shown yet."""
         self._tools = tools
@@ -67,7 +68,8 @@ class PrintedCalls:
             shown, self.held, self._form = self._prose.split(self.held)
         if self._form and self._tools and self._looked >= 0:
             self._look()
-        if self._form and (not self._tools or len(self.held) > CALL_CHARACTERS):
+        none = not self._tools and (self._form or not self._prose.labelled)
+        if none or (self._form and len(self.held) > CALL_CHARACTERS):
             shown, self.held, self._tools = shown + self.held, "", {}
         return shown
 
@@ -112,7 +114,7 @@ class _Prose:
         text, at, form = self.before + text, 1, None
         shown: list[str] = []
         while at < len(text):
-            found = (CODE if self.in_code else openings(self.labelled)).search(text, at)
+            found = (CODE_FENCE if self.in_code else openings(self.labelled)).search(text, at)
             start, end, kind = (*found.span(), found.lastgroup) if found else (len(text), len(text), None)
             shown.append(text[at:start])
             at = end

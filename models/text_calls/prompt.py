@@ -20,47 +20,52 @@ from thimble.models.counting.message_counter import spaced
 from thimble.models.text_calls.parsers import plain_name
 from thimble.models.text_calls.told import TOLD
 
-BETWEEN = "\n\n"
+
+class CallForm(NamedTuple):
+    """How calls are written as text."""
+
+    name: str
+    """What users are told of it."""
+
+    told: str
+    """What the model is told of the tools; {} is the list of them."""
+
+    line: Callable[[Schema], str]
+    """A tool in that list."""
+
+    said: Callable[[str, Sequence[ToolCall]], str]
+    """The model's own words and calls."""
+
+    result: str
+    """What stands before a result."""
+
+    def description(self, tools: Sequence[Schema]) -> Message:
+        """What the model is told of these tools."""
+        return Message("tools", "system", self.told.format("\n".join(self.line(tool["function"]) for tool in tools)))
 
 
-class Form(NamedTuple):
-    """How calls are written as text: what the model is told of the tools, and a message as it reads it."""
-
-    told: Callable[[Sequence[Schema]], str]
-    as_text: Callable[[Message], Message]
-
-
-def told(tools: Sequence[Schema]) -> str:
-    """The description of the tools for the model; "" without tools."""
-    return TOLD + "\n".join(_line(tool["function"]) for tool in tools) if tools else ""
-
-
-def conversation(messages: Sequence[Message], tools: Sequence[Schema], form: Form) -> list[Message]:
+def conversation(messages: Sequence[Message], tools: Sequence[Schema], form: CallForm) -> list[Message]:
     """The messages as plain text, of the roles system, user and assistant alone; the first describes the tools."""
-    texts = list(map(form.as_text, messages))
+    texts = [as_text(message, form) for message in messages]
     if tools:
-        texts.insert(
-            sum(message.role == "system" for message in texts[:1]), Message("tools", "system", form.told(tools))
-        )
+        texts.insert(sum(message.role == "system" for message in texts[:1]), form.description(tools))
     return [_joined(list(group)) for _, group in groupby(texts, lambda message: message.role)]
 
 
 @lru_cache(maxsize=4_096)
-def as_text(message: Message) -> Message:
+def as_text(message: Message, form: CallForm) -> Message:
     """A message with its calls or result written as text."""
     content = message.content or ""  # a history read from a file may hold None
     if message.role == "tool":
-        return Message(message.id, "user", f"Observation: {content}")
-    if message.role != "assistant":
-        return Message(message.id, message.role, content)
-    content = content.strip()
-    if not message.calls:
-        return Message(message.id, "assistant", f"Final Answer: {content}")
-    said = [f"Thought: {content}"] if content else []
-    return Message(message.id, "assistant", "\n".join([*said, *map(_called, message.calls)]))
+        return Message(message.id, "user", form.result + content)
+    return Message(
+        message.id, message.role, form.said(content, message.calls) if message.role == "assistant" else content
+    )
 
 
-REACT = Form(told, as_text)
+def first_sentence(function: Schema) -> str:
+    """The first sentence of what a tool does."""
+    return re.split(r"(?<=[.!?])\s", function.get("description", "").strip(), maxsplit=1)[0]
 
 
 class TextCounter(Counter):
@@ -73,18 +78,18 @@ class TextCounter(Counter):
 
     exact = False
 
-    def __init__(self, counter: Counter, form: Form) -> None:
+    def __init__(self, counter: Counter, form: CallForm) -> None:
         self._counter = counter
         self._form = form
         self._sent: int | None = None
 
     def count(self, message: Message) -> int:
         """Tokens of a message in a prompt."""
-        return self._counter.count(self._form.as_text(message))
+        return self._counter.count(as_text(message, self._form))
 
     def overhead(self, tools: Sequence[Schema]) -> int:
         """Tokens of the template, and of what the model is told of the tools."""
-        return self._counter.overhead(()) + (self._counter.count(_telling(self._form.told(tools))) if tools else 0)
+        return self._counter.overhead(()) + (self._counter.count(self._form.description(tools)) if tools else 0)
 
     def calibrate(self, counted: int, reported: int) -> bool:
         """Learn from the count of a server; ours is of the prompt as it was sent."""
@@ -105,14 +110,16 @@ class TextCounter(Counter):
         self._sent = self._counter.overhead(()) + sum(map(self._counter.count, texts))
 
 
-@lru_cache(maxsize=16)
-def _telling(text: str) -> Message:
-    return Message("tools", "system", text)
-
-
 def _joined(group: Sequence[Message]) -> Message:
-    content = BETWEEN.join(message.content for message in group)
+    content = "\n\n".join(message.content for message in group)
     return group[0] if len(group) == 1 else replace(group[0], content=content)
+
+
+def _said(content: str, calls: Sequence[ToolCall]) -> str:
+    content = content.strip()
+    if not calls:
+        return f"Final Answer: {content}"
+    return "\n".join([*([f"Thought: {content}"] if content else []), *map(_called, calls)])
 
 
 def _called(call: ToolCall) -> str:
@@ -131,11 +138,13 @@ def _line(function: Schema) -> str:
         f'"{name}": {_type(schema)}{"" if name in required else "?"}'
         for name, schema in parameters.get("properties", {}).items()
     )
-    sentence = re.split(r"(?<=[.!?])\s", function.get("description", "").strip(), maxsplit=1)[0]
-    return f"{function['name']} {{{', '.join(pairs)}}} {sentence}".rstrip()
+    return f"{function['name']} {{{', '.join(pairs)}}} {first_sentence(function)}".rstrip()
 
 
 def _type(schema: Any) -> str:
     if "enum" in schema:
         return " or ".join(map(json.dumps, schema["enum"]))
     return str(schema.get("type", "any"))
+
+
+REACT = CallForm("text ReAct", TOLD + "{}", _line, _said, "Observation: ")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from thimble.agent import foreign
@@ -13,9 +12,9 @@ from thimble.agent.frame import is_framing
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.prompts import CANNOT
 from thimble.agent.protocols import Delta, Text
-from thimble.models.text_calls.prompt import Form
+from thimble.models.text_calls.prompt import CallForm, first_sentence
 
-TOLD = """\
+SCHEMA_TOLD = """\
 Reply with one JSON object:
 {}
 {{"answer": answer, "source": source}} the one or two sentences of what was found that answer the question, and where \
@@ -23,33 +22,27 @@ they stand
 {{"cannot_answer": why}} if nothing that was found answers the question"""
 DECLINES = f"It {CANNOT}: "
 """What `cannot_answer` becomes in the conversation."""
-LONGEST, LONGEST_ANSWER = 300, 800
+LONGEST_ARGUMENT, LONGEST_ANSWER = 300, 800
 """Characters of an argument and of an answer: a small model may write one without end."""
 READS = ("read_article", "read_file")
 """Tools whose argument is a source."""
 SOURCE = re.compile(r"^\[([^\[\]\s]{1,200})\] ", re.MULTILINE)
 """A source at the beginning of a line of a result, as `search` writes it."""
-CITED = re.compile(r" \[([^\[\]\s]+)\]$")
+ANSWER_SOURCE = re.compile(r" \[([^\[\]\s]+)\]$")
 """The source at the end of an answer, as `Turn` writes it."""
-SAID = re.compile(r'\s*\{\s*"(?P<kind>answer|cannot_answer)"\s*:\s*"')
+ANSWER_BEGINNING = re.compile(r'\s*\{\s*"(?P<kind>answer|cannot_answer)"\s*:\s*"')
 """What stands before the words of an answer."""
 SOURCED = re.compile(r'"\s*,\s*"source"\s*:\s*("(?:[^"\\]|\\.)+")')
 """What stands behind them: where they come from."""
-WORDS = re.compile(r'(?:[^"\\]|\\u[dD][89abAB]\w\w\\u\w{4}|\\u(?![dD][89abAB])\w{4}|\\[^u])*')
+SAID_WORDS = re.compile(r'(?:[^"\\]|\\u[dD][89abAB]\w\w\\u\w{4}|\\u(?![dD][89abAB])\w{4}|\\[^u])*')
 """The words of a JSON string as far as they are whole: half an escape, or half a surrogate pair, waits."""
-
-
-def told(tools: Sequence[Schema]) -> str:
-    """The description of the tools for the model: a line each; "" without tools."""
-    return TOLD.format("\n".join(_line(tool["function"]) for tool in tools)) if tools else ""
 
 
 def _line(function: Schema) -> str:
     arguments, properties = _arguments(function), function["parameters"]["properties"]
     shown = next(iter(arguments), "") if len(arguments) == 1 else json.dumps({name: name for name in arguments})
-    sentence = re.split(r"(?<=[.!?])\s", function.get("description", ""), maxsplit=1)[0]
     meanings = (f"{name}: {properties[name]['description']}" for name in arguments if "description" in properties[name])
-    return " ".join([f'{{"{function["name"]}": {shown}}}', sentence, *meanings])
+    return " ".join([f'{{"{function["name"]}": {shown}}}', first_sentence(function), *meanings])
 
 
 def _arguments(function: Schema) -> Mapping[str, Any]:
@@ -59,19 +52,11 @@ def _arguments(function: Schema) -> Mapping[str, Any]:
     return {name: properties[name] for name in parameters.get("required") or [*properties][:1]}
 
 
-@lru_cache(maxsize=4_096)
-def as_text(message: Message) -> Message:
-    """A message with its calls, its result or its answer written as the model has to write it."""
-    content = message.content or ""  # a history read from a file may hold None
-    if message.role == "tool":
-        return Message(message.id, "user", content)
-    if message.role != "assistant":
-        return Message(message.id, message.role, content)
-    said = [content] if message.calls and content else []
-    objects = [_called(call) for call in message.calls] or [_answered(content)]
-    return Message(
-        message.id, "assistant", "\n".join([*said, *(json.dumps(each, ensure_ascii=False) for each in objects)])
-    )
+def _said(content: str, calls: Sequence[ToolCall]) -> str:
+    """Words, calls and answers as the model has to write them."""
+    objects = [*map(_called, calls)] or [_answered(content)]
+    said = [content] if calls and content else []
+    return "\n".join([*said, *(json.dumps(each, ensure_ascii=False) for each in objects)])
 
 
 def _called(call: ToolCall) -> dict[str, Any]:
@@ -86,11 +71,11 @@ def _called(call: ToolCall) -> dict[str, Any]:
 def _answered(content: str) -> dict[str, str]:
     if content.startswith(DECLINES):
         return {"cannot_answer": content.removeprefix(DECLINES)}
-    cited = CITED.search(content)
+    cited = ANSWER_SOURCE.search(content)
     return {"answer": content[: cited.start()], "source": cited[1]} if cited else {"answer": content}
 
 
-SCHEMA = Form(told, as_text)
+SCHEMA = CallForm("calls by schema", SCHEMA_TOLD, _line, _said, "")
 
 
 def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: bool) -> Schema:
@@ -108,7 +93,7 @@ def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: 
         sources = _sources([message for message in messages if not is_framing(message)])
         words = {"type": "string", "maxLength": LONGEST_ANSWER} if may_call else {"type": "string"}
         forms.append(_form({"answer": words} | ({"source": {"enum": sources}} if sources else {})))
-        forms.append(_form({"cannot_answer": {"type": "string", "maxLength": LONGEST}}))
+        forms.append(_form({"cannot_answer": {"type": "string", "maxLength": LONGEST_ARGUMENT}}))
     return {"anyOf": forms}
 
 
@@ -142,7 +127,7 @@ def _value(function: Schema) -> Schema:
 
 def _bounded(schema: Schema) -> Schema:
     kept = {key: value for key, value in schema.items() if key in ("type", "enum", "items", "minimum", "maximum")}
-    return {**kept, "maxLength": LONGEST} if kept.get("type") == "string" else kept
+    return {**kept, "maxLength": LONGEST_ARGUMENT} if kept.get("type") == "string" else kept
 
 
 class Turn:
@@ -182,12 +167,12 @@ class Turn:
             if self._text.lstrip()[:1] not in ("", "{"):
                 at, self._at = self._at, len(self._text)
                 return self._text[at:]
-            self._said = SAID.match(self._text)
+            self._said = ANSWER_BEGINNING.match(self._text)
             if not self._said:
                 return ""
             self._at = self._said.end()
             begins = "" if self._said["kind"] == "answer" else DECLINES
-        words = WORDS.match(self._text, self._at)
+        words = SAID_WORDS.match(self._text, self._at)
         assert words, "it may be empty"
         self._at = words.end()
         return begins + str(json.loads(f'"{words[0]}"', strict=False))

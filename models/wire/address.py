@@ -92,6 +92,8 @@ def _gets(
         with socket.create_connection((url.hostname or "", url.port or 80), seconds):
             pass  # usually nothing listens, and then the HTTP client need not be loaded
         from http.client import HTTPConnection, HTTPException, HTTPSConnection
+
+        from thimble.agent import foreign
     except OSError:
         return False
     kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
@@ -101,20 +103,14 @@ def _gets(
         opened.append(connection.sock)
         connection.request("GET", f"{url.path}{path}")
         response = connection.getresponse()
-        return suits(response.status, _json(response.read(1_000_000)))
+        answer = None
+        with suppress(ValueError):
+            answer = foreign.read(response.read(1_000_000))
+        return suits(response.status, answer)
     except (OSError, HTTPException, ValueError):
         return False
     finally:
         connection.close()
-
-
-def _json(body: bytes) -> Any:
-    from thimble.agent import foreign
-
-    try:
-        return foreign.read(body)
-    except ValueError:
-        return None
 
 
 def _is_ip(host: str) -> bool:

@@ -15,7 +15,7 @@ from thimble.models.wire.address import is_loopback
 VARIABLES = ("THIMBLE_API_KEY", "OPENAI_API_KEY", "VLLM_API_KEY")
 """Environment variables for the key; the first that is not empty counts."""
 
-HIDDEN = "[key]"
+HIDDEN_KEY = "[key]"
 LEAST_SECRET = 8
 """Letters of the shortest key that is hidden: EMPTY or none, which a server without keys is given, are words."""
 _NEVER = frozenset("\"'\\")
@@ -50,11 +50,11 @@ def hidden(text: str) -> str:
     key = _secret()
     if not key:
         return text
-    text = text.replace(key, HIDDEN)
+    text = text.replace(key, HIDDEN_KEY)
     if "\\" in text:
         with suppress(ValueError):
             spelt = json.dumps(foreign.read(text), ensure_ascii=False)
-            return spelt.replace(key, HIDDEN) if key in spelt else text
+            return spelt.replace(key, HIDDEN_KEY) if key in spelt else text
     return text
 
 
@@ -79,7 +79,7 @@ class KeyHider:
         *before, rest = (self._held[type(delta)] + delta.text).split(self._key)
         begun = len(rest) - _begun(self._key, rest)
         self._held[type(delta)] = rest[begun:]
-        shown = HIDDEN.join([*before, rest[:begun]])
+        shown = HIDDEN_KEY.join([*before, rest[:begun]])
         return [type(delta)(shown)] if shown else []
 
     def end(self) -> list[Delta]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
 from thimble.agent import foreign
-from thimble.agent.messages import ToolCall
+from thimble.agent.messages import Message, ToolCall
 from thimble.models.wire import bounds
 
 
@@ -23,6 +24,11 @@ def arguments(call: ToolCall) -> dict[str, Any]:
     except ValueError:
         value = None
     return value if isinstance(value, dict) else {"_raw": call.arguments}
+
+
+def call_ids(messages: Sequence[Message]) -> set[str]:
+    """Ids of the calls in a prompt."""
+    return {call.id for message in messages for call in message.calls}
 
 
 def given(call_id: object, name: object, arguments: object, taken: set[str]) -> ToolCall:

@@ -62,9 +62,7 @@ class ServerConnection(ABC):
     @contextmanager
     def answered(self, path: str, content: bytes | None, allowance: Allowance) -> Iterator[httpx.Response]:
         """The response to a request, whatever its status; without a content it is a GET. Raises ModelError."""
-        headers = {**self.headers(), **({} if content is None else {"Content-Type": "application/json"})}
-        request = http.Request(path, content, headers)
-        with http.opened(self.url, request, allowance, self.start, self._transport) as response:
+        with http.opened(self.url, path, content, self.headers(), allowance, self.start, self._transport) as response:
             yield response
 
     @contextmanager

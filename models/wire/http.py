@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from thimble.agent import background, foreign
 from thimble.agent.errors import ModelError
@@ -39,18 +39,12 @@ LARGEST_FIGURE = 2**53
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
-class Request(NamedTuple):
-    """What is sent to a path; without a content it is a GET."""
-
-    path: str
-    content: bytes | None = None
-    headers: Mapping[str, str] = {}
-
-
 @contextmanager
 def opened(
     base_url: str,
-    request: Request,
+    path: str,
+    content: bytes | None,
+    headers: Mapping[str, str],
     allowance: Allowance,
     start: str,
     transport: httpx.BaseTransport | None = None,
@@ -61,7 +55,9 @@ def opened(
 
     Args:
         base_url: Address as `host_url` writes it.
-        request: What is sent.
+        path: What is asked for.
+        content: What is sent, as JSON; without it this is a GET.
+        headers: Those that the server needs.
         allowance: What the answer may use.
         start: How to start such a server.
         transport: Replaces the network, for tests.
@@ -80,10 +76,10 @@ def opened(
             as_model_errors(base_url, allowance, start),
             client,
             client.stream(
-                "GET" if request.content is None else "POST",
-                request.path,
-                content=request.content,
-                headers={**request.headers, "Accept-Encoding": "identity"},
+                "GET" if content is None else "POST",
+                path,
+                content=content,
+                headers={**headers, "Content-Type": "application/json", "Accept-Encoding": "identity"},
                 extensions={"trace": partial(_note, sockets)},
             ) as response,
         ):
@@ -212,6 +208,12 @@ def reason(body: str) -> str:
         if isinstance(error, dict) and key in error:
             error = error[key]
     return _one_line(str(error)) or "no reason given"
+
+
+def beginning(answer: bytes) -> str:
+    """What an answer is that a server of this kind would not send, in a few words without the key."""
+    text = api_key.hidden(answer.strip().decode(errors="replace"))[:60]
+    return "a web page" if text.startswith("<") else repr(text) if text else "nothing"
 
 
 def moved(base_url: str, location: str) -> ModelError:

@@ -12,7 +12,7 @@ from thimble.agent.protocols import Delta, Waiting
 
 TRIES = 4
 FIRST_SECONDS = 0.5
-LONGEST_SECONDS = 30.0
+LONGEST_PAUSE_SECONDS = 30.0
 """If the server asks for a longer pause, the request fails at once."""
 
 Stream = Generator[Delta, None, None]
@@ -38,7 +38,7 @@ def retried(
     *,
     sleep: Callable[[float], object] = pause,
     jitter: Callable[[], float] = random,
-    seconds_left: Callable[[], float] = lambda: LONGEST_SECONDS,
+    seconds_left: Callable[[], float] = lambda: LONGEST_PAUSE_SECONDS,
 ) -> Stream:
     """The deltas of a reply, asked for up to four times while the server is Busy; a Waiting precedes each pause.
 
@@ -65,7 +65,7 @@ def retried(
         except Busy as busy:
             pause = FIRST_SECONDS * 2 ** (tried - 1) * (1 + jitter() / 4)
             pause = max(pause, busy.after_seconds or 0)
-            if begun or tried == TRIES or pause > min(LONGEST_SECONDS, seconds_left()):
+            if begun or tried == TRIES or pause > min(LONGEST_PAUSE_SECONDS, seconds_left()):
                 raise
             state = busy.state
         yield Waiting(f"{state}: again in {pause:.1f} s", seconds=pause)

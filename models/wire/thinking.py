@@ -38,7 +38,12 @@ class ThinkingTags:
     def _add(self, text: str) -> Iterator[Delta]:
         self._held += text
         if self._place == "before":
-            self._open()
+            start = self._held.lstrip()
+            blanks = len(self._held) - len(start)
+            if blanks <= BLANKS and start.startswith(OPEN):
+                self._held, self._place, self._strips = start[len(OPEN) :], "inside", True
+            elif blanks > BLANKS or not OPEN.startswith(start):
+                self._place = "after"
         if self._strips:
             self._strip()
         if self._place == "inside":
@@ -53,15 +58,6 @@ class ThinkingTags:
         if self._place == "after" and self._held:
             yield Text(self._held)
             self._held = ""
-
-    def _open(self) -> None:
-        start = self._held.lstrip()
-        if len(self._held) - len(start) > BLANKS:
-            self._place = "after"
-        elif start.startswith(OPEN):
-            self._held, self._place, self._strips = start[len(OPEN) :], "inside", True
-        elif not OPEN.startswith(start):
-            self._place = "after"
 
     def _strip(self) -> None:
         self._held = self._held.lstrip()

@@ -10,7 +10,7 @@ from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.agent.side import SideModel
-from thimble.models.scripted import Request
+from thimble.models.scripted import ScriptedRequest
 
 ASKED = [Message("a", "user", "Sum it up.")]
 
@@ -23,7 +23,7 @@ def side(*steps: Step) -> tuple[SideModel, Script]:
 def test_only_the_text_of_a_reply_is_the_answer() -> None:
     model, script = side([Thinking("hm"), Text("short"), call(1), Text("er"), Usage(prompt_tokens=9, output_tokens=2)])
     assert model.ask(ASKED, "summary", 50) == "shorter"
-    assert script.requests == [Request(tuple(ASKED), (), 50, temperature=0, may_call=False)]
+    assert script.requests == [ScriptedRequest(tuple(ASKED), (), 50, temperature=0, may_call=False)]
     (made,) = model.drain()
     assert (made.purpose, made.error) == ("summary", "")
     assert made.usage == Usage(prompt_tokens=9, output_tokens=2)
@@ -83,5 +83,5 @@ def test_another_backend_may_report_here_too() -> None:
     assert [str(one.model) for one in made] == ["elsewhere/large", "elsewhere/large", "scripted/scripted"]
     assert [one.error for one in made] == ["", "gone", ""]
     assert made[0].prompt_tokens == made[1].prompt_tokens + 20
-    assert other.requests[0] == Request(tuple(ASKED), ({"name": "x"},), 9)
-    assert script.requests == [Request(tuple(ASKED), (), 50, temperature=0, may_call=False)]
+    assert other.requests[0] == ScriptedRequest(tuple(ASKED), ({"name": "x"},), 9)
+    assert script.requests == [ScriptedRequest(tuple(ASKED), (), 50, temperature=0, may_call=False)]

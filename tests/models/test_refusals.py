@@ -12,7 +12,7 @@ from thimble.models.ollama import errors as ollama
 from thimble.models.openai import errors as openai
 from thimble.models.wire.refusals import Refusal
 
-TABLES = {"ollama": ollama.REFUSALS, "pull": ollama.PULL_REFUSALS, "openai": openai.REFUSALS}
+TABLES = {"ollama": ollama.CHAT_REFUSALS, "pull": ollama.PULL_REFUSALS, "openai": openai.REFUSALS}
 EXAMPLES = [(name, row, example) for name, table in TABLES.items() for row in table for example in row.examples]
 
 

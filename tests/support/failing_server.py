@@ -111,8 +111,6 @@ def rate_limited(seconds: float) -> Answer:
     return fails("429 Too Many Requests", "slow down", f"retry-after: {seconds:g}")
 
 
-BUSY = fails("503 Service Unavailable", "the queue is full")
-BROKEN = fails("500 Internal Server Error", "out of memory")
 WEB_PAGE = says("200 OK", b"<!DOCTYPE html><html><body>Log in</body></html>", "content-type: text/html")
 NOT_FOUND = says("404 Not Found", b'{"detail":"Not Found"}', "content-type: application/json")
 

@@ -16,7 +16,7 @@ from thimble.agent.events import Entry, Event
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from thimble.models.counting.estimate import EstimateCounter
-from thimble.models.scripted import Reply, Request, Scripted
+from thimble.models.scripted import Reply, Scripted, ScriptedRequest
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -56,7 +56,7 @@ class Kept(Session):
     """A session whose model says that, with a counter that learns."""
 
     @property
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[ScriptedRequest]:
         """What the model was sent."""
         backend = self.agent.backend
         assert isinstance(backend, Scripted)

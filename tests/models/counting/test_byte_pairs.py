@@ -13,8 +13,9 @@ from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers import models as tokenizer_models
 from tokenizers import pre_tokenizers as pre
 
+from tests.support.family import family
 from tests.support.paths import ROOT
-from thimble.models.counting.byte_pairs import DEEPSEEK_3, DIGITS, GPT_2, PATTERNS, BytePairs, byte_pairs
+from thimble.models.counting.byte_pairs import DEEPSEEK_3, GPT_2, PATTERNS, SINGLE_DIGITS, BytePairs, byte_pairs
 
 SHOWN = ROOT / "tests" / "models" / "recorded" / "ollama-0.33.0-rc2" / "show-verbose-tiny.response"
 
@@ -63,7 +64,7 @@ def test_a_text_has_the_tokens_that_another_tokenizer_finds(text: str, name: str
     assert vocabulary(name).tokens(text) == len(other_tokenizer(name).encode(text, add_special_tokens=False).ids)
 
 
-@pytest.mark.parametrize("name", sorted(PATTERNS))
+@pytest.mark.parametrize("name", family(sorted(PATTERNS)))
 @given(texts)
 def test_every_letter_of_a_text_is_counted(name: str, text: str) -> None:
     assert without_pairs(name).tokens(text) == len(text.encode())
@@ -92,7 +93,7 @@ def _split(pattern: str, text: str) -> Iterable[str]:
 
 LETTERS = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"
 STAGES = {
-    DIGITS: [r"\p{N}", GPT_2.removesuffix(r"|\s+")],
+    SINGLE_DIGITS: [r"\p{N}", GPT_2.removesuffix(r"|\s+")],
     DEEPSEEK_3: [
         r"\p{N}{1,3}",
         "[一-龥぀-ゟ゠-ヿ]+",

@@ -130,6 +130,7 @@ def test_a_message_and_its_copies_are_counted_once() -> None:
     assert counter.counted == 10
 
 
+@pytest.mark.nightly
 def test_memory_is_bounded() -> None:
     counter = Diligent()
     for number in range(REMEMBERED + 10):

@@ -77,6 +77,7 @@ def test_lengths_and_counts_that_lie_are_not_believed(tmp_path: Path, lie: bytes
     assert "x.gguf cannot be used" in error(file).what
 
 
+@pytest.mark.nightly
 def test_a_header_without_an_end_is_read_for_so_long_and_no_longer(tmp_path: Path) -> None:
     file = tmp_path / "x.gguf"
     with file.open("wb") as out:

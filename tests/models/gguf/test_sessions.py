@@ -13,6 +13,7 @@ import pytest
 
 from tests.models.gguf.conftest import Local, children, eventually, runs
 from tests.servers import saying
+from tests.support.family import family
 from thimble.agent.errors import ModelError
 from thimble.agent.events import Answered, Prepared, Replied, Said, ToolCalled, ToolReturned
 from thimble.agent.protocols import Sent, Waiting
@@ -186,7 +187,7 @@ def test_a_session_goes_on_with_its_model_from_another_folder(
     assert local.open(model=session.agent.backend.model).agent.backend.id == session.agent.backend.id
 
 
-@pytest.mark.parametrize("strategy", ["observation-masking", "hybrid", "sliding-window", "none"])
+@pytest.mark.parametrize("strategy", family(["observation-masking", "hybrid", "sliding-window", "none"]))
 def test_by_schema_each_call_is_valid_whatever_the_model_says(local: Local, strategy: str) -> None:
     session = local.open(calls="schema", strategy=strategy, max_turns=4, budget=4000)
     for question in local.questions[:2]:

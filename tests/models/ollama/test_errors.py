@@ -3,15 +3,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support.both_servers import failure
 from tests.support.certificate import self_signed
 from tests.support.ollama_http import served
-from tests.support.ollama_wire import ANSWER, Chunks, Wire, model, server
+from tests.support.ollama_wire import Wire, server
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message
 from thimble.models.ollama.server import OllamaServer
@@ -19,18 +16,6 @@ from thimble.models.server import TooLong
 
 USER = Message("u", "user", "What holds 2 ml?")
 TOOL = {"type": "function", "function": {"name": "list_articles", "description": "List.", "parameters": {}}}
-
-
-@given(st.integers(0, ANSWER.rindex(b"\n") - 1))
-def test_a_stream_that_ends_too_early_is_never_taken_for_a_reply(end: int) -> None:
-    cut = ANSWER[:end]
-    if cut.endswith(b"}"):
-        failure("ollama", cut)
-        return
-    with pytest.raises(ModelError):
-        list(model(Wire(chat=cut)).stream([USER], []))
-    error = failure("ollama", Chunks([cut, httpx.RemoteProtocolError("peer closed connection")]))
-    assert ("stopped in the middle of a reply" if b"\n" in cut else "closed the connection without") in error.what
 
 
 # ---- said plainly ----
@@ -45,20 +30,6 @@ def test_a_prompt_that_is_too_long_is_told_with_its_tokens(status: int) -> None:
     assert isinstance(error, TooLong)
     assert error.what == "the prompt has 6,010 tokens, the model is loaded with 4,096"
     assert error.fix.startswith("lower the budget: /budget 2048, --budget 2048")
-
-
-@pytest.mark.parametrize(
-    ("said", "what"),
-    [
-        ('option "num_ctx" must be of type integer', "does not take an option"),
-        ('time: invalid duration "soon"', "for how long to keep the model"),
-        ('invalid think value: "huge" (must be "high", true, or false)', "does not think in this way"),
-    ],
-)
-def test_a_setting_that_is_refused_is_no_prompt_that_is_too_long(said: str, what: str) -> None:
-    error = failure("ollama", (500, json.dumps({"error": said}).encode()))
-    assert what in error.what
-    assert not isinstance(error, TooLong)
 
 
 def test_a_server_that_misses_a_model_whatever_it_is_asked_is_asked_no_more() -> None:

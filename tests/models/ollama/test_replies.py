@@ -148,6 +148,3 @@ def test_the_doctor_tells_of_each_thing(ollama: tuple[Ollama, str]) -> None:
     assert all(check.fix for check in found.values() if check.state != "ok")
     assert "the model holds 4,096 tokens, 4,096 are asked for, it is not loaded now" in found["context"].found
     assert found["thinking"].found == "off"
-
-
-# ---- where it is ----

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pytest
 
 from tests.support.asking import LONG, SYSTEM, THINKER, USER, ask, backend, said, usage
-from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama, Reply
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Thinking, Waiting
@@ -38,12 +37,6 @@ def test_no_more_context_is_asked_for_than_the_model_has(ollama: tuple[Ollama, s
     assert model.check() == (
         "small holds 4,096 tokens of prompt and reply, and this budget wants up to 12,288: /budget 2048"
     )
-
-
-def test_the_native_route_is_used_because_v1_takes_no_num_ctx(ollama: tuple[Ollama, str]) -> None:
-    server, url = ollama
-    ask(backend(url))
-    assert not [path for path, _ in server.requests if path.startswith("/v1")]
 
 
 def test_num_ctx_never_changes_so_that_the_model_is_loaded_once(ollama: tuple[Ollama, str]) -> None:
@@ -104,16 +97,6 @@ def test_truncate_is_off_and_shift_is_left_out(ollama: tuple[Ollama, str]) -> No
     assert caught.value.what.startswith("the prompt ")
     assert "--budget" in caught.value.fix
     assert [(body["truncate"], body.get("shift")) for body in server.sent()] == [(False, None)]
-
-
-def test_the_small_server_would_cut_to_half_the_window_if_it_were_let() -> None:
-    """What the row tells of, so that the test above has something to fail at."""
-    import httpx
-
-    with served() as (_, url):
-        body = {"model": "qwen2.5:7b", "messages": [{"role": "user", "content": "word " * 12_000}], "stream": False}
-        answer = httpx.post(f"{url}/api/chat", json=body, trust_env=False)
-    assert (answer.status_code, answer.json()["prompt_eval_count"]) == (200, 2050)
 
 
 # ---- the hidden prompt ----
@@ -190,13 +173,6 @@ def test_think_off_may_reason_inline_and_that_is_thinking_too(ollama: tuple[Olla
     server.replies = [Reply("Two.", "Is it two or three?")]
     deltas = ask(backend(url, "qwen3:8b", think="off"))
     assert (said(deltas, Thinking).strip(), said(deltas)) == ("Is it two or three?", "Two.")
-
-
-def test_thinking_never_goes_back_as_content(ollama: tuple[Ollama, str]) -> None:
-    server, url = ollama
-    server.models["qwen3:8b"] = THINKER
-    ask(backend(url, "qwen3:8b"), SYSTEM, USER, Message("a", "assistant", "Two.", thinking="SECRET"), USER)
-    assert "SECRET" not in str(server.sent())
 
 
 # ---- tools ----

@@ -2,15 +2,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
-from itertools import pairwise
 from typing import Any
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.both_servers import named
 from tests.support.ollama_wire import Chunks
 from tests.support.openai_wire import (
     ANSWER,
@@ -35,17 +33,6 @@ from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Delta, Sent, Text, Thinking, Usage
 from thimble.models.openai.wire import sent
-from thimble.models.wire.calls import arguments
-
-KEYS = (
-    "choices delta message content reasoning tool_calls function arguments name id index usage timings error code "
-    "finish_reason prompt_tokens prompt_tokens_details"
-)
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS.split()), inner, max_size=5),
-    max_leaves=25,
-)
 
 
 def reply(body: Reply, messages: Sequence[Message] = (SYSTEM, USER), **settings: Any) -> list[Delta]:
@@ -62,17 +49,6 @@ def fragments(*given: object) -> bytes:
     """A stream of these fragments of tool calls, one a chunk; a list is one chunk."""
     lists = (part if isinstance(part, list) else [part] for part in given)
     return b"".join(chunk(f'"tool_calls":{json.dumps(part)}') for part in lists) + chunk("", '"tool_calls"') + DONE
-
-
-def named(deltas: list[Delta]) -> list[object]:
-    """Deltas with neighbouring texts joined, and without the ids that are made up anew each time."""
-    told: list[object] = []
-    for delta in deltas:
-        if isinstance(delta, Text | Thinking) and told and type(told[-1]) is type(delta):
-            told[-1] = type(delta)(told[-1].text + delta.text)  # type: ignore[attr-defined]
-        else:
-            told.append((delta.name, delta.arguments) if isinstance(delta, ToolCall) else delta)
-    return told
 
 
 # ---- a reply ----
@@ -102,15 +78,6 @@ def test_tool_calls_are_put_together_by_index_and_come_whole_and_in_order() -> N
         ("read_article", "{}"),
         Usage(812, 768, 11, finish="stop"),
     ]
-
-
-@given(st.sampled_from([ANSWER, CALLS, LLAMA]), st.booleans(), st.data())
-def test_chunk_borders_make_no_difference(body: bytes, crlf: bool, data: st.DataObject) -> None:
-    expected = named(reply(body))
-    body = body.replace(b"\n", b"\r\n") if crlf else body
-    cuts = data.draw(st.lists(st.integers(0, len(body)), max_size=12).map(sorted))
-    pieces = [body[start:end] for start, end in pairwise([0, *cuts, len(body)])]
-    assert named(reply(Chunks(pieces))) == expected
 
 
 @given(st.sampled_from([ANSWER, CALLS, LLAMA]), st.data())
@@ -273,31 +240,6 @@ def test_a_whole_reply_is_read_as_a_streamed_one() -> None:
     assert named(reply(whole)) == named(reply(CALLS))  # a server that does not stream though it is asked to
 
 
-@given(JSON, st.booleans())
-def test_no_json_crashes_us(value: object, whole: bool) -> None:
-    body = json.dumps(value).encode()
-    body = body if whole else b"data: " + body + b"\n\n" + chunk("", '"stop"') + DONE
-    with suppress(ModelError):
-        assert isinstance(reply(body)[-1], Usage)
-
-
-@given(st.lists(st.binary(max_size=20), max_size=6))
-def test_no_bytes_crash_us(pieces: list[bytes]) -> None:
-    with pytest.raises(ModelError):
-        reply(Chunks(pieces))
-
-
-@given(st.integers(0, CALLS.rindex(b'"tool_calls"') - 20))
-def test_a_stream_that_ends_too_early_is_never_taken_for_a_reply(end: int) -> None:
-    for rest in ([], [httpx.RemoteProtocolError("peer closed connection")]):
-        wire = Wire({CHAT: [Chunks([CALLS[:end], *rest]) for _ in range(5)]})
-        deltas = []
-        with pytest.raises(ModelError) as caught:
-            deltas.extend(backend(wire).stream([SYSTEM, USER], [TOOL]))
-        assert caught.value.fix
-        assert not any(isinstance(delta, ToolCall | Usage) for delta in deltas)
-
-
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
 def test_reasoning_comes_in_either_field_and_once(field: str) -> None:
     body = chunk(f'"{field}":"Hm."') + chunk('"reasoning":"So.","reasoning_content":"So."') + chunk("", '"stop"') + DONE
@@ -345,25 +287,6 @@ def test_thinking_stays_behind_and_no_content_is_an_empty_one() -> None:
     assert sent(message)["content"] == ""
 
 
-@pytest.mark.parametrize("text", ["", "{page: 2", "[1]", "null", '"x"', '{"a": NaN}', '{"a": 1e999}', "[" * 100_000])
-def test_arguments_that_are_no_object_are_sent_as_one(text: str) -> None:
-    written = sent(Message("a", "assistant", calls=(ToolCall("c", "f", text),)))["tool_calls"][0]["function"]
-    assert json.loads(written["arguments"]) == {"_raw": text}
-
-
-@given(st.text(st.characters()), st.text(st.characters()) | JSON.map(json.dumps))
-def test_any_history_can_be_sent(content: str, arguments_text: str) -> None:
-    wire = Wire({CHAT: ANSWER})
-    turn = Message("a", "assistant", content, calls=(ToolCall("c", "f", arguments_text),))
-    list(backend(wire).stream([USER, turn], []))
-    message = wire.sent()["messages"][1]
-    assert message["content"] == content.encode(errors="replace").decode()
-    written = message["tool_calls"][0]["function"]["arguments"]
-    assert isinstance(json.loads(written), dict)
-    expected = json.dumps(arguments(turn.calls[0]), ensure_ascii=False).encode(errors="replace")
-    assert json.loads(written) == json.loads(expected)
-
-
 @pytest.mark.parametrize(
     ("think", "sent"),
     [
@@ -400,17 +323,6 @@ def tokens_of(body: dict[str, Any]) -> bytes:
     text = body.get("prompt", "a prompt")
     tokens = [ONE[text]] if text in ONE else [ord(letter) % 97 for letter in text]
     return json.dumps({"count": len(tokens), "max_model_len": 8192, "tokens": tokens}).encode()
-
-
-@given(st.none() | st.floats(0, 2), st.none() | st.integers(0, 2**31 - 1), st.none() | st.just(0.0))
-def test_only_what_somebody_wants_is_sent(wanted: float | None, seed: int | None, now: float | None) -> None:
-    wire = Wire({CHAT: ANSWER})
-    list(backend(wire, temperature=wanted, seed=seed).stream([USER], [], temperature=now))
-    temperature = wanted if now is None else now
-    told = {"temperature": temperature, "seed": seed}
-    assert {name: wire.sent()[name] for name in told if name in wire.sent()} == {
-        name: value for name, value in told.items() if value is not None
-    }
 
 
 def test_a_call_is_ruled_out_where_its_beginning_is_one_token() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from thimble.models.ollama.server import OllamaServer
 from thimble.models.scripted import Scripted, Step
 from thimble.models.server import ServedBackend, ToolsRefused
 from thimble.models.text_calls.caller import ToolCaller
-from thimble.models.text_calls.prompt import REACT, TextCounter, conversation, told
+from thimble.models.text_calls.prompt import REACT, TextCounter, conversation
 from thimble.models.text_calls.told import TOLD
 from thimble.repl.screen.footer import footer
 from thimble.session.session import Session
@@ -40,20 +41,12 @@ class Model(Scripted):
         self.tools, self.room, self.warning, self.open = tools, room, warning, 0
 
     def stream(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Schema],
-        *,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        may_call: bool = True,
+        self, messages: Sequence[Message], tools: Sequence[Schema], **asked: Any
     ) -> Generator[Delta, None, None]:
         """The next step, as long as it is not closed."""
         self.open += 1
         try:
-            yield from super().stream(
-                messages, tools, max_tokens=max_tokens, temperature=temperature, may_call=may_call
-            )
+            yield from super().stream(messages, tools, **asked)
         finally:
             self.open -= 1
 
@@ -208,7 +201,7 @@ def test_a_whole_loop_in_text() -> None:
     inner.assert_done()
     last = inner.requests[-1].messages
     assert all(one.role != other.role for one, other in pairwise(last))
-    assert last[0].content == f"{session.agent.state.system}\n\n{told(session.agent.schemas())}"
+    assert last[0].content == f"{session.agent.state.system}\n\n{REACT.description(session.agent.schemas()).content}"
     assert last[2].content == f"Thought: I see what there is.\n{LOOP[0].partition(chr(10))[2]}"
     assert last[3].content == f"Observation: {listed.message.content}"
     assert last[4].content == LOOP[1].rpartition("\n")[0]

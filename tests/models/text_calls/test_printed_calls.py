@@ -13,7 +13,7 @@ from tests.support.printed_replies import ARGUMENTS, JSON, REPLIES, TOOLS, WORDS
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Text
 from thimble.models.text_calls.printed_calls import PrintedCalls
-from thimble.models.text_calls.prompt import as_text
+from thimble.models.text_calls.prompt import REACT, as_text
 
 SLUG = '{"name": "read_article", "arguments": {"slug": "x"}}'
 X = call(slug="x")
@@ -77,14 +77,14 @@ NAMES = st.sampled_from([*TOOLS, "no_such_tool", "a.b", "Observation"])
 @given(st.lists(st.tuples(NAMES, ARGUMENTS), min_size=1, max_size=3), st.sampled_from(["", "I look."]))
 def test_what_is_rendered_is_read_again(made: list[tuple[str, dict[str, Any]]], content: str) -> None:
     calls = [call(name, **{}) if not arguments else ToolCall("", name, _dumped(arguments)) for name, arguments in made]
-    text = as_text(Message("a", "assistant", content, calls=tuple(calls))).content
+    text = as_text(Message("a", "assistant", content, calls=tuple(calls)), REACT).content
     assert [part for part in deltas(text, labelled=True) if isinstance(part, ToolCall)] == calls
     assert "".join(part for part in deltas(text, labelled=True) if isinstance(part, str)).strip() == content
 
 
-@given(WORDS.filter(lambda answer: not set(answer) & set("<[{`")))
+@given(WORDS.filter(lambda answer: not set(answer) & set("<[{`*")))
 def test_so_is_an_answer(answer: str) -> None:
-    text = as_text(Message("a", "assistant", answer)).content
+    text = as_text(Message("a", "assistant", answer), REACT).content
     assert "".join(map(str, deltas(text, labelled=True))).strip() == answer.strip()
 
 

@@ -20,7 +20,7 @@ from thimble.models.counting.choose import counter_for
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.message_counter import ChatCounter
 from thimble.models.scripted import Scripted
-from thimble.models.text_calls.prompt import REACT, TextCounter, conversation, told
+from thimble.models.text_calls.prompt import REACT, TextCounter, conversation
 from thimble.strategies.spec import parse
 
 
@@ -36,7 +36,7 @@ def test_roles_alternate_and_nothing_but_text_is_sent(history: list[Message]) ->
     assert not any(text.calls or text.call_id for text in texts)
     assert all(one.role != other.role for one, other in pairwise(texts))
     assert [text.role for text in texts].count("system") == 1
-    assert texts[0].content.endswith(told(SCHEMAS))
+    assert texts[0].content.endswith(REACT.description(SCHEMAS).content)
 
 
 @given(sound_histories())
@@ -104,10 +104,11 @@ def test_a_server_is_held_to_the_prompt_that_it_read() -> None:
 def test_tools_are_told_in_a_line_each() -> None:
     rich = schema("find", "Find it. Slowly.", ["what"], what="string", times="integer")
     rich["function"]["parameters"]["properties"]["order"] = {"enum": ["new", "old"]}
-    lines = told([rich, schema("stop"), {"type": "function", "function": {"name": "bare"}}]).splitlines()
+    lines = REACT.description(
+        [rich, schema("stop"), {"type": "function", "function": {"name": "bare"}}]
+    ).content.splitlines()
     assert lines[-3] == 'find {"what": string, "times": integer?, "order": "new" or "old"?} Find it.'
     assert lines[-2:] == ["stop {}", "bare {}"]
-    assert told([]) == ""
 
 
 def test_telling_of_tools_costs_less_than_their_schemas() -> None:
@@ -118,4 +119,4 @@ def test_telling_of_tools_costs_less_than_their_schemas() -> None:
 
 def test_without_a_system_message_the_tools_make_one() -> None:
     assert [text.role for text in conversation([Message("u", "user", "?")], SCHEMAS, REACT)] == ["system", "user"]
-    assert conversation([], SCHEMAS, REACT)[0].content == told(SCHEMAS)
+    assert conversation([], SCHEMAS, REACT)[0].content == REACT.description(SCHEMAS).content

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.support.histories import sound_histories
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Delta, Text
-from thimble.models.text_calls.schema import DECLINES, Turn, as_text, told, turn_schema
+from thimble.models.text_calls.prompt import as_text
+from thimble.models.text_calls.schema import DECLINES, SCHEMA, Turn, turn_schema
 
 
 def tool(name: str, required: Sequence[str] = (), **properties: str) -> Schema:
@@ -62,19 +63,18 @@ def read(written: str, *cuts: int) -> tuple[str, Delta | None]:
 
 
 def test_a_line_a_tool_with_the_arguments_that_it_needs() -> None:
-    first, search, article, note, topic, today, *_ = told(TOOLS).splitlines()
+    first, search, article, note, topic, today, *_ = SCHEMA.description(TOOLS).content.splitlines()
     assert first == "Reply with one JSON object:"
     assert search == '{"search": query} Do search.'
     assert article == '{"read_article": slug} Do read_article.'
     assert note == '{"save_note": {"title": "title", "text": "text"}} Do save_note.'
     assert (topic, today) == ('{"map_articles": topic} Do map_articles.', '{"today": {}} Do today.')
-    assert told(()) == ""
 
 
 @given(sound_histories())
 def test_a_history_is_written_as_the_model_has_to_write_it(history: list[Message]) -> None:
     for message in history:
-        text = as_text(message)
+        text = as_text(message, SCHEMA)
         assert (text.id, text.calls, text.call_id) == (message.id, (), "")
         if message.role == "assistant":
             *_, last = text.content.splitlines()
@@ -144,7 +144,7 @@ def test_an_answer_streams_as_it_is_written(
 def test_a_turn_that_declines_says_so_first(words: str, cuts: list[int]) -> None:
     shown, left = read(json.dumps({"cannot_answer": words}), *cuts)
     assert (shown, left) == (DECLINES + words, None)
-    assert json.loads(as_text(Message("a", "assistant", shown)).content) == {"cannot_answer": words}
+    assert json.loads(as_text(Message("a", "assistant", shown), SCHEMA).content) == {"cannot_answer": words}
 
 
 @given(texts, st.integers(0, 60))
@@ -170,7 +170,7 @@ def test_a_call_comes_at_the_end(written: object, name: str, arguments: object) 
     assert shown == ""
     assert isinstance(call, ToolCall)
     assert (call.name, json.loads(call.arguments)) == (name, arguments)
-    said = as_text(Message("a", "assistant", calls=(call,)))
+    said = as_text(Message("a", "assistant", calls=(call,)), SCHEMA)
     assert json.loads(said.content) == written
 
 

@@ -16,7 +16,7 @@ from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
 from thimble.models.openai.server import OpenAIServer
 from thimble.models.server import ServerOptions
-from thimble.models.wire.api_key import HIDDEN, LEAST_SECRET, VARIABLES, KeyHider
+from thimble.models.wire.api_key import HIDDEN_KEY, LEAST_SECRET, VARIABLES, KeyHider
 
 KEY = "sk-abasabasaba"
 PIECES = st.lists(
@@ -54,8 +54,8 @@ def test_however_it_is_cut(text: str, thought: str, at: list[int]) -> None:
     for piece in reversed(cut(thought, at)):
         pieces.insert(0, Thinking(piece))
     found = taken_out(*pieces, Usage(1))
-    assert said(found, Text) == text.replace(KEY, HIDDEN)
-    assert said(found, Thinking) == thought.replace(KEY, HIDDEN)
+    assert said(found, Text) == text.replace(KEY, HIDDEN_KEY)
+    assert said(found, Thinking) == thought.replace(KEY, HIDDEN_KEY)
     assert Usage(1) in found
 
 
@@ -64,7 +64,7 @@ def test_thinking_or_a_call_between_two_pieces_hides_nothing(text: str, place: i
     first, second = text[: place % (len(text) + 1)], text[place % (len(text) + 1) :]
     for between in (Thinking("x"), ToolCall("1", "look")):
         found = taken_out(Text(first), between, Text(second))
-        assert said(found, Text) == text.replace(KEY, HIDDEN)
+        assert said(found, Text) == text.replace(KEY, HIDDEN_KEY)
         assert between in found
 
 
@@ -74,9 +74,9 @@ def test_no_part_of_a_call_holds_it(text: str, escaped: bool) -> None:
     spelt = "".join(f"\\u{ord(letter):04x}" for letter in text) if escaped else text
     (call,) = taken_out(ToolCall(text, text, f'{{"query":"{spelt}"}}'))
     assert isinstance(call, ToolCall)
-    assert KEY not in call.id + call.name + call.arguments
+    assert not any(KEY in part for part in (call.id, call.name, call.arguments))
     assert KEY not in str(json.loads(call.arguments))
-    assert json.loads(call.arguments)["query"] == text.replace(KEY, HIDDEN)
+    assert json.loads(call.arguments)["query"] == text.replace(KEY, HIDDEN_KEY)
 
 
 def test_a_word_that_stands_for_no_key_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tests.support import ollama_wire, openai_wire
 from tests.support.both_servers import SERVERS, failure
 from tests.support.failing_server import Front
+from tests.support.family import family
 from thimble.agent import foreign
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message
@@ -26,14 +27,12 @@ from thimble.models.ollama.backend import Ollama
 from thimble.models.ollama.server import OllamaServer
 from thimble.models.openai.backend import OpenAIBackend
 from thimble.models.openai.connection import Connection
-from thimble.models.openai.model_list import listed
 from thimble.models.server import ServerOptions
 from thimble.models.wire.address import gets
 from thimble.models.wire.bounds import (
     ANSWER_BYTES,
     ASK_SECONDS,
     ASK_WHOLE_SECONDS,
-    LINE_BYTES,
     NAME_CHARACTERS,
     REPLY_BYTES,
     REPLY_CALLS,
@@ -109,7 +108,7 @@ def test_a_question_about_the_server_is_bounded_alike(piece: bytes) -> None:
     waits = Bounds(0.1, 0.2)
     first = HEAD if piece == b" " else b""
     with _front(drips(first, piece)) as url, pytest.raises(ModelError, match=r"nothing came|no whole answer"):
-        listed(Connection(url, bounds=waits))
+        Connection(url, bounds=waits).listed()
     with _front(drips(first, piece)) as url:
         assert not gets(url, "/v1/models", lambda status, answer: True, 0.1)
 
@@ -126,13 +125,13 @@ PACKED = {"gzip": ZEROS, "GZIP": ZEROS, "gzip, gzip": gzip.compress(ZEROS), "br"
 
 @pytest.mark.parametrize("kind", SERVERS)
 @pytest.mark.parametrize("status", [200, 500])
-@pytest.mark.parametrize("packing", PACKED)
+@pytest.mark.parametrize("packing", family(PACKED))
 def test_a_packed_answer_is_refused_before_it_is_unpacked(kind: str, status: int, packing: str) -> None:
     header = {"content-encoding": packing}
     assert "packs its answer" in failure(kind, (status, PACKED[packing], header)).what
     wire = httpx.MockTransport(lambda _: httpx.Response(status, headers=header, content=iter([PACKED[packing]])))
     with pytest.raises(ModelError, match="packs its answer"):
-        listed(Connection("http://box", wire))
+        Connection("http://box", wire).listed()
 
 
 @pytest.mark.parametrize("kind", SERVERS)
@@ -145,11 +144,7 @@ def test_replies_without_an_end_are_one_clear_error_each(kind: str, piece: bytes
 def test_a_question_about_the_server_has_an_answer_of_some_length() -> None:
     wire = httpx.MockTransport(lambda _: httpx.Response(200, content=_limited(repeat(b"x" * 500_000), 60)))
     with pytest.raises(ModelError, match="does not end its answer"):
-        listed(Connection("http://box", wire))
-
-
-def test_a_line_is_shorter_than_an_answer_and_both_than_a_reply() -> None:
-    assert LINE_BYTES < ANSWER_BYTES < REPLY_BYTES
+        Connection("http://box", wire).listed()
 
 
 @given(st.integers(1, 1_000), st.integers(1, 1_000))
@@ -246,7 +241,7 @@ DEEP = [
 
 @pytest.mark.parametrize("kind", SERVERS)
 @pytest.mark.parametrize("around", DEEP)
-@pytest.mark.parametrize("depth", [100, 400, 900, 100_000])
+@pytest.mark.parametrize("depth", family([100_000, 100, 400, 900]))
 def test_what_is_nested_deep_is_told_in_one_line(kind: str, around: bytes, depth: int) -> None:
     line = around % (b"[" * depth + b"]" * depth)
     failure(kind, (200, (b"data: " if kind == "openai" else b"") + line + b"\n\n"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from thimble.agent.errors import ModelError, UsageError
 from thimble.models import make
 from thimble.models.wire.bounds import REPLY_CHARACTERS, Allowance, Bounds
-from thimble.models.wire.http import Request, figure, lines, moved, opened, reason
+from thimble.models.wire.http import figure, lines, moved, opened, reason
 from thimble.models.wire.retry import Busy
 
 
@@ -80,7 +80,7 @@ def test_what_our_side_does_with_a_piece_is_no_silence_of_the_server() -> None:
 
 def ask(url: str) -> str:
     """Why a server cannot be asked, and how to mend it."""
-    with pytest.raises(ModelError) as caught, opened(url, Request("/"), allowance(), "start it"):
+    with pytest.raises(ModelError) as caught, opened(url, "/", None, {}, allowance(), "start it"):
         pass
     return f"{caught.value.what}; {caught.value.fix}"
 
