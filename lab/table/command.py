@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from thimble.lab.csv_records import read
 from thimble.lab.experiment_flags import add_output
 from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.publish import publish
@@ -31,7 +30,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
     parser.add_argument("--baseline", metavar="NAME", help="the strategy to compare with; default: the first in FILE")
     add_output(parser)
     options = parser.parse_args(arguments)
-    found = outcomes(options.file, *read(options.file))
+    found = outcomes(options.file)
     baseline = chosen(found, options.baseline)
     publish(findings(compared(found, baseline), baseline), options, prog, arguments)
 

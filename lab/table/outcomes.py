@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thimble.agent.errors import UsageError
-from thimble.lab.csv_records import Record, require
+from thimble.lab.csv_records import read
 from thimble.lab.statistics import holm, interval, paired, resampled, wilson
 
 OUTCOME_COLUMNS = ("instance", "strategy", "solved", "cost")
@@ -34,15 +34,14 @@ Outcomes = Mapping[str, Mapping[str, Outcome]]
 """By strategy and instance, in the order of the file."""
 
 
-def outcomes(path: Path, columns: Sequence[str], records: Sequence[Record]) -> Outcomes:
-    """The records by strategy and instance.
+def outcomes(path: Path) -> Outcomes:
+    """The records of a file by strategy and instance.
 
     Raises:
-        UsageError: a column is missing, a value is wrong, an instance is there twice, or there is none.
+        UsageError: the file or a value is wrong, an instance is there twice, or there is none.
     """
-    require(path, columns, OUTCOME_COLUMNS)
     found: dict[str, dict[str, Outcome]] = {}
-    for record in records:
+    for record in read(path, OUTCOME_COLUMNS):
         strategy, instance = record.name("strategy"), record.name("instance")
         if instance in found.setdefault(strategy, {}):
             raise UsageError(f"{record.place}: {strategy} has {instance} already", "give each instance once")
