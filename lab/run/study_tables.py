@@ -62,6 +62,17 @@ def told(rows: Sequence[StudyRow]) -> Iterator[str]:
         yield f"{count:,} of them are of other code or articles ({', '.join(sorted(others))}): do not compare them."
 
 
+def wrong_answers(rows: Sequence[StudyRow]) -> ResultTable:
+    """Every wrong answer, and the reason."""
+    wrong = [
+        (f"{row.strategy} @{row.budget:,}", f"{row.question}.{number}", answer.why, " ".join(answer.text.split()))
+        for row in rows
+        for number, answer in enumerate(row.answers, 1)
+        if answer.right is False
+    ]
+    return ResultTable("Wrong answers", ("strategy", "question", "why", "answer"), wrong, texts=4)
+
+
 def _named(setting: StudySetting) -> str:
     return f"{setting.strategy} @{setting.budget:,}"
 
