@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import mean
 
+from thimble.lab.action_similarity import next_actions_alike
 from thimble.lab.replay.costs import RAW_AGENT
 from thimble.lab.run.ask import NO_ROOM, ScoredAnswer
 from thimble.lab.run.jobs import CARD
@@ -43,6 +44,8 @@ class Group:
         elongation: The turns beyond those of `none` in the same exchanges, as a share; None without `none` (The
             Complexity Trap, Figure 4).
         side_share: The share of the cost that the strategy's own calls have (Table 2 there).
+        agreement: The mean similarity of the next action to that of `none`, as long as both have the same history, from
+            0 to 1 (CoMem, Eq. 9); None without `none`.
     """
 
     setting: StudySetting
@@ -57,6 +60,7 @@ class Group:
     turns: float
     elongation: float | None
     side_share: float | None
+    agreement: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,7 @@ def _group(setting: StudySetting, mine: Mapping[Instance, StudyRow], raw: Mappin
         mean(one.turns for one in answers) if answers else 0.0,
         _elongation(done, raw),
         None if side is None or not cost else side / cost,
+        _agreement(done, raw),
     )
 
 
@@ -144,8 +149,20 @@ def _mean(amounts: Sequence[float | None]) -> float | None:
     return None if total is None or not amounts else total / len(amounts)
 
 
+def _pairs(done: Mapping[Instance, StudyRow], raw: Mapping[Instance, StudyRow]) -> list[tuple[StudyRow, StudyRow]]:
+    return [(row, raw[instance]) for instance, row in done.items() if instance in raw and not raw[instance].error]
+
+
+def _agreement(done: Mapping[Instance, StudyRow], raw: Mapping[Instance, StudyRow]) -> float | None:
+    runs = [
+        [[*chain.from_iterable(answer.actions for answer in row.answers)] for row in pair] for pair in _pairs(done, raw)
+    ]
+    alike = [one for ours, theirs in runs for one in next_actions_alike(ours, theirs)]
+    return mean(alike) if alike else None
+
+
 def _elongation(done: Mapping[Instance, StudyRow], raw: Mapping[Instance, StudyRow]) -> float | None:
-    both = [(row, raw[instance]) for instance, row in done.items() if instance in raw and not raw[instance].error]
+    both = _pairs(done, raw)
     ours, theirs = (sum(answer.turns for pair in both for answer in pair[at].answers) for at in (0, 1))
     return ours / theirs - 1 if theirs else None
 

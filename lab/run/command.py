@@ -15,10 +15,11 @@ from typing import Any, get_args
 from thimble.agent.errors import Stopped, UsageError
 from thimble.corpus.questions import QUESTIONS, Kind, Question, load
 from thimble.lab.experiment_flags import add_output, whole
+from thimble.lab.model_name import MODEL_FORM, model_name
 from thimble.lab.pool import pooled
 from thimble.lab.publish import publish
 from thimble.lab.replay.costs import RAW_AGENT
-from thimble.lab.run.jobs import CARD, Job, model_name, plan
+from thimble.lab.run.jobs import CARD, Job, plan
 from thimble.lab.run.study import go_on, missing
 from thimble.lab.run.study_rows import study_rows
 from thimble.lab.run.study_tables import findings, wrong_answers
@@ -100,7 +101,7 @@ def _parser(prog: str, store_path: Path | None = None) -> Parser:
         add("--store", type=Path, required=True, metavar="FILE.jsonl", help="the file that keeps every finished job")
     many("--strategy", metavar="SPEC", help="ask under these; all: the built-in ones")
     many("--budget", type=_setting("budget"), metavar="N", help=f"prompt tokens a call may use; default: {usual}")
-    many("--model", type=model_name, metavar="MODEL", help=f"KIND:NAME or KIND:NAME@URL of a server; default: {READER}")
+    many("--model", type=model_name, metavar="MODEL", help=f"{MODEL_FORM}; default: {READER}")
     many("--seed", type=_setting("seed"), metavar="N", help="ask each question once for each; not for the reader")
     add("--questions", default="shipped", metavar="FILE", help="a file of questions; default: shipped")
     many("--kind", choices=get_args(Kind), metavar="KIND", help=f"only these: {', '.join(get_args(Kind))}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import groupby
 
 from thimble.lab.findings import Findings, ResultTable
@@ -28,7 +28,7 @@ def findings(rows: Sequence[StudyRow], baseline: str = RAW_AGENT) -> Findings:
     """What is shown of these rows; differences are from `baseline`. A record is an answer."""
     names = ("model", "strategy", "budget", "seed", "question", "kind")
     records = [
-        {name: getattr(row, name) for name in names} | {"exchange": number} | asdict(answer)
+        {name: getattr(row, name) for name in names} | {"exchange": number} | asdict(replace(answer, actions=()))
         for row in rows
         for number, answer in enumerate(row.answers, 1)
     ]
@@ -99,7 +99,8 @@ def _answers(model: str, found: Sequence[Group]) -> ResultTable:
         told="right: with the 95 % interval by Wilson, too narrow for the exchanges of a dialogue, which depend on "
         "each other. no room: the budget could not hold the question, a wrong answer. over: calls over the budget. "
         "cost and prefill: tokens of an exchange with the strategy's own calls. longer: turns against none in the same "
-        "ones (The Complexity Trap, Figure 4). side: the share of the strategy's calls in the cost (Table 2 there).",
+        "ones (The Complexity Trap, Figure 4). side: the share of the strategy's calls in the cost (Table 2 there). "
+        "agrees: the next action against that of none, while both have the same history (CoMem, Eq. 9).",
         columns=(
             "strategy",
             "jobs",
@@ -113,6 +114,7 @@ def _answers(model: str, found: Sequence[Group]) -> ResultTable:
             "turns",
             "longer",
             "side",
+            "agrees",
         ),
         rows=[
             (
@@ -128,6 +130,7 @@ def _answers(model: str, found: Sequence[Group]) -> ResultTable:
                 f"{one.turns:.2f}",
                 _percent(one.elongation, "+"),
                 "?" if one.side_share is None else _percent(one.side_share),
+                "" if one.agreement is None else f"{one.agreement:.2f}",
             )
             for one in found
         ],

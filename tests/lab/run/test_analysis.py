@@ -16,6 +16,7 @@ from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
 from thimble.agent.view import measure
 from thimble.corpus.questions import Fact, Proof
+from thimble.lab.action_similarity import Action
 from thimble.lab.run.analysis import TENTHS, PairedDifference, StudySetting, by_kind, differences, groups, places, tenth
 from thimble.lab.run.ask import ScoredAnswer, place
 from thimble.lab.run.study_rows import StudyRow, made_by
@@ -84,6 +85,15 @@ def test_elongation_compares_the_same_exchanges(rows: list[StudyRow]) -> None:
     assert found.get("none") in (None, 0)
     if "hybrid" in found:
         assert found["hybrid"] == (pytest.approx(ours / theirs - 1) if both else None)
+
+
+def test_next_actions_are_compared_up_to_the_first_that_differs() -> None:
+    look, other, say = Action("", (("search", "{}"),)), Action("", (("list", "{}"),)), Action("Two.")
+    mine = {"none": (look, say, say), "hybrid": (look, other, say), "truncate": (look, say, say)}
+    rows = [row(1, answer(actions=actions), strategy=name) for name, actions in mine.items()]
+    rows.append(row(1, answer(), strategy="offload"))
+    found = {group.setting.strategy: group.agreement for group in groups(rows)}
+    assert found == {"none": 1, "truncate": 1, "hybrid": pytest.approx(0.5), "offload": None}
 
 
 @given(ROWS)
@@ -162,7 +172,7 @@ def test_the_tables_say_what_failed_and_what_other_code_made() -> None:
         ]
     )
     assert found.tables[0].rows == [
-        ("none @8,000", "3", "1", "2", "50 % (9 to 91)", "0", "?", "?", "0", "1.00", "+0.0 %", "?")
+        ("none @8,000", "3", "1", "2", "50 % (9 to 91)", "0", "?", "?", "0", "1.00", "+0.0 %", "?", "")
     ]
     assert [(one["question"], one["right"]) for one in found.records] == [("q1", True), ("q2", False)]
 
