@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import log
 from typing import TYPE_CHECKING, Literal
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from thimble.agent.budget import Budget
 from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.messages import LONGEST, Message, pending
-from thimble.agent.protocols import Embedder, Mapper
+from thimble.agent.protocols import Embedder
 from thimble.agent.turns import question
 from thimble.corpus.markdown import shorten
 from thimble.corpus.words import STOPWORDS, content_words, stem, words
@@ -42,33 +42,12 @@ CLOSE = 0.4
 EMBEDDINGS = "pip install --no-deps wordllama, or a server's: --embeddings ollama:all-minilm; or take by=words"
 
 
-MAP = "library-map"
-"""The id of the message with the map."""
-FILLED = 0.5
-"""The share of the budget that a view with a new map may fill: the next edit must not come much earlier for it."""
-MAP_HEADER = "Map of the library for the question, when older results were hidden. Read articles by these names."
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """The text of the map, and the id of the message that it follows."""
-
-    text: str = ""
-    after: str = ""
-
-
 @dataclass
 class Hidden:
-    """The masks, and the sliding window applied afterwards; and the map drawn when they changed."""
+    """The masks, and the sliding window applied afterwards."""
 
     masks: Masks = field(default_factory=Masks)
     window: Slid = field(default_factory=Slid)
-    map: Drawn = field(default_factory=Drawn)
-
-    @property
-    def edits(self) -> tuple[int, Slid]:
-        """What an edit changes."""
-        return len(self.masks.masked), self.window
 
 
 @dataclass
@@ -83,10 +62,6 @@ class Retrieval(Stateful):
 
     With `by=meaning` the score of a passage is its share of the best BM25 plus the cosine of its vector with that of
     the query: 0 to 2. An embedder that fails leaves the words, and is asked again with the next question.
-
-    With `map`, an edit also draws a map of the library for the question: where hidden things can be read again, and
-    what else there is. It follows the newest message of that call and stays there, word for word, until the next edit,
-    which changes the prefix anyway. So it is computed once an edit, not at every call.
     """
 
     window: int = parameter(2, "newest turns whose observations stay")
@@ -94,9 +69,7 @@ class Retrieval(Stateful):
     passages: int = parameter(4, "most passages quoted", 1, 100)
     share: float = parameter(0.1, "share of the budget that they may use at most", 0.01, 1)
     by: Literal["words", "meaning"] = parameter("words", "what ranks passages; meaning adds embeddings to the words")
-    map: float = parameter(0, "share of the budget for a map of the library, fitted to the question; 0: none", 0, 0.5)
     embedder: Embedder | None = field(default=None, repr=False, compare=False)
-    mapper: Mapper | None = field(default=None, repr=False, compare=False)
     memory: Hidden = field(default_factory=Hidden)
     _vectors: Vectors = field(default_factory=lambda: Vectors(), init=False, repr=False, compare=False)
 
@@ -106,7 +79,7 @@ class Retrieval(Stateful):
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The shortened history, with the passages after it; see the class."""
-        view = self._shorter_with_map(messages, budget) if self.map else self._shorter(messages, budget, self.target)
+        view = self._shorter(messages, budget)
         shown = {message.id: message for message in view}
         hidden = [one for one in messages if one.role == "tool" and shown.get(one.id) is not one]
         size = budget.size(view)
@@ -128,48 +101,9 @@ class Retrieval(Stateful):
         """The rule by which the newest view leaves a message out."""
         return self.memory.window.why
 
-    def _shorter_with_map(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        """The shorter history with the map in its place; the map goes if it has no room any more.
-
-        The map counts against the budget and the target: an edit hides as much more as the map may take, so that the
-        next edit comes hardly earlier.
-        """
-        edits, said = self.memory.edits, self._said(messages)
-        taken = min(budget.count(said), int(self.map * budget.limit)) if said else 0
-        goal = max(0, self.target - self.map) * budget.limit
-        left = replace(budget, limit=budget.limit - taken)
-        view = self._shorter(messages, left, goal / max(1, left.limit))
-        if said and budget.count(said) > self._room(view, messages, budget, budget.limit):
-            self.memory.map, said = Drawn(), None
-            view = self._shorter(messages, budget, goal / max(1, budget.limit))
-        if self.memory.edits != edits:
-            self.memory.map = self._draw(view, messages, budget)
-            said = self._said(messages)
-        place = next((at for at, one in enumerate(view, 1) if said and one.id == self.memory.map.after), None)
-        return [*view[:place], said, *view[place:]] if said and place else view
-
-    def _said(self, messages: Sequence[Message]) -> Message | None:
-        """The message with the map; None if there is none, or not in this history."""
-        known = {message.id for message in messages}
-        drawn = self.memory.map
-        return _map_of(drawn.text) if drawn.text and drawn.after in known and MAP not in known else None
-
-    def _room(self, view: Sequence[Message], messages: Sequence[Message], budget: Budget, most: float) -> float:
-        """The most tokens for a map: the view with it must not be larger than `most` or than the history."""
-        size = budget.size(view)
-        return min(self.map * budget.limit, most - size, budget.size(messages) - size)
-
-    def _draw(self, view: Sequence[Message], messages: Sequence[Message], budget: Budget) -> Drawn:
-        room = self._room(view, messages, budget, max(self.target, FILLED) * budget.limit)
-        asked = question(messages)
-        if not self.mapper or room <= 0 or pending(messages):
-            return Drawn()
-        text = self.mapper(asked.content if asked else "", room, lambda text: budget.count(_map_of(text)))
-        return Drawn(text, view[-1].id) if text else Drawn()
-
-    def _shorter(self, messages: Sequence[Message], budget: Budget, target: float) -> list[Message]:
-        masking = ObservationMasking(self.window, target=target, memory=self.memory.masks)
-        sliding = SlidingWindow(target, memory=self.memory.window)
+    def _shorter(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        masking = ObservationMasking(self.window, target=self.target, memory=self.memory.masks)
+        sliding = SlidingWindow(self.target, memory=self.memory.window)
         view = sliding.prepare(masking.prepare(messages, budget), budget)
         self.memory.masks, self.memory.window = masking.memory, sliding.memory
         return view
@@ -296,11 +230,6 @@ def by_words(passages: Sequence[Passage], wanted: Sequence[str]) -> list[float]:
         score = sum(idf[word] * passage.counts[word] * (K1 + 1) / (passage.counts[word] + longer) for word in shared)
         scores.append(score if len(shared) >= min(2, len(idf)) else 0.0)
     return scores
-
-
-@lru_cache(maxsize=64)
-def _map_of(text: str) -> Message:
-    return recital(MAP, f"{MAP_HEADER}\n\n{text}", "what the library holds for the question, since results were hidden")
 
 
 def _quoted(passages: Sequence[Passage], messages: Sequence[Message]) -> str:

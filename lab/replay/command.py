@@ -73,7 +73,9 @@ def replay_jobs(
         decides = len(prices) > 1 and decides_by_price(spec, options.model)
         for price in prices if decides else prices[:1]:
             cache = not options.uncached_summaries
-            setting = ReplaySetting(spec, limit, price, options.model, options.summary_tokens, cache, lag, options.act or "")
+            setting = ReplaySetting(
+                spec, limit, price, options.model, options.summary_tokens, cache, lag, options.act or ""
+            )
             at = price.cached if decides else None
             made.append(partial(ReplayJob, setting=setting, shown=spec in specs, price=at))
     return [job(run) for run in range(runs) for job in made]
