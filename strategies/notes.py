@@ -69,7 +69,9 @@ class Notes(Stateful):
             size = budget.size(view)
         if pending(view):
             return view
-        ask = ASK if least > self.warn * budget.limit and any(offers([one], mask, budget) for one in view[upto:]) else ""
+        ask = (
+            ASK if least > self.warn * budget.limit and any(offers([one], mask, budget) for one in view[upto:]) else ""
+        )
         masked = bool(self.memory.masked)
         notes = _recital(written, self.words) if masked else ""
         spare = min(budget.limit, budget.size(messages) if masked else size) - size

@@ -11,17 +11,23 @@ from thimble.lab.replay.costs import RAW_AGENT
 from thimble.lab.run.analysis import (
     TENTHS,
     Group,
-    PairedDifference,
     StudySetting,
     Tally,
     by_kind,
-    differences,
     groups,
+    outcomes,
     places,
 )
 from thimble.lab.run.study_rows import StudyRow, made_by
 from thimble.lab.statistics import wilson
+from thimble.lab.table.command import difference_table
+from thimble.lab.table.outcomes import differences
 from thimble.session.figures import several
+
+PAIRED = (
+    "A question is one instance: the mean of its exchanges and seeds. In brackets: 95 % intervals of a paired "
+    "bootstrap over the questions. Holm: p, corrected for the number of tests in the table."
+)
 
 
 def findings(rows: Sequence[StudyRow], baseline: str = RAW_AGENT) -> Findings:
@@ -37,7 +43,7 @@ def findings(rows: Sequence[StudyRow], baseline: str = RAW_AGENT) -> Findings:
 
 def tables(rows: Sequence[StudyRow], baseline: str = RAW_AGENT) -> list[ResultTable]:
     """All tables of these rows, model by model. Tables with nothing in them are left out."""
-    found, where, against = groups(rows), places(rows), differences(rows, baseline)
+    found, where = groups(rows), places(rows)
     made = []
     for model, mine in groupby(found, lambda group: group.setting.model):
         of_model = [*mine]
@@ -45,7 +51,11 @@ def tables(rows: Sequence[StudyRow], baseline: str = RAW_AGENT) -> list[ResultTa
             _answers(model, of_model),
             _kinds(model, rows),
             _places(model, {budget: tallies for (name, budget), tallies in where.items() if name == model}),
-            _differences(model, baseline, [one for one in against if one.setting.model == model]),
+            *(
+                difference_table(f"Differences from {baseline}: {name} @{budget:,}", differences(of, baseline), PAIRED)
+                for (name, budget), of in outcomes(rows).items()
+                if name == model and baseline in of
+            ),
         ]
     return [table for table in made if table.rows]
 
@@ -165,33 +175,3 @@ def _places(model: str, found: dict[int, list[Tally]]) -> ResultTable:
 
 def _tally(tally: Tally) -> str:
     return f"{share(tally.right, tally.of)} of {tally.of:,}" if tally.of else ""
-
-
-def _differences(model: str, baseline: str, found: Sequence[PairedDifference]) -> ResultTable:
-    return ResultTable(
-        f"Differences from {baseline}, over the same questions and seeds: {model}",
-        told="A question is one instance: the mean of its exchanges and seeds. In brackets: 95 % intervals of a paired "
-        "bootstrap over the questions. p: corrected for the number of tests in the study (Holm), answers and costs "
-        "apart.",
-        columns=("strategy", "questions", "right, points", "p", "cost", "p"),
-        rows=[
-            (
-                _named(one.setting),
-                f"{one.questions:,}",
-                f"{100 * one.right.difference:+.1f} ({100 * one.right.low:+.1f} to {100 * one.right.high:+.1f})",
-                f"{one.right.p:.4f}",
-                _cost(one),
-                f"{one.cost.p:.4f}" if one.cost else "?",
-            )
-            for one in found
-        ],
-    )
-
-
-def _cost(one: PairedDifference) -> str:
-    if one.cost is None or not one.base_cost:
-        return "?"
-    difference, low, high = (
-        100 * value / one.base_cost for value in (one.cost.difference, one.cost.low, one.cost.high)
-    )
-    return f"{difference:+.1f} % ({low:+.1f} to {high:+.1f})"

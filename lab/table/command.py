@@ -37,13 +37,12 @@ def main(arguments: Sequence[str], prog: str) -> None:
 
 def findings(rows: Sequence[OutcomeRow], baseline: str) -> Findings:
     """What is shown of the rows of the strategies."""
-    pairs = [row for row in rows if row["pairs"]]
     return Findings(
         f"Strategies against {baseline}",
         [f"{INTERVALS} Δ is against {baseline}."],
         [
             ResultTable("Rates and costs", ("strategy", "instances", "solved, %", "cost"), [*map(_rates, rows)]),
-            ResultTable("Differences", DIFFERENCE_COLUMNS, [*map(_differences, pairs)]),
+            difference_table("Differences", rows),
         ],
         rows,
         after=list(notes(rows, baseline)),
@@ -54,9 +53,17 @@ def _rates(row: OutcomeRow) -> list[str]:
     return [row["strategy"], f"{row['instances']:,}", _interval(row, "solved", "z.1f"), _interval(row, "cost", ".4g")]
 
 
+def difference_table(title: str, rows: Sequence[OutcomeRow], told: str = "") -> ResultTable:
+    """The differences of those strategies that share an instance with the baseline."""
+    return ResultTable(title, DIFFERENCE_COLUMNS, [_differences(row) for row in rows if row["pairs"]], told)
+
+
 def _differences(row: OutcomeRow) -> list[str]:
     shown = [row["strategy"], f"{row['pairs']:,}"]
     for measure, form in (("solved", "+z.1f"), ("cost", "+.4g")):
+        if row[f"{measure}_p"] is None:
+            shown += "???"
+            continue
         shown.append(_interval(row, f"{measure}_difference", form))
         shown += [f"{row[f'{measure}_p']:.4f}", f"{row[f'{measure}_p_holm']:.4f}"]
     return shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,10 +25,10 @@ OutcomeRow = dict[str, Any]
 
 
 class Outcome(NamedTuple):
-    """One instance under one strategy: 100 if solved, else 0; the cost in any unit."""
+    """One instance under one strategy: 100 if solved, else 0; the cost in any unit, None if unknown."""
 
     solved: float
-    cost: float
+    cost: float | None
 
 
 Outcomes = Mapping[str, Mapping[str, Outcome]]
@@ -65,25 +66,32 @@ def chosen(found: Outcomes, baseline: str | None) -> str:
 
 
 def compared(found: Outcomes, baseline: str) -> list[OutcomeRow]:
-    """A row for each strategy.
+    """A row for each strategy: `differences`, and rates and costs by themselves. Rates are in percent."""
+    return [_absolute(found[row["strategy"]]) | row for row in differences(found, baseline)]
 
-    Rates are in percent, their differences in points. An instance that only one of the two has is under `unpaired` and
-    in no difference. The corrected p is for all comparisons of the table.
+
+def differences(found: Outcomes, baseline: str) -> list[OutcomeRow]:
+    """A row for each strategy: its differences from the baseline, of rates in points.
+
+    An instance that only one of the two has is under `unpaired` and in no difference. The corrected p is for all
+    comparisons of the table.
     """
-    rows = [_absolute(name, run) | _difference(run, found[baseline], name == baseline) for name, run in found.items()]
+    base = found[baseline]
+    rows: list[OutcomeRow] = [
+        {"strategy": name, **_difference(run, base, name == baseline)} for name, run in found.items()
+    ]
     places = [(row, f"{measure}_p") for row in rows for measure in MEASURES if row[f"{measure}_p"] is not None]
     for (row, key), corrected in zip(places, holm([row[key] for row, key in places]), strict=True):
         row[f"{key}_holm"] = corrected
     return rows
 
 
-def _absolute(strategy: str, run: Mapping[str, Outcome]) -> OutcomeRow:
+def _absolute(run: Mapping[str, Outcome]) -> OutcomeRow:
     solved = sum(outcome.solved > 0 for outcome in run.values())
-    costs = [outcome.cost for outcome in run.values()]
+    costs = [outcome.cost for outcome in run.values() if outcome.cost is not None]
     low, high = wilson(solved, len(run))
     cost_low, cost_high = interval(resampled(costs))
     return {
-        "strategy": strategy,
         "instances": len(run),
         "solved": 100 * solved / len(run),
         "solved_low": 100 * low,
@@ -99,8 +107,8 @@ def _difference(run: Mapping[str, Outcome], base: Mapping[str, Outcome], same: b
     both = [] if same else [name for name in base if name in run]
     row: OutcomeRow = {"pairs": len(both)}
     for measure in MEASURES:
-        values = ([getattr(of[name], measure) for name in both] for of in (run, base))
-        found = paired(*values) if both else None
+        values = [[getattr(of[name], measure) for name in both] for of in (run, base)]
+        found = paired(*values) if both and None not in chain(*values) else None
         row |= {
             f"{measure}_difference": found and found.difference,
             f"{measure}_difference_low": found and found.low,

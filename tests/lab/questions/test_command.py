@@ -29,7 +29,7 @@ def test_every_form_has_the_answers(
     right = sum(answer["right"] for answer in answers if answer["strategy"] == "none")
     assert f"{right / asked:.0%}".replace("%", " %") in text
     assert "Right answers by kind of question, %: reader" in text
-    assert "Differences from none" in text
+    assert "Differences from none: reader" in text
     main([*flags, "--csv"], "lab questions")
     lines = [*csv.DictReader(capsys.readouterr().out.splitlines())]
     assert [line["question"] for line in lines] == [answer["question"] for answer in answers]

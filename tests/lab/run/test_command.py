@@ -36,7 +36,7 @@ def test_a_study_stops_at_its_ceiling_goes_on_and_is_printed_from_its_store(capf
     assert main(["run", "--store", "s.jsonl", "--report", "page.html"]) == 0
     assert ">Answers and cost: reader<" in Path("page.html").read_text()
     assert capfd.readouterr() == (whole, "")
-    for title in ("Answers and cost: reader", "Right answers by kind of question", "Differences from none"):
+    for title in ("Answers and cost: reader", "Right answers by kind of question", "Differences from none: reader"):
         assert title in whole
 
 
