@@ -71,6 +71,10 @@ class Tally:
     right: int = 0
     of: int = 0
 
+    def with_answer(self, right: bool | None) -> Tally:
+        """With one more; one that is not scored (None) does not count."""
+        return self if right is None else Tally(self.right + right, self.of + 1)
+
 
 def setting_of(row: StudyRow) -> StudySetting:
     """The setting of a row."""
@@ -161,9 +165,9 @@ def places(rows: Iterable[StudyRow]) -> dict[tuple[str, int], list[Tally]]:
     for setting, mine in by_setting(rows).items():
         tallies = found.setdefault((setting.model, setting.budget), [Tally()] * (TENTHS + 1))
         for answer in chain.from_iterable(row.answers for row in mine.values() if not row.error):
-            if answer.right is not None and len(answer.places) == 1:
+            if len(answer.places) == 1:
                 at = tenth(answer.places[0])
-                tallies[at] = Tally(tallies[at].right + answer.right, tallies[at].of + 1)
+                tallies[at] = tallies[at].with_answer(answer.right)
     return found
 
 
@@ -172,10 +176,8 @@ def by_kind(rows: Iterable[StudyRow]) -> dict[StudySetting, dict[str, Tally]]:
     found: dict[StudySetting, dict[str, Tally]] = {}
     for setting, mine in by_setting(rows).items():
         kinds = found.setdefault(setting, {})
-        for row in mine.values():
-            right = [answer.right for answer in row.answers if answer.right is not None]
-            before = kinds.get(row.kind, Tally())
-            kinds[row.kind] = Tally(before.right + sum(right), before.of + len(right))
+        for kind, answer in ((row.kind, answer) for row in mine.values() for answer in row.answers):
+            kinds[kind] = kinds.get(kind, Tally()).with_answer(answer.right)
     return found
 
 

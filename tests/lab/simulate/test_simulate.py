@@ -187,6 +187,7 @@ def test_mistakes_are_usage_errors(flags: list[str], what: str) -> None:
 RECORDED = os.environ.get("THIMBLE_TRAJECTORIES", "")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "flags", [[], pytest.param([RECORDED], marks=pytest.mark.skipif(not RECORDED, reason="no runs"))]
 )
