@@ -41,21 +41,8 @@ def test_a_study_stops_at_its_ceiling_goes_on_and_is_printed_from_its_store(capf
 
 
 def test_a_ceiling_in_dollars_is_that_of_the_card() -> None:
-    flags = [
-        "--store",
-        "s",
-        "--strategy",
-        "none",
-        "--questions",
-        "asked.yaml",
-        "--kind",
-        "offtopic",
-        "--ceiling",
-        "0.5",
-        "--price",
-        "dollars=2,output=4",
-    ]
-    options = _parser("x").parse_args(flags)
+    flags = "--store s --strategy none --questions asked.yaml --kind offtopic --ceiling 0.5 --price dollars=2,output=4"
+    options = _parser("x").parse_args(flags.split())
     assert {job.question.kind for job in _jobs(options)} == {"offtopic"}
     assert options.ceiling == 250_000
 
