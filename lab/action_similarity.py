@@ -18,7 +18,7 @@ from thimble.agent.messages import Message
 
 CALLS, SAME_TOOL = 0.9, 0.5
 """The weight of the calls beside the words, and that of the tool in a pair of calls."""
-MARKS = " \t.,;:!?()[]{}\"'`*"
+AROUND_WORDS = " \t.,;:!?()[]{}\"'`*"
 """What may surround a word."""
 
 
@@ -93,6 +93,6 @@ def _words_alike(one: str, other: str) -> float:
     """F1 of their words, whatever their order and case; only equal texts have 1."""
     if one == other:
         return 1.0
-    ours, theirs = (Counter(word.strip(MARKS).casefold() for word in text.split()) for text in (one, other))
+    ours, theirs = (Counter(word.strip(AROUND_WORDS).casefold() for word in text.split()) for text in (one, other))
     whole = ours.total() + theirs.total()
     return min(0.99, 2 * (ours & theirs).total() / whole) if whole else 0.99

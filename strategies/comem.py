@@ -34,14 +34,14 @@ class Summaries(Folded):
 
 
 @dataclass
-class Asked:
+class SummaryUnderWay:
     """A summary that is under way, and the newest message when it was asked for."""
 
     errand: Errand
     piece: Piece
     newest: str
 
-    def __deepcopy__(self, memo: object) -> Asked | None:
+    def __deepcopy__(self, memo: object) -> SummaryUnderWay | None:
         """A copy of the strategy has the summary if it has come, and no part in one that is under way."""
         return self if self.errand.ended and not self.errand.bug else None
 
@@ -67,7 +67,7 @@ class Comem(Stateful):
     words: int = parameter(400, "length asked of the summary", 20, 683, paper=683)
     suggestions: bool = parameter(True, "whether a summary says what is still to do", paper=False)
     memory: Summaries = field(default_factory=Summaries)
-    _asked: Asked | None = field(default=None, init=False, repr=False, compare=False)
+    _asked: SummaryUnderWay | None = field(default=None, init=False, repr=False, compare=False)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The summary and every turn that it does not cover; see the class."""
@@ -117,7 +117,7 @@ class Comem(Stateful):
         if piece:
             errand = self.model.begin(prompt, "memory", min(LONGEST_SUMMARY, piece.request.reply))
             errand.then = self._hear
-            self._asked = Asked(errand, piece, messages[-1].id)
+            self._asked = SummaryUnderWay(errand, piece, messages[-1].id)
 
     def _piece(self, folding: Folding, messages: Sequence[Message], upto: int, budget: Budget) -> Piece | None:
         """The whole history before the index; where it is too long for one call, the last summary and what follows."""

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-HEADER = "Passages of earlier results that may help now, quoted as they were."
-PASSAGE = re.compile(
+PASSAGES_HEADER = "Passages of earlier results that may help now, quoted as they were."
+PASSAGE_TEXT = re.compile(
     r"(?s)\S(?:.{200,599}(?=\n\s*\n)|.{200,599}(?=\n)|.{200,599}(?<=[.!?])(?=\s)|.{0,599}(?!\S)|.{599})"
 )
 """At most 600 characters (about 150 tokens), cut after a paragraph, else a line, a sentence, a word, anywhere."""
@@ -39,11 +39,11 @@ K1, B = 1.2, 0.75
 """BM25: how soon repeating a word stops counting, and how much a long passage is discounted."""
 CLOSE = 0.4
 """The least cosine of a passage that shares too few words with the query."""
-EMBEDDINGS = "pip install --no-deps wordllama, or a server's: --embeddings ollama:all-minilm; or take by=words"
+HOW_TO_EMBED = "pip install --no-deps wordllama, or a server's: --embeddings ollama:all-minilm; or take by=words"
 
 
 @dataclass
-class Hidden:
+class HiddenResults:
     """The masks, and the sliding window applied afterwards."""
 
     masks: Masks = field(default_factory=Masks)
@@ -70,12 +70,12 @@ class Retrieval(Stateful):
     share: float = parameter(0.1, "share of the budget that they may use at most", 0.01, 1)
     by: Literal["words", "meaning"] = parameter("words", "what ranks passages; meaning adds embeddings to the words")
     embedder: Embedder | None = field(default=None, repr=False, compare=False)
-    memory: Hidden = field(default_factory=Hidden)
+    memory: HiddenResults = field(default_factory=HiddenResults)
     _vectors: Vectors = field(default_factory=lambda: Vectors(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.by == "meaning" and self.embedder is None:
-            raise UsageError("retrieval:by=meaning needs embeddings", EMBEDDINGS)
+            raise UsageError("retrieval:by=meaning needs embeddings", HOW_TO_EMBED)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The shortened history, with the passages after it; see the class."""
@@ -108,7 +108,7 @@ class Retrieval(Stateful):
         self.memory.masks, self.memory.window = masking.memory, sliding.memory
         return view
 
-    def _ranked(self, passages: Sequence[Passage], messages: Sequence[Message]) -> list[Passage]:
+    def _ranked(self, passages: Sequence[ResultPassage], messages: Sequence[Message]) -> list[ResultPassage]:
         """The passages that fit this turn, best first; by words alone where no vectors can be had."""
         near: Sequence[float] = ()
         if self.by == "meaning" and self.embedder:
@@ -116,10 +116,10 @@ class Retrieval(Stateful):
             near = self._vectors.near(query(messages), texts, question(messages), self.embedder)
         return ranked(passages, need(messages), near)
 
-    def _choices(self, ranking: Sequence[Passage], view: Sequence[Message]) -> Iterator[list[Passage]]:
+    def _choices(self, ranking: Sequence[ResultPassage], view: Sequence[Message]) -> Iterator[list[ResultPassage]]:
         """The best passage, the two best and so on, without passages already in the view."""
         said = [message.content for message in view if message.role == "tool"]
-        chosen: list[Passage] = []
+        chosen: list[ResultPassage] = []
         for passage in ranking:
             if len(chosen) == self.passages:
                 return
@@ -130,7 +130,7 @@ class Retrieval(Stateful):
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ResultPassage:
     """A piece of a result, and how often each word occurs in it: stems, without stop words."""
 
     text: str
@@ -140,13 +140,13 @@ class Passage:
 
 
 @lru_cache(maxsize=8192)
-def cut(result: Message) -> tuple[Passage, ...]:
+def cut(result: Message) -> tuple[ResultPassage, ...]:
     """The passages of a result, cut and counted once; of one that is too long, none."""
     if len(result.content) > LONGEST:
         return ()
-    texts = [match[0].rstrip() for match in PASSAGE.finditer(result.content)]
+    texts = [match[0].rstrip() for match in PASSAGE_TEXT.finditer(result.content)]
     counts = [Counter(_stem(word) for word in words(text) if word not in STOPWORDS) for text in texts]
-    return tuple(Passage(text, count, count.total(), result) for text, count in zip(texts, counts, strict=True))
+    return tuple(ResultPassage(text, count, count.total(), result) for text, count in zip(texts, counts, strict=True))
 
 
 class Vectors:
@@ -193,7 +193,7 @@ def need(messages: Sequence[Message]) -> list[str]:
     return list(dict.fromkeys(map(_stem, content_words(query(messages)))))
 
 
-def ranked(passages: Sequence[Passage], wanted: Sequence[str], near: Sequence[float] = ()) -> list[Passage]:
+def ranked(passages: Sequence[ResultPassage], wanted: Sequence[str], near: Sequence[float] = ()) -> list[ResultPassage]:
     """The passages that fit the query, best first, down to half the score of the best.
 
     By words, those that share two telling words with it, scored by BM25. With the cosines of `near`, also those that
@@ -211,7 +211,7 @@ def ranked(passages: Sequence[Passage], wanted: Sequence[str], near: Sequence[fl
     return [passages[place] for place in sorted(good, key=lambda place: -scores[place])]
 
 
-def by_words(passages: Sequence[Passage], wanted: Sequence[str]) -> list[float]:
+def by_words(passages: Sequence[ResultPassage], wanted: Sequence[str]) -> list[float]:
     """The BM25 of each passage that shares two telling words with the query; 0 for the others.
 
     A telling word occurs in fewer than half of all passages; if there is only one, it is enough. The score is the sum
@@ -232,8 +232,8 @@ def by_words(passages: Sequence[Passage], wanted: Sequence[str]) -> list[float]:
     return scores
 
 
-def _quoted(passages: Sequence[Passage], messages: Sequence[Message]) -> str:
-    return "\n\n".join([HEADER, *(f"From {_source(one.result, messages)}:\n{one.text}" for one in passages)])
+def _quoted(passages: Sequence[ResultPassage], messages: Sequence[Message]) -> str:
+    return "\n\n".join([PASSAGES_HEADER, *(f"From {_source(one.result, messages)}:\n{one.text}" for one in passages)])
 
 
 def _source(result: Message, messages: Sequence[Message]) -> str:

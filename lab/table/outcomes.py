@@ -18,7 +18,7 @@ OUTCOME_COLUMNS = ("instance", "strategy", "solved", "cost")
 MEASURES = ("solved", "cost")
 FEW_PAIRS = 20
 """With fewer pairs, the interval of a bootstrap is too narrow."""
-MOST_NAMED = 20
+NAMED_INSTANCES = 20
 """The most instances that a line names."""
 
 OutcomeRow = dict[str, Any]
@@ -124,7 +124,9 @@ def notes(rows: Sequence[OutcomeRow], baseline: str) -> Iterator[str]:
     for row in rows:
         names, of = row["unpaired"], row["strategy"]
         if names:
-            more = f" and {len(names) - MOST_NAMED:,} more (--json names all)" if len(names) > MOST_NAMED else ""
-            yield f"Only {of} or only {baseline} has {', '.join(names[:MOST_NAMED])}{more}: left out of Δ."
+            more = (
+                f" and {len(names) - NAMED_INSTANCES:,} more (--json names all)" if len(names) > NAMED_INSTANCES else ""
+            )
+            yield f"Only {of} or only {baseline} has {', '.join(names[:NAMED_INSTANCES])}{more}: left out of Δ."
         if of != baseline and row["pairs"] < FEW_PAIRS:
             yield f"{of} has {row['pairs']} pairs: so few make the interval of Δ too narrow and p too small."

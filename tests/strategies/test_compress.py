@@ -20,10 +20,10 @@ from thimble.strategies.compress import compressed
 from thimble.strategies.self_information import (
     AROUND,
     COMMON,
-    MARKS,
     NEAR,
     NEAR_MARK,
     PRIOR_COUNTS,
+    PUNCTUATION,
     SINGLE_COUNTS,
     VOCABULARY,
     fewer_words,
@@ -128,7 +128,7 @@ def test_a_word_tells_what_those_around_it_tell_less_with_each_word_and_mark_bet
     bits = self_information([word.strip(AROUND).casefold() for word in said])
 
     def passed(first: int, last: int) -> float:
-        return prod(NEAR_MARK if word[-1] in MARKS else NEAR for word in said[first:last])
+        return prod(NEAR_MARK if word[-1] in PUNCTUATION else NEAR for word in said[first:last])
 
     around = [sum(bits[at] * passed(*sorted((at, place))) for at in range(len(said))) for place in range(len(said))]
     assert [word.strip() for word in words] == said

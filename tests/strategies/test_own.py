@@ -205,7 +205,8 @@ def test_a_ready_made_object_is_told_like_the_others(text: str, line: int, tmp_p
         "class Mine:\n    __slots__ = ()\n    @classmethod\n    def prepare(cls, messages, budget):\n"
         "        return messages[:2]\nprepare = Mine.prepare\n",
         "from __future__ import annotations\nfrom dataclasses import dataclass\n\n@dataclass(frozen=True)\n"
-        "class Mine:\n    keep: int = 2\n    def prepare(self, messages, budget):\n        return messages[: self.keep]\n\n"
+        "class Mine:\n    keep: int = 2\n    def prepare(self, messages, budget):\n"
+        "        return messages[: self.keep]\n"
         "prepare = Mine().prepare\n",
     ],
     ids=["partial", "lambda", "method", "written as ours are"],

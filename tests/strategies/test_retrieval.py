@@ -19,7 +19,7 @@ from thimble.agent.messages import Message, pending
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.view import prepare
 from thimble.strategies.recital import without_recital
-from thimble.strategies.retrieval import K1, PASSAGE, B, Retrieval, cut, need, ranked
+from thimble.strategies.retrieval import K1, PASSAGE_TEXT, B, Retrieval, cut, need, ranked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -188,7 +188,7 @@ def test_passages_hold_every_word_and_are_small(text: str) -> None:
     ],
 )
 def test_passages_are_cut_where_the_text_allows_it(text: str, first: str) -> None:
-    found = PASSAGE.match(text)
+    found = PASSAGE_TEXT.match(text)
     assert found is not None
     assert found[0].strip() == first
 
