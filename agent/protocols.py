@@ -6,7 +6,7 @@ A subclass of `Strategy` inherits defaults for the members that it does not defi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -100,10 +100,6 @@ class Sent:
 
 
 Delta = Sent | Waiting | Text | Thinking | ToolCall | Usage
-
-
-Mapper = Callable[[str, float, Callable[[str], float]], str]
-"""Draws a map of the library for a question, of at most some size, measured by a function; "" if none fits."""
 
 
 class Backend(Protocol):

@@ -17,7 +17,7 @@ from thimble.agent.errors import Circled, Halted, ModelError
 from thimble.agent.events import SideBegan, SideCalled
 from thimble.agent.messages import Message, Schema
 from thimble.agent.prefix_cache import PrefixCache
-from thimble.agent.protocols import Backend, BackendDefaults, Delta, Embedder, Mapper, Text, Usage
+from thimble.agent.protocols import Backend, BackendDefaults, Delta, Embedder, Text, Usage
 from thimble.agent.reply import Reply
 
 TEMPERATURE = 0.0
@@ -33,7 +33,6 @@ class SideModel:
     `offered`: the tools of the agent's own call, if this is the same backend; see `offer`.
     `on_ask` gets the purpose of each call before it starts.
     `prefixes`: the prompts that servers can still hold; the agent's own.
-    `mapper` draws a map of the library for strategies; None if there is no library.
     """
 
     def __init__(
@@ -49,7 +48,6 @@ class SideModel:
         self.worker = worker or Thread()
         self.offered: Sequence[Schema] = ()
         self.on_ask: Callable[[str], object] = lambda purpose: None
-        self.mapper: Mapper | None = None
         self.prefixes = PrefixCache()
         self._calls: list[SideBegan | SideCalled] = []
         self._errands: list[tuple[Errand, SideCalled]] = []

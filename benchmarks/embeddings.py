@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from thimble.corpus.library import load
 from thimble.models.embeddings.kept import KeptEmbedder
 from thimble.models.embeddings.static import static_embedder
-from thimble.strategies.retrieval import PASSAGE
+from thimble.strategies.retrieval import PASSAGE_TEXT
 
 ARTICLES = Path(__file__).resolve().parent.parent / "corpus" / "articles"
 COUNTS = (1, 100, 1_500, 20_000)
@@ -26,7 +26,9 @@ COUNTS = (1, 100, 1_500, 20_000)
 
 def passages(count: int) -> list[str]:
     """So many different passages, as long as the articles' own."""
-    found = [m[0] for each in load(ARTICLES).articles for part in each.sections for m in PASSAGE.finditer(part.text)]
+    found = [
+        m[0] for each in load(ARTICLES).articles for part in each.sections for m in PASSAGE_TEXT.finditer(part.text)
+    ]
     return [f"{number} {found[number % len(found)]}" for number in range(count)]
 
 

@@ -13,7 +13,6 @@ from thimble.lab.file_text import file_text
 from thimble.session.bounded import MOST_INPUT_BYTES
 
 CSV_FORM = "give CSV: UTF-8, commas, the names of the columns in the first line; gzipped or not"
-MOST_RECORDS = 200_000
 MOST_NUMBER = 1e12
 TRUTH: Mapping[str, bool] = {"1": True, "true": True, "0": False, "false": False}
 
@@ -56,35 +55,29 @@ def _short(text: str) -> str:
     return repr(text[:60])
 
 
-def read(path: Path) -> tuple[list[str], list[Record]]:
-    """The columns of a file and its records.
+def read(path: Path, needed: Sequence[str]) -> list[Record]:
+    """The records of a file, which must have the columns that are `needed`.
 
     Raises:
-        UsageError: it cannot be read, is no CSV, or is too large.
+        UsageError: it cannot be read, is no CSV, is too large, or has not these columns.
     """
-    reader = csv.reader(io.StringIO(file_text(path, MOST_INPUT_BYTES, CSV_FORM), newline=""), strict=True)
+    reader = csv.DictReader(io.StringIO(file_text(path, MOST_INPUT_BYTES, CSV_FORM), newline=""), strict=True)
     try:
-        lines = [(reader.line_num, fields) for fields in reader if fields]
+        columns = [name.strip() for name in reader.fieldnames or ()]
+        if len({*columns}) < len(columns) or not columns:
+            raise UsageError(f"{path}, line 1: {'two columns have one name' if columns else 'it is empty'}", CSV_FORM)
+        reader.fieldnames = columns
+        missing = [name for name in needed if name not in columns]
+        if missing:
+            separate = "separate the columns by commas"
+            fix = separate if ";" in columns[0] else f"the first line must name {', '.join(needed)}"
+            raise UsageError(f"{path}, line 1: there is no column {', '.join(missing)}", fix)
+        records = []
+        for fields in reader:
+            place = f"{path}, line {reader.line_num}"
+            if None in fields or None in fields.values():
+                raise UsageError(f"{place}: not {len(columns)} fields, as there are columns", CSV_FORM)
+            records.append(Record(place, fields))
     except csv.Error as error:
-        raise UsageError(f"{path}, line {reader.line_num}: this is no CSV ({error})", CSV_FORM) from error
-    if not lines:
-        raise UsageError(f"{path} is empty", CSV_FORM)
-    if len(lines) > MOST_RECORDS:
-        raise UsageError(f"{path} has more than {MOST_RECORDS:,} records", "give fewer instances or strategies")
-    columns = [name.strip() for name in lines[0][1]]
-    if len({*columns}) < len(columns):
-        raise UsageError(f"{path}, line 1: two columns have one name", CSV_FORM)
-    for line, fields in lines[1:]:
-        if len(fields) != len(columns):
-            raise UsageError(f"{path}, line {line}: {len(fields)} fields for {len(columns)} columns", CSV_FORM)
-    return columns, [
-        Record(f"{path}, line {line}", dict(zip(columns, fields, strict=True))) for line, fields in lines[1:]
-    ]
-
-
-def require(path: Path, columns: Sequence[str], needed: Sequence[str]) -> None:
-    """Raise UsageError if a column is missing."""
-    missing = [name for name in needed if name not in columns]
-    if missing:
-        fix = "separate the columns by commas" if ";" in columns[0] else f"the first line must name {', '.join(needed)}"
-        raise UsageError(f"{path}, line 1: there is no column {', '.join(missing)}", fix)
+        raise UsageError(f"{path}, line {reader.reader.line_num}: this is no CSV ({error})", CSV_FORM) from error
+    return records

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from thimble.agent.budget import UNLIMITED, Prices, read_limit
 from thimble.agent.errors import UsageError
-from thimble.session.prices import MOST
+from thimble.session.prices import read_prices
 
 CACHED_PRICES = "1.0,0.4,0.25,0.1"
 COUNTED_MODEL = "qwen2.5:7b"
@@ -90,26 +89,16 @@ def price_cards(given: Sequence[str], usual: str = CACHED_PRICES) -> list[Prices
     Raises:
         UsageError: it names something else, several prices of output, or a price outside its range.
     """
-    found: dict[str, list[float]] = {"cached": [], "output": []}
+    found: dict[str, list[str]] = {"cached": [], "output": []}
     name = ""
     for word in ",".join(given).split(",") if given else ():
         key, equals, text = word.rpartition("=")
         name = key.strip() if equals else name
         if name not in found:
             raise UsageError(f"--price: {word!r} names no price", "write --price cached=1.0,0.4,0.1,output=4")
-        found[name].append(_price(name, text))
+        found[name].append(text)
     if len(found["output"]) > 1:
         raise UsageError("--price names several prices of output", "give one: --price cached=1.0,0.1,output=4")
-    cached = found["cached"] or [float(price) for price in usual.split(",")]
-    return [Prices(price, *found["output"]) for price in dict.fromkeys(cached)]
-
-
-def _price(name: str, text: str) -> float:
-    try:
-        price = float(text)
-    except ValueError:
-        price = math.nan
-    if not 0 <= price <= MOST[name]:
-        what = f"--price: {name}={text} is not possible"
-        raise UsageError(what, f"{name} takes 0 to {MOST[name]:g}; a prompt token that is computed anew costs 1")
-    return price
+    output = "".join(f",output={text}" for text in found["output"])
+    cards = [read_prices(f"cached={text}{output}") for text in found["cached"] or usual.split(",")]
+    return list(dict.fromkeys(cards))

@@ -40,7 +40,9 @@ def _print_csv(lines: Sequence[FlatRecord]) -> None:
     writer = csv.DictWriter(sys.stdout, lines[0], lineterminator="\n")
     writer.writeheader()
     for line in lines:
-        writer.writerow({name: " ".join(value) if isinstance(value, list) else value for name, value in line.items()})
+        writer.writerow(
+            {name: " ".join(map(str, value)) if isinstance(value, list) else value for name, value in line.items()}
+        )
 
 
 def _in_markdown(found: Findings) -> Iterator[str]:

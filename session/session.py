@@ -52,7 +52,6 @@ from thimble.tools.notes import Notes
 
 if TYPE_CHECKING:
     from thimble.corpus.library import Library
-    from thimble.corpus.map import Map
     from thimble.session.guess import Guess
     from thimble.session.playback import Playback
 
@@ -418,7 +417,6 @@ class Session:
         """
         agent, was = self.agent, self.agent.side
         side = SideModel(was.backend, was.embedder, was.memory, Lagged(self.agent.ledger.lag))
-        side.mapper = was.mapper
         spec = in_our_names(spec)
         strategy = _strategy_of(spec, side, agent.state.tidy) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
@@ -496,7 +494,6 @@ class Session:
         backend = self._first_backend()
         summariser, memory = map(self.backends.side_model, SIDE_MODELS)
         side = SideModel(summariser or backend, self.embedder(), memory)
-        side.mapper = lambda *asked: _map_of(self.library).text(*asked)
         agent = Agent(
             backend=backend,
             strategy=_strategy_of(spec, side, settings.tidy),
@@ -547,13 +544,6 @@ def _strategy_of(spec: str, side: SideModel, tidy: bool) -> Strategy:
     from thimble.strategies.spec import parse, parse_tidied
 
     return (parse_tidied if tidy else parse)(spec, side)
-
-
-def _map_of(library: Library) -> Map:
-    """The map of a library, imported late as no first prompt needs it."""
-    from thimble.corpus.map import Map
-
-    return Map(library)
 
 
 def _is_of(change: Change, *settings: str) -> bool:

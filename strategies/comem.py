@@ -16,6 +16,13 @@ from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
 from thimble.strategies.summary import SECTIONS, Folded, Folding, Piece, before_newest, wished
 
+LONGEST_SUMMARY = 2_048
+"""Tokens of a summary, at most (CoMem, section 4.2)."""
+WHAT_WAS = "\n".join(line for line in SECTIONS.split("\n") if not line.startswith("- Pending"))
+"""The sections without what is still to do."""
+NO_SUGGESTIONS = "\nSay only what has been asked, done and seen: no suggestion, no advice, no plan of the next step."
+"""What the prompt of the paper's memory model asks for (appendix B), in our words."""
+
 
 @dataclass
 class Summaries(Folded):
@@ -27,14 +34,14 @@ class Summaries(Folded):
 
 
 @dataclass
-class Asked:
+class SummaryUnderWay:
     """A summary that is under way, and the newest message when it was asked for."""
 
     errand: Errand
     piece: Piece
     newest: str
 
-    def __deepcopy__(self, memo: object) -> Asked | None:
+    def __deepcopy__(self, memo: object) -> SummaryUnderWay | None:
         """A copy of the strategy has the summary if it has come, and no part in one that is under way."""
         return self if self.errand.ended and not self.errand.bug else None
 
@@ -48,7 +55,8 @@ class Comem(Stateful):
     place of the old one when that was in k prompts, so that a server prefills each only once (CoMem, Algorithm 1 and
     Eq. 5; its 2-step-off is k=2). Only over the budget the agent waits for the summary under way. The memory model is
     that of --memory, and reads the whole history while this fits the budget, else its own last summary and what came
-    after. `summary=waited` waits for each summary, and `summary=none` has none, to compare (CoMem, section 4.2).
+    after. `summary=waited` waits for each summary, and `summary=none` has none, to compare (CoMem, section 4.2). A
+    summary has at most 2,048 tokens, as there; three of them are reckoned for a word.
     """
 
     model: SideModel
@@ -56,9 +64,10 @@ class Comem(Stateful):
     summary: Literal["background", "waited", "none"] = parameter(
         "background", "summarise while the agent works, let it wait, or drop what is old", paper="background"
     )
-    words: int = parameter(400, "length asked of the summary", 20, 10_000)
+    words: int = parameter(400, "length asked of the summary", 20, 683, paper=683)
+    suggestions: bool = parameter(True, "whether a summary says what is still to do", paper=False)
     memory: Summaries = field(default_factory=Summaries)
-    _asked: Asked | None = field(default=None, init=False, repr=False, compare=False)
+    _asked: SummaryUnderWay | None = field(default=None, init=False, repr=False, compare=False)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The summary and every turn that it does not cover; see the class."""
@@ -67,7 +76,8 @@ class Comem(Stateful):
         if self.summary == "none":
             stays = {message.id for message in pinned(messages)}
             return [message for at, message in enumerate(messages) if at >= upto or message.id in stays]
-        folding = Folding(self.model, self.words, self.memory, SECTIONS + wished(self.memory.wish))
+        sections = SECTIONS if self.suggestions else WHAT_WAS + NO_SUGGESTIONS
+        folding = Folding(self.model, self.words, self.memory, sections + wished(self.memory.wish))
         if self._asked:
             self._asked.errand.look()
             self._take()
@@ -105,9 +115,9 @@ class Comem(Stateful):
             self.memory.refused = messages[-1].id
             return
         if piece:
-            errand = self.model.begin(prompt, "memory", piece.request.reply)
+            errand = self.model.begin(prompt, "memory", min(LONGEST_SUMMARY, piece.request.reply))
             errand.then = self._hear
-            self._asked = Asked(errand, piece, messages[-1].id)
+            self._asked = SummaryUnderWay(errand, piece, messages[-1].id)
 
     def _piece(self, folding: Folding, messages: Sequence[Message], upto: int, budget: Budget) -> Piece | None:
         """The whole history before the index; where it is too long for one call, the last summary and what follows."""

@@ -10,8 +10,6 @@ from typing import Literal
 
 from thimble.agent.budget import Budget
 from thimble.agent.messages import LONGEST, Message, pending
-from thimble.strategies.kinds.excerpt import excerpt
-from thimble.strategies.kinds.recognised import recognised
 from thimble.strategies.making_room import offers
 from thimble.strategies.newest import newest
 from thimble.strategies.parameter import parameter
@@ -140,6 +138,9 @@ class Compress(Stateful):
 @lru_cache(maxsize=8192)
 def compressed(message: Message, ratio: float) -> Message:
     """A copy with about `ratio` of the message's size. It depends on nothing else, so the prefix stays the same."""
+    from thimble.strategies.kinds.excerpt import excerpt  # not at the start: they import statistics and all kinds
+    from thimble.strategies.kinds.recognised import recognised
+
     if len(message.content) > LONGEST:
         return message
     most = max(SHORTEST * (ratio > LEAST), round(ratio * len(message.content)))

@@ -17,17 +17,17 @@ from thimble.strategies.masks import Masks, mask
 from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
 
-INSTRUCTION = """\
+BRIEF_INSTRUCTION = """\
 The result above is about to be put away. Write a brief of it for the one who works on the question.
 Keep exact values, names and [sources] as they stand there, and any error with its words.
 Write at most {words} words in these sections, a line a point, nothing else.
 Sections:
 - Found: what the result says that bears on the question, each fact with its [source]
 - Read: what it is a result of, and what else can be found there"""
-HEAD = "[shortened to a brief: an old result of {name}, {letters:,} characters; call it again for the whole]"
-MOST_CALLS = 6
+BRIEF_HEAD = "[shortened to a brief: an old result of {name}, {letters:,} characters; call it again for the whole]"
+MOST_BRIEFS = 6
 """The most model calls for one view."""
-WAIT = 4
+PATIENCE_TURNS = 4
 """Turns to wait after an edit that did not help."""
 Result = tuple[Message, Message]
 """The message that called the tool, and the observation."""
@@ -83,7 +83,7 @@ class Delegate(Stateful):
 
     def _waits(self, messages: Sequence[Message]) -> bool:
         """Whether an edit of the last few turns did not help."""
-        newest = turns(messages)[-WAIT:][:1]
+        newest = turns(messages)[-PATIENCE_TURNS:][:1]
         since = messages[newest[0].start :] if newest else messages
         return not messages or any(message.id == self.memory.tried for message in since)
 
@@ -105,7 +105,7 @@ class Delegate(Stateful):
             for one, text, saved in self._briefs(old, question(messages), budget):
                 new[one.id] = text
                 size -= saved
-                if size <= goal or len(new) == MOST_CALLS:
+                if size <= goal or len(new) == MOST_BRIEFS:
                     break
         except ModelError:
             goal = inf
@@ -137,7 +137,7 @@ class Delegate(Stateful):
     def _request(self, caller: Message, one: Message, asked: Message | None, budget: Budget) -> list[Message]:
         """The prompt of a fresh context: question, call, result and instruction; [] if they do not fit."""
         call = tuple(call for call in caller.calls if call.id == one.call_id)
-        instruction = Message("brief", "user", INSTRUCTION.format(words=self.words))
+        instruction = Message("brief", "user", BRIEF_INSTRUCTION.format(words=self.words))
         whole = [*([asked] if asked else []), replace(caller, content="", calls=call), one, instruction]
         try:
             fitted = fit(whole, budget)
@@ -149,5 +149,5 @@ class Delegate(Stateful):
 @lru_cache(maxsize=8192)
 def briefed(observation: Message, text: str) -> Message:
     """A copy that holds a brief of the observation."""
-    head = HEAD.format(name=observation.name, letters=len(observation.content))
+    head = BRIEF_HEAD.format(name=observation.name, letters=len(observation.content))
     return observation.rewritten(f"{head}\n{text}", "a fresh context read it for its bulk", covers=(observation.id,))

@@ -28,22 +28,22 @@ from typing import Any
 from thimble.agent import foreign
 from thimble.corpus.marks import OURS
 
-HEAD = "[{} lines of JSON as tables: name=value is in every row{}; an empty cell is a missing field]"
+TABLES_HEAD = "[{} lines of JSON as tables: name=value is in every row{}; an empty cell is a missing field]"
 TEMPLATES = ", where {x} stands for the row's x and {} its own cell"
 TEMPLATE = re.compile(r"=[^|\"]*\{")
 MOVES = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 SPACE = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|[ \t\r\n]++', re.DOTALL)
-NAME = re.compile(r"[A-Za-z_@$#][\w@$#-]*+", re.ASCII)
+PLAIN_NAME = re.compile(r"[A-Za-z_@$#][\w@$#-]*+", re.ASCII)
 LITERAL = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|null|true|false")
 UNCLEAR = re.compile(r'\A[\s"\[{]|\s\Z|[|\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]')
 INNER = re.compile(r"[;\]}]")
 CONSTANT = re.compile(r"[;{\]}]")
-PLAIN = re.compile(r"(?:[^{}]|\{[^{}]*+\})*+")
+PLAIN_TEMPLATE = re.compile(r"(?:[^{}]|\{[^{}]*+\})*+")
 """Text with braces that can stand in a template."""
-ENDS = "/ ?=#&()"
+TEMPLATE_CUTS = "/ ?=#&()"
 """Where a text is cut for a template: a date, a version or a name stays whole in its cell."""
-ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-CELLS = 4
+ESCAPED_LETTER = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+MOST_CELLS = 4
 """Cells of a table for each value in it: with more, most of them are empty, and it is no table."""
 KEYED = 3
 """Objects of an object that are alike, and fill half of their cells: fewer are no table by key."""
@@ -58,7 +58,7 @@ class Number(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundJson:
     """A JSON value in a text: what stands before it, itself as it was written, what stands after it."""
 
     before: str
@@ -83,12 +83,12 @@ class Found:
         lines = [*_lines(self.value)] if _has_rows(self.value) else []
         if not lines or any(map(OURS.match, lines)):
             return None
-        head = HEAD.format(f"{len(lines):,}", TEMPLATES if any(map(TEMPLATE.search, lines)) else "")
+        head = TABLES_HEAD.format(f"{len(lines):,}", TEMPLATES if any(map(TEMPLATE.search, lines)) else "")
         return self.before + "\n".join([head, *lines]) + self.after
 
 
 @lru_cache(maxsize=2)
-def found(text: str) -> Found | None:
+def found(text: str) -> FoundJson | None:
     """The JSON list or object that begins the first line that one can begin; None where there is none.
 
     None too where a name comes twice in an object, and beyond the bounds of `agent.foreign`.
@@ -102,7 +102,7 @@ def found(text: str) -> Found | None:
         foreign.read(text[at:end])
     except (ValueError, RecursionError):
         return None
-    return Found(text[:at], text[at:end], text[end:], value)
+    return FoundJson(text[:at], text[at:end], text[end:], value)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class _Others:
     texts: dict[str, tuple[int, Sequence[str]]] = field(default_factory=dict)
 
     def add(self, name: str, texts: Sequence[str]) -> None:
-        if texts and len(self.texts) < REFERRED and NAME.fullmatch(name):
+        if texts and len(self.texts) < REFERRED and PLAIN_NAME.fullmatch(name):
             self.texts[name] = _shared(texts)[0], texts
 
     def may_surround(self, first: str, last: str) -> bool:
@@ -170,7 +170,7 @@ class _Others:
         if UNCLEAR.search(f"{first}.") or UNCLEAR.search(f".{last}") or "]" in first + last:
             return False
         braces = re.findall(r"\{([^{}]*)\}", first + last)
-        literal = PLAIN.fullmatch(first) and PLAIN.fullmatch(last)
+        literal = PLAIN_TEMPLATE.fullmatch(first) and PLAIN_TEMPLATE.fullmatch(last)
         return bool(literal) and not any(not name or name in self.names for name in braces)
 
 
@@ -221,9 +221,9 @@ class _Column:
             if legal and all(value == f"{first}{text}{last}" for value, text in zip(values, texts, strict=True)):
                 return cls(name, f"={first}{{{other}}}{last}", hidden=True)
         value = values[0]
-        while start and value[start - 1] not in ENDS:
+        while start and value[start - 1] not in TEMPLATE_CUTS:
             start -= 1
-        while end and value[-end] not in ENDS:
+        while end and value[-end] not in TEMPLATE_CUTS:
             end -= 1
         first, last = value[:start], value[len(value) - end :]
         if start + end >= SHARED and others.may_surround(first, last):
@@ -268,7 +268,7 @@ class _Table:
         `constants`: whether its columns are there in every row, so that what they have in common stands in the header.
         """
         names = dict.fromkeys(name for row in rows for name in row)
-        if len(names) * len(rows) > CELLS * sum(map(len, rows)):
+        if len(names) * len(rows) > MOST_CELLS * sum(map(len, rows)):
             return None
         others = _Others({*names, "key"})
         if keys and "key" not in names:
@@ -327,7 +327,7 @@ def _all_same(values: Sequence[Any]) -> bool:
 
 
 def _name(name: str) -> str:
-    return name if NAME.fullmatch(name) else compact(name)
+    return name if PLAIN_NAME.fullmatch(name) else compact(name)
 
 
 def _cell(value: Any, unclear: re.Pattern[str] | None = None) -> str:
@@ -349,4 +349,4 @@ def compact(value: Any) -> str:
     if isinstance(value, list):
         return f"[{','.join(map(compact, value))}]"
     text = json.dumps(value, ensure_ascii=False)
-    return ESCAPED.sub(lambda one: f"\\u{ord(one[0]):04x}", text) if isinstance(value, str) else text
+    return ESCAPED_LETTER.sub(lambda one: f"\\u{ord(one[0]):04x}", text) if isinstance(value, str) else text

@@ -62,14 +62,15 @@ class Notes(Stateful):
         size = budget.size(view)
         old = offers(view[: min(newest(view, self.window), upto)], mask, budget)
         least = size - sum(saved for _, saved in old)
-        if size > budget.limit:
-            why = f"the view was {size:,} of {budget.limit:,} tokens, and a note was written since"
-            self.memory.masked.update(enough(size, budget, (self.target * budget.limit, why, old)))
+        why = f"the view was {size:,} of {budget.limit:,} tokens, and a note was written since"
+        if size > budget.limit and (goes := enough(size, budget, (self.target * budget.limit, why, old))):
+            self.memory.masked.update(goes)
             view = with_masks(messages, self.memory.masked)
             size = budget.size(view)
         if pending(view):
             return view
-        ask = ASK if least > self.warn * budget.limit and offers(view[upto:], mask, budget) else ""
+        full = least > self.warn * budget.limit
+        ask = ASK if full and any(offers([one], mask, budget) for one in view[upto:]) else ""
         masked = bool(self.memory.masked)
         notes = _recital(written, self.words) if masked else ""
         spare = min(budget.limit, budget.size(messages) if masked else size) - size

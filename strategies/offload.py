@@ -65,13 +65,16 @@ class Offload(Stateful):
             return _copy(message, [budget.count(message), shown, ""])
 
         def offload(whys: Mapping[str, str]) -> list[Message]:
+            if not whys:
+                return view
             sizes = {one.id: budget.count(one) for one in view if one.id in whys}
             self.memory.offloaded.update({id_: [sizes[id_], shown, why] for id_, why in whys.items()})
             return self._view(messages)
 
         came, most = f"larger than {self.share:.0%} of the budget when it came", self.share * budget.limit
         whole = view[: len(view) - len(pending(view))]
-        results = (message for message in whole if message.role == "tool" and message.name != "recall")
+        known = self.memory.offloaded
+        results = (one for one in whole if one.role == "tool" and one.name != "recall" and one.id not in known)
         if new := offers([message for message in results if budget.count(message) > most], copy, budget):
             view = offload({message.id: came for message, _ in new})
         size = budget.size(view)

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError, dataclass, field
 from pathlib import Path
 from traceback import extract_tb
 from types import CodeType, ModuleType
@@ -37,12 +37,15 @@ class Own(Strategy):
 
     spec: str
     inner: Any
+    fitted: bool = field(default=True, init=False)
+    priced: bool = field(default=False, init=False)
+    tools: tuple[str, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         inner = self.inner
-        self._fitted = bool(getattr(inner, "fitted", True))
-        self._priced = bool(getattr(inner, "priced", False))
-        self._tools = _names(getattr(inner, "tools", ()))
+        self.fitted = bool(getattr(inner, "fitted", True))
+        self.priced = bool(getattr(inner, "priced", False))
+        self.tools = _names(getattr(inner, "tools", ()))
         self._code = _code(inner.prepare)
         _ = getattr(inner, "state", None), getattr(inner, "why", None)
 
@@ -59,21 +62,6 @@ class Own(Strategy):
             if type(error).__module__ == ThimbleError.__module__ and isinstance(error, ThimbleError):
                 raise
             raise self._located(error) from error
-
-    @property
-    def fitted(self) -> bool:
-        """Whether its view is made to fit the budget."""
-        return self._fitted
-
-    @property
-    def priced(self) -> bool:
-        """Whether its views depend on the price card."""
-        return self._priced
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """The tools that it brings."""
-        return self._tools
 
     @property
     def model(self) -> object:

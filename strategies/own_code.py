@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 HOW_TO_RETRY = "mend it, and name it again"
 
-CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+CONTROL_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 ERROR_LETTERS = 300
 """The most letters that are shown of an error."""
 
@@ -40,6 +40,6 @@ def in_words(error: BaseException) -> str:
 
 def in_line(text: str) -> str:
     """The beginning of a foreign text as one line: printable letters, at most `ERROR_LETTERS`."""
-    begun = CONTROL.sub("", str.__str__(text)[: 2 * ERROR_LETTERS])
+    begun = CONTROL_SEQUENCE.sub("", str.__str__(text)[: 2 * ERROR_LETTERS])
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in begun).split())
     return line if len(line) <= ERROR_LETTERS else f"{line[: ERROR_LETTERS - 1]}…"

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-HEAD = 32
+HEAD_LETTERS = 32
 """Characters of a line's text by which its place is found."""
-LINE = re.compile(
-    rf"^(?P<lead>(?: {{0,9}}+[0-9]{{1,7}}+[\t:|-])?+[-+ \t]{{0,40}}+)(?P<head>[^\n]{{0,{HEAD}}})", re.MULTILINE
+LEAD_AND_HEAD = re.compile(
+    rf"^(?P<lead>(?: {{0,9}}+[0-9]{{1,7}}+[\t:|-])?+[-+ \t]{{0,40}}+)(?P<head>[^\n]{{0,{HEAD_LETTERS}}})", re.MULTILINE
 )
 """A line: what stands before its text (a number, the sign of a diff, blanks), and how its text begins."""
-NUMBER = re.compile(r" *[0-9]+")
+LEAD_NUMBER = re.compile(r" *[0-9]+")
 
 
 def parted(line: str) -> tuple[str, str]:
     """The lead of a line, and its head: how its text begins."""
-    found = LINE.match(line)
+    found = LEAD_AND_HEAD.match(line)
     return (found["lead"], found["head"].rstrip()) if found else ("", "")
 
 
@@ -49,4 +49,4 @@ class Leads:
 
 
 def _counted_on(lead: str, lines: int) -> str:
-    return NUMBER.sub(lambda number: f"{int(number[0]) + lines:>{len(number[0])}}", lead)
+    return LEAD_NUMBER.sub(lambda number: f"{int(number[0]) + lines:>{len(number[0])}}", lead)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from thimble.agent.messages import LONGEST
-from thimble.strategies.references import LINE, Leads
+from thimble.strategies.references import LEAD_AND_HEAD, Leads
 
-LEAST = 100
+LEAST_RUN = 100
 """Characters of a run that is worth a reference."""
 TELLING = 8
 """Characters of a head that a run may begin with, at least."""
@@ -35,7 +35,7 @@ def telling(text: str) -> Lines:
     """The lines of a text that a run may begin with; of one that is too long, none."""
     if len(text) > LONGEST:
         return []
-    found = ((line.start(), line["lead"], line["head"].rstrip()) for line in LINE.finditer(text))
+    found = ((line.start(), line["lead"], line["head"].rstrip()) for line in LEAD_AND_HEAD.finditer(text))
     return [line for line in found if len(line[2]) >= TELLING]
 
 
@@ -60,7 +60,7 @@ def runs(text: str, lines: Lines, own: Places, before: Places) -> Iterator[Run]:
         limit = start - 1 if earlier else len(source)
         end = _end(text, start, source, there, limit, Leads.of(lead, above))
         end = start + len(text[start:end].rstrip("\n"))
-        if end - start >= LEAST:
+        if end - start >= LEAST_RUN:
             yield Run(start, end, lead != above)
             free = end
 

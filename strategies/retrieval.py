@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import log
 from typing import TYPE_CHECKING, Literal
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from thimble.agent.budget import Budget
 from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.messages import LONGEST, Message, pending
-from thimble.agent.protocols import Embedder, Mapper
+from thimble.agent.protocols import Embedder
 from thimble.agent.turns import question
 from thimble.corpus.markdown import shorten
 from thimble.corpus.words import STOPWORDS, content_words, stem, words
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-HEADER = "Passages of earlier results that may help now, quoted as they were."
-PASSAGE = re.compile(
+PASSAGES_HEADER = "Passages of earlier results that may help now, quoted as they were."
+PASSAGE_TEXT = re.compile(
     r"(?s)\S(?:.{200,599}(?=\n\s*\n)|.{200,599}(?=\n)|.{200,599}(?<=[.!?])(?=\s)|.{0,599}(?!\S)|.{599})"
 )
 """At most 600 characters (about 150 tokens), cut after a paragraph, else a line, a sentence, a word, anywhere."""
@@ -39,36 +39,15 @@ K1, B = 1.2, 0.75
 """BM25: how soon repeating a word stops counting, and how much a long passage is discounted."""
 CLOSE = 0.4
 """The least cosine of a passage that shares too few words with the query."""
-EMBEDDINGS = "pip install --no-deps wordllama, or a server's: --embeddings ollama:all-minilm; or take by=words"
-
-
-MAP = "library-map"
-"""The id of the message with the map."""
-FILLED = 0.5
-"""The share of the budget that a view with a new map may fill: the next edit must not come much earlier for it."""
-MAP_HEADER = "Map of the library for the question, when older results were hidden. Read articles by these names."
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """The text of the map, and the id of the message that it follows."""
-
-    text: str = ""
-    after: str = ""
+HOW_TO_EMBED = "pip install --no-deps wordllama, or a server's: --embeddings ollama:all-minilm; or take by=words"
 
 
 @dataclass
-class Hidden:
-    """The masks, and the sliding window applied afterwards; and the map drawn when they changed."""
+class HiddenResults:
+    """The masks, and the sliding window applied afterwards."""
 
     masks: Masks = field(default_factory=Masks)
     window: Slid = field(default_factory=Slid)
-    map: Drawn = field(default_factory=Drawn)
-
-    @property
-    def edits(self) -> tuple[int, Slid]:
-        """What an edit changes."""
-        return len(self.masks.masked), self.window
 
 
 @dataclass
@@ -83,10 +62,6 @@ class Retrieval(Stateful):
 
     With `by=meaning` the score of a passage is its share of the best BM25 plus the cosine of its vector with that of
     the query: 0 to 2. An embedder that fails leaves the words, and is asked again with the next question.
-
-    With `map`, an edit also draws a map of the library for the question: where hidden things can be read again, and
-    what else there is. It follows the newest message of that call and stays there, word for word, until the next edit,
-    which changes the prefix anyway. So it is computed once an edit, not at every call.
     """
 
     window: int = parameter(2, "newest turns whose observations stay")
@@ -94,19 +69,17 @@ class Retrieval(Stateful):
     passages: int = parameter(4, "most passages quoted", 1, 100)
     share: float = parameter(0.1, "share of the budget that they may use at most", 0.01, 1)
     by: Literal["words", "meaning"] = parameter("words", "what ranks passages; meaning adds embeddings to the words")
-    map: float = parameter(0, "share of the budget for a map of the library, fitted to the question; 0: none", 0, 0.5)
     embedder: Embedder | None = field(default=None, repr=False, compare=False)
-    mapper: Mapper | None = field(default=None, repr=False, compare=False)
-    memory: Hidden = field(default_factory=Hidden)
+    memory: HiddenResults = field(default_factory=HiddenResults)
     _vectors: Vectors = field(default_factory=lambda: Vectors(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.by == "meaning" and self.embedder is None:
-            raise UsageError("retrieval:by=meaning needs embeddings", EMBEDDINGS)
+            raise UsageError("retrieval:by=meaning needs embeddings", HOW_TO_EMBED)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The shortened history, with the passages after it; see the class."""
-        view = self._shorter_with_map(messages, budget) if self.map else self._shorter(messages, budget, self.target)
+        view = self._shorter(messages, budget)
         shown = {message.id: message for message in view}
         hidden = [one for one in messages if one.role == "tool" and shown.get(one.id) is not one]
         size = budget.size(view)
@@ -128,53 +101,14 @@ class Retrieval(Stateful):
         """The rule by which the newest view leaves a message out."""
         return self.memory.window.why
 
-    def _shorter_with_map(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        """The shorter history with the map in its place; the map goes if it has no room any more.
-
-        The map counts against the budget and the target: an edit hides as much more as the map may take, so that the
-        next edit comes hardly earlier.
-        """
-        edits, said = self.memory.edits, self._said(messages)
-        taken = min(budget.count(said), int(self.map * budget.limit)) if said else 0
-        goal = max(0, self.target - self.map) * budget.limit
-        left = replace(budget, limit=budget.limit - taken)
-        view = self._shorter(messages, left, goal / max(1, left.limit))
-        if said and budget.count(said) > self._room(view, messages, budget, budget.limit):
-            self.memory.map, said = Drawn(), None
-            view = self._shorter(messages, budget, goal / max(1, budget.limit))
-        if self.memory.edits != edits:
-            self.memory.map = self._draw(view, messages, budget)
-            said = self._said(messages)
-        place = next((at for at, one in enumerate(view, 1) if said and one.id == self.memory.map.after), None)
-        return [*view[:place], said, *view[place:]] if said and place else view
-
-    def _said(self, messages: Sequence[Message]) -> Message | None:
-        """The message with the map; None if there is none, or not in this history."""
-        known = {message.id for message in messages}
-        drawn = self.memory.map
-        return _map_of(drawn.text) if drawn.text and drawn.after in known and MAP not in known else None
-
-    def _room(self, view: Sequence[Message], messages: Sequence[Message], budget: Budget, most: float) -> float:
-        """The most tokens for a map: the view with it must not be larger than `most` or than the history."""
-        size = budget.size(view)
-        return min(self.map * budget.limit, most - size, budget.size(messages) - size)
-
-    def _draw(self, view: Sequence[Message], messages: Sequence[Message], budget: Budget) -> Drawn:
-        room = self._room(view, messages, budget, max(self.target, FILLED) * budget.limit)
-        asked = question(messages)
-        if not self.mapper or room <= 0 or pending(messages):
-            return Drawn()
-        text = self.mapper(asked.content if asked else "", room, lambda text: budget.count(_map_of(text)))
-        return Drawn(text, view[-1].id) if text else Drawn()
-
-    def _shorter(self, messages: Sequence[Message], budget: Budget, target: float) -> list[Message]:
-        masking = ObservationMasking(self.window, target=target, memory=self.memory.masks)
-        sliding = SlidingWindow(target, memory=self.memory.window)
+    def _shorter(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        masking = ObservationMasking(self.window, target=self.target, memory=self.memory.masks)
+        sliding = SlidingWindow(self.target, memory=self.memory.window)
         view = sliding.prepare(masking.prepare(messages, budget), budget)
         self.memory.masks, self.memory.window = masking.memory, sliding.memory
         return view
 
-    def _ranked(self, passages: Sequence[Passage], messages: Sequence[Message]) -> list[Passage]:
+    def _ranked(self, passages: Sequence[ResultPassage], messages: Sequence[Message]) -> list[ResultPassage]:
         """The passages that fit this turn, best first; by words alone where no vectors can be had."""
         near: Sequence[float] = ()
         if self.by == "meaning" and self.embedder:
@@ -182,10 +116,10 @@ class Retrieval(Stateful):
             near = self._vectors.near(query(messages), texts, question(messages), self.embedder)
         return ranked(passages, need(messages), near)
 
-    def _choices(self, ranking: Sequence[Passage], view: Sequence[Message]) -> Iterator[list[Passage]]:
+    def _choices(self, ranking: Sequence[ResultPassage], view: Sequence[Message]) -> Iterator[list[ResultPassage]]:
         """The best passage, the two best and so on, without passages already in the view."""
         said = [message.content for message in view if message.role == "tool"]
-        chosen: list[Passage] = []
+        chosen: list[ResultPassage] = []
         for passage in ranking:
             if len(chosen) == self.passages:
                 return
@@ -196,7 +130,7 @@ class Retrieval(Stateful):
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ResultPassage:
     """A piece of a result, and how often each word occurs in it: stems, without stop words."""
 
     text: str
@@ -206,13 +140,13 @@ class Passage:
 
 
 @lru_cache(maxsize=8192)
-def cut(result: Message) -> tuple[Passage, ...]:
+def cut(result: Message) -> tuple[ResultPassage, ...]:
     """The passages of a result, cut and counted once; of one that is too long, none."""
     if len(result.content) > LONGEST:
         return ()
-    texts = [match[0].rstrip() for match in PASSAGE.finditer(result.content)]
+    texts = [match[0].rstrip() for match in PASSAGE_TEXT.finditer(result.content)]
     counts = [Counter(_stem(word) for word in words(text) if word not in STOPWORDS) for text in texts]
-    return tuple(Passage(text, count, count.total(), result) for text, count in zip(texts, counts, strict=True))
+    return tuple(ResultPassage(text, count, count.total(), result) for text, count in zip(texts, counts, strict=True))
 
 
 class Vectors:
@@ -259,7 +193,7 @@ def need(messages: Sequence[Message]) -> list[str]:
     return list(dict.fromkeys(map(_stem, content_words(query(messages)))))
 
 
-def ranked(passages: Sequence[Passage], wanted: Sequence[str], near: Sequence[float] = ()) -> list[Passage]:
+def ranked(passages: Sequence[ResultPassage], wanted: Sequence[str], near: Sequence[float] = ()) -> list[ResultPassage]:
     """The passages that fit the query, best first, down to half the score of the best.
 
     By words, those that share two telling words with it, scored by BM25. With the cosines of `near`, also those that
@@ -277,7 +211,7 @@ def ranked(passages: Sequence[Passage], wanted: Sequence[str], near: Sequence[fl
     return [passages[place] for place in sorted(good, key=lambda place: -scores[place])]
 
 
-def by_words(passages: Sequence[Passage], wanted: Sequence[str]) -> list[float]:
+def by_words(passages: Sequence[ResultPassage], wanted: Sequence[str]) -> list[float]:
     """The BM25 of each passage that shares two telling words with the query; 0 for the others.
 
     A telling word occurs in fewer than half of all passages; if there is only one, it is enough. The score is the sum
@@ -298,13 +232,8 @@ def by_words(passages: Sequence[Passage], wanted: Sequence[str]) -> list[float]:
     return scores
 
 
-@lru_cache(maxsize=64)
-def _map_of(text: str) -> Message:
-    return recital(MAP, f"{MAP_HEADER}\n\n{text}", "what the library holds for the question, since results were hidden")
-
-
-def _quoted(passages: Sequence[Passage], messages: Sequence[Message]) -> str:
-    return "\n\n".join([HEADER, *(f"From {_source(one.result, messages)}:\n{one.text}" for one in passages)])
+def _quoted(passages: Sequence[ResultPassage], messages: Sequence[Message]) -> str:
+    return "\n\n".join([PASSAGES_HEADER, *(f"From {_source(one.result, messages)}:\n{one.text}" for one in passages)])
 
 
 def _source(result: Message, messages: Sequence[Message]) -> str:

@@ -25,15 +25,15 @@ NEGATIONS = frozenset(words("no not nor never none neither nothing nobody cannot
 """Words that reverse the meaning of a sentence: they stay."""
 UNIT = re.compile(r"(?:[^\s`\"“]\S*+|`[^`]{1,200}`\S*|\"[^\"]{1,200}\"\S*|“[^”]{1,200}”\S*|\S+)\s*+")
 """A word or a quotation (at most 200 characters), with its punctuation and the blanks after it."""
-NUMBER = re.compile(r"\d[^.,;:]*$")
+ENDS_WITH_NUMBER = re.compile(r"\d[^.,;:]*$")
 """A number; the word after it belongs to it: 15 times, 25 May, 85 % to."""
 STAYS = 10.0
 """Bits added to a name, a number, and the word after a number."""
 NEAR, NEAR_MARK = 0.6, 0.3
 """Share of what a word tells that its neighbour tells too; the share across a mark of punctuation."""
-SENTENCE = 2.0
+SENTENCE_WEIGHT = 2.0
 """How often the two most telling words of its sentence count for a word."""
-MARKS = frozenset(".!?;:,)")
+PUNCTUATION = frozenset(".!?;:,)")
 AROUND = "()[].,;:!?…'’* \t"
 """Characters that may surround a word."""
 
@@ -95,14 +95,14 @@ def most_telling(sentences: tuple[str, ...]) -> tuple[list[str], list[int], list
     for place, word in enumerate(bare):
         if after_number or word not in plain:
             bits[place] += STAYS
-        after_number = word not in plain and bool(NUMBER.search(words[place].rstrip()[-20:]))
-    near = [NEAR_MARK if word.rstrip()[-1:] in MARKS else NEAR for word in words]
+        after_number = word not in plain and bool(ENDS_WITH_NUMBER.search(words[place].rstrip()[-20:]))
+    near = [NEAR_MARK if word.rstrip()[-1:] in PUNCTUATION else NEAR for word in words]
     before = _carried(bits, near)
     after = _carried(bits[::-1], [*near[-2::-1], 0.0])[::-1]
     left = iter(bits)
     best = list[float]()
     for of_one in cut:
-        best += [SENTENCE * sum(sorted(islice(left, len(of_one)))[-2:])] * len(of_one)
+        best += [SENTENCE_WEIGHT * sum(sorted(islice(left, len(of_one)))[-2:])] * len(of_one)
     around = [sum(all_of) for all_of in zip(before, bits, after, best, strict=True)]
     places = sorted(range(len(words)), key=around.__getitem__, reverse=True)
     return words, places, list(accumulate(len(words[place]) for place in places))

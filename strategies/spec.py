@@ -126,7 +126,7 @@ def _strategy(part: Part, side: SideModel) -> Strategy:
 def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
     """An instance with these settings.
 
-    A field `model` gets the model to ask, `embedder` its embedder, `mapper` what draws the map of the library.
+    A field `model` gets the model to ask, `embedder` its embedder.
     """
     known = {parameter.name: parameter for parameter in parameters(kind)}
     papers = {one.name: one.paper for one in known.values() if one.paper is not None}
@@ -152,8 +152,7 @@ def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
     values = papers | values if by_paper else values
     if asks_a_model(kind):
         values["model"] = side
-    for name in ("embedder", "mapper"):
-        if has_field(kind, name):
-            values[name] = getattr(side, name)
+    if has_field(kind, "embedder"):
+        values["embedder"] = side.embedder
     strategy: Strategy = kind(**values)
     return strategy

@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 
 from thimble.corpus.marks import OURS
 
-STYLE = re.compile(r"\x1b(?:\[[0-9;]*+m|\(B)")
+STYLE_SEQUENCE = re.compile(r"\x1b(?:\[[0-9;]*+m|\(B)")
 ERASES = re.compile(r"\A\x1b\[[02]?K|\x1b\[0?K\Z")
 """A drawing of a line takes away all that was drawn there and that it does not cover itself."""
 ERASES_NOTHING = re.compile(r"\A\x1b\[2K|\x1b\[0?K")
@@ -21,7 +21,7 @@ CURSOR = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """A control character after which only a terminal knows where the cursor is."""
 NARROW = re.compile(r"[ -~\u2500-\u259f]*+")
 PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]+)?) ?%")
-BAR = re.compile(r"[\[(|][#=>. \u2500-\u259f-]{4,}[\])|]|[#=>.\u2500-\u259f-]{4}|% \([0-9]+/[0-9]+\)")
+PROGRESS_BAR = re.compile(r"[\[(|][#=>. \u2500-\u259f-]{4,}[\])|]|[#=>.\u2500-\u259f-]{4}|% \([0-9]+/[0-9]+\)")
 CHANGES = re.compile(r"[^A-Za-z]++")
 """What changes from one drawing of a progress bar to the next."""
 MOST_TIMES = 3
@@ -52,7 +52,7 @@ def tidied(text: str) -> tuple[str, Counter[str]]:
             else:
                 yield from [line] * times
 
-    bare, went["terminal sequence"] = STYLE.subn("", text)
+    bare, went["terminal sequence"] = STYLE_SEQUENCE.subn("", text)
     shown = "\n".join(drawn(line) if "\r" in line or "\x1b" in line else line for line in bare.split("\n"))
     if CURSOR.search(shown) or OURS.search(shown):
         return text, Counter()
@@ -63,7 +63,7 @@ def _is_redrawn(drawing: str, after: str) -> bool:
     """Whether both draw the same progress bar, and the second covers the first."""
     one, other = ERASES.sub("", drawing), ERASES.sub("", after)
     covers = other != after or (one == drawing and len(one) <= len(other))
-    if not covers or not all(NARROW.fullmatch(each) and BAR.search(each) for each in (one, other)):
+    if not covers or not all(NARROW.fullmatch(each) and PROGRESS_BAR.search(each) for each in (one, other)):
         return False
     done, more = PERCENT.search(one), PERCENT.search(other)
     rises = done is not None and more is not None and float(done[1]) <= float(more[1])

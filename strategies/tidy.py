@@ -14,8 +14,8 @@ from thimble.strategies import json_table, terminal_text
 from thimble.strategies.state import Stateful
 
 Form = Literal["minified", "table", "text"]
-FORMS: tuple[Form, ...] = get_args(Form)
-LEAST = 200
+TIDY_FORMS: tuple[Form, ...] = get_args(Form)
+LEAST_RESULT = 200
 """Characters of a result that is worth a look."""
 
 
@@ -37,9 +37,9 @@ def written(message: Message, form: Form) -> Message:
 @lru_cache(maxsize=16_384)
 def forms_of(message: Message) -> Sequence[Form]:
     """The forms in which a result is another text than it was."""
-    if message.why or message.name == "recall" or not LEAST <= len(message.content or "") <= LONGEST:
+    if message.why or message.name == "recall" or not LEAST_RESULT <= len(message.content or "") <= LONGEST:
         return ()
-    return [form for form in FORMS if written(message, form) is not message]
+    return [form for form in TIDY_FORMS if written(message, form) is not message]
 
 
 def smallest(message: Message, budget: Budget) -> Form | None:

@@ -14,8 +14,8 @@ from thimble.strategies.notes import FAILED
 from thimble.strategies.parameter import parameter
 from thimble.strategies.recital import recital
 
-DONE = "[x]"
-HEADER = "Your list of steps as you wrote it last. Write it again with todo when one is done:"
+DONE_STEP = "[x]"
+STEPS_HEADER = "Your list of steps as you wrote it last. Write it again with todo when one is done:"
 
 
 @dataclass
@@ -38,9 +38,11 @@ class Todo(Strategy):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history, and the list behind it; see the class."""
         steps = _newest_list(messages)
-        if not steps or pending(messages) or all(DONE in line.lower() for line in steps.splitlines()):
+        if not steps or pending(messages) or all(DONE_STEP in line.lower() for line in steps.splitlines()):
             return [*messages]
-        said = recital(f"todo-after-{messages[-1].id}", f"{HEADER}\n{steps}", "the list of steps, of which one is open")
+        said = recital(
+            f"todo-after-{messages[-1].id}", f"{STEPS_HEADER}\n{steps}", "the list of steps, of which one is open"
+        )
         return [*messages, said] if budget.count(said) <= self.share * budget.limit else [*messages]
 
 

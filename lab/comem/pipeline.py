@@ -1,6 +1,7 @@
 """Agents on two servers, with the full history, with the newest turns, or with summaries of a memory model (CoMem).
 
-A window moves every k steps (Figure 4): between two moves the prompt grows at its end, and its cache is used again.
+The prompts are those of the strategy `comem` (strategies/comem.py) without a budget: k-step-off is its default,
+synchronous is `summary=waited`, and no summary is `summary=none`.
 """
 
 from __future__ import annotations
@@ -75,31 +76,35 @@ class _Agent:
     waited: float = 0.0
 
     def work(self) -> Generator[Event, object, None]:
-        """The run, call by call (Algorithm 1)."""
+        """The run, call by call.
+
+        The window starts where the summary in use ends. A summary covers the turns up to `step` - k, and is in k
+        prompts at least; the next one is asked for when it would cover k turns more.
+        """
         setting, k = self.setting, self.setting.k
+        summarised = setting.strategy in ("synchronous", "k-step-off")
         history = [*accumulate((turn.size for turn in self.run.turns), initial=self.run.head)]
-        before, start, summary = 0, 0, 0
+        before = start = since = asked = 0
         pending: Event | None = None
         for step, turn in enumerate(self.run.turns):
-            shared = before
-            if setting.strategy != "full context" and step and step % k == 0:
-                if start + k < step:  # the window moves: turns start to start + k leave it
-                    start += k
-                    shared = self.run.head
-                    if setting.strategy != "no summary":
-                        asked = self.env.now
-                        yield pending or self._summary(history, start)
-                        self.waited += self.env.now - asked
-                        summary = setting.summary
-                if setting.strategy == "k-step-off":
-                    pending = self._summary(history, step)
-            prompt = history[step] - history[start] + self.run.head + summary
+            was = start
+            if setting.strategy == "no summary":
+                start = max(0, step - k)
+            if pending and pending.triggered and (not start or step - since >= k):
+                start, since, pending = asked, step, None
+            if summarised and not pending and step - k - start >= k:
+                pending = self.memory.ask(
+                    PromptRequest(self.number, history[step - k], history[asked] if asked else 0, setting.summary)
+                )
+                asked = step - k
+                if setting.strategy == "synchronous":
+                    called = self.env.now
+                    yield pending
+                    self.waited += self.env.now - called
+                    start, since, pending = asked, step, None
+            prompt = self.run.head + history[step] - history[start] + (setting.summary if summarised and start else 0)
+            shared = before if start == was else self.run.head
             yield self.agent.ask(PromptRequest(self.number, prompt, shared, turn.output))
             before = prompt + turn.output
             if step + 1 < len(self.run.turns):
                 yield self.env.timeout(setting.tool)
-
-    def _summary(self, history: Sequence[int], step: int) -> Event:
-        """The reply of the memory model to the history before a step; it has read the history k steps before."""
-        shared = history[step - self.setting.k] if step > self.setting.k else 0
-        return self.memory.ask(PromptRequest(self.number, history[step], shared, self.setting.summary))

@@ -10,6 +10,7 @@ from pathlib import Path
 from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
 from thimble.lab.experiment_flags import add_jobs, add_lag, add_output, add_prompts, price_cards
+from thimble.lab.model_name import MODEL_FORM, model_name
 from thimble.lab.publish import publish
 from thimble.lab.replay.cost_tables import findings
 from thimble.lab.replay.costs import RAW_AGENT, rows
@@ -51,6 +52,8 @@ def _parser(prog: str) -> Parser:
     add_lag(parser, default=0)
     add_jobs(parser)
     add("--views", type=Path, metavar="FILE", help="write the view of each call as a line of JSON; .gz compresses")
+    add("--act", type=model_name, metavar="MODEL",
+        help=f"ask this model for the next action on each view: {MODEL_FORM}")  # fmt: skip
     add_output(parser)
     return parser
 
@@ -70,7 +73,9 @@ def replay_jobs(
         decides = len(prices) > 1 and decides_by_price(spec, options.model)
         for price in prices if decides else prices[:1]:
             cache = not options.uncached_summaries
-            setting = ReplaySetting(spec, limit, price, options.model, options.summary_tokens, cache, lag)
+            setting = ReplaySetting(
+                spec, limit, price, options.model, options.summary_tokens, cache, lag, options.act or ""
+            )
             at = price.cached if decides else None
             made.append(partial(ReplayJob, setting=setting, shown=spec in specs, price=at))
     return [job(run) for run in range(runs) for job in made]

@@ -32,14 +32,17 @@ def findings(rows: Sequence[CostRow], raw: CostRow) -> Findings:
         tables.append(_table("Run by run", shown, list(SPREAD_COLUMNS)))
     if len(classes) > 1:
         tables.append(_table("The median run by the length of the runs", shown, [runs_of(one, raw) for one in classes]))
+    agreed = [[row["strategy"], f"{row['agreement']:.3f}"] for row in rows if "agreement" in row]
+    told = "How alike the next action on each view is to the recorded one, from 0 to 1 (CoMem, Eq. 9)."
+    agreement = [ResultTable("Agreement of the next action", ["strategy", "agreement"], agreed, told)] if agreed else []
     wide = [_cells(row, raw, classes, bold=True) for row in rows]
     return Findings(
         "What recorded runs would have cost under each strategy",
         [headline(raw), f"Cost against sending everything, in percent, where a cached token costs {_prices(raw)}."],
-        tables,
+        tables + agreement,
         every,
         list(table(every)),
-        markdown=[_table("", wide, list(wide[0])[1:])],
+        markdown=[_table("", wide, list(wide[0])[1:]), *agreement],
     )
 
 

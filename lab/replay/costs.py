@@ -102,6 +102,8 @@ def _entry(at: Mapping[Prices, Figures], prices: Sequence[Prices]) -> CostRow:
     entry = _tokens(first) | {"cost": {str(price.cached): at.get(price, first).cost(price) for price in prices}}
     if first.history_tokens:
         entry["observation_share"] = first.observation_tokens / first.history_tokens
+    if first.acted:
+        entry["agreement"] = first.agreement / first.acted
     if len(at) > 1:
         entry["by_price"] = {str(price.cached): _tokens(at[price]) for price in prices}
     return entry

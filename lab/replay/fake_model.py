@@ -10,7 +10,7 @@ from random import Random
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema, common_prefix
 from thimble.agent.prefix_cache import MOST_PROMPTS
-from thimble.agent.protocols import BackendDefaults, Delta, Text, Usage
+from thimble.agent.protocols import Backend, BackendDefaults, Delta, Text, Usage
 
 SUMMARY_WORDS = ("what", "was", "found", "so", "far", "in", "the", "old", "part", "of", "this", "run")
 
@@ -31,13 +31,14 @@ class FakeModel(BackendDefaults):
     It remembers the agent's last prompt and the side calls since, as a server with a prefix cache does (vLLM and
     llama.cpp keep both). The cached part of a prompt is its longest start, in whole messages, that it remembers. If it
     does not `remember` side calls, each is computed whole and leaves nothing, as on another server without a cache.
+    A `writer` is a model that writes the text instead.
     """
 
     name = model = "fake"
 
-    def __init__(self, counter: Counter, tokens: int, remember: bool = True) -> None:
+    def __init__(self, counter: Counter, tokens: int, remember: bool = True, writer: Backend | None = None) -> None:
         self.counter = counter
-        self._tokens, self._remember = tokens, remember
+        self._tokens, self._remember, self._writer = tokens, remember, writer
         self._known: list[tuple[int, Sequence[Message]]] = []
         self._written = 0
         self._calls: list[SideCall] = []
@@ -70,7 +71,11 @@ class FakeModel(BackendDefaults):
         overhead = self.counter.overhead(tools)
         prompt = overhead + sum(map(self.counter.count, messages))
         cached = self.cached(messages, overhead) if self._remember else 0
-        text = self._text(min(self._tokens, max_tokens or self._tokens))
+        if self._writer:
+            made = self._writer.stream(messages, tools, max_tokens=max_tokens, temperature=0.0, may_call=may_call)
+            text = "".join(delta.text for delta in made if isinstance(delta, Text))
+        else:
+            text = self._text(min(self._tokens, max_tokens or self._tokens))
         output = self._size(text)
         if self._remember:
             self._known = [*self._known, (overhead, messages)][-MOST_PROMPTS:]

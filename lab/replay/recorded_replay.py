@@ -10,15 +10,20 @@ from thimble.agent.budget import Budget, Counter, Prices
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.fit import fit
 from thimble.agent.messages import Message, turns
+from thimble.agent.protocols import Backend
 from thimble.agent.repair import repair
+from thimble.agent.reply import Reply
 from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned
 from thimble.agent.view import View, prepare
+from thimble.lab.action_similarity import Action, similarity
+from thimble.lab.model_name import settings_of
 from thimble.lab.replay.fake_model import FakeModel, SideCall
 from thimble.lab.replay.trajectories import Trajectory
 from thimble.models.counting.choose import counter_for
 from thimble.models.embeddings.static import static_embedder
 from thimble.session.lagged import Lagged
+from thimble.session.session import Session
 from thimble.strategies import parse
 
 
@@ -28,6 +33,7 @@ class ReplaySetting:
 
     `side_cache`: a side call finds the agent's prompts in the cache, and the next prompt finds the side call. A call in
     the background goes to a server of its own, and is over when the agent has prepared `lag` calls without it.
+    `actor`: the model that proposes the next action on each view, and writes the summaries; "" for none.
     """
 
     strategy: str
@@ -37,19 +43,22 @@ class ReplaySetting:
     summary_tokens: int
     side_cache: bool = True
     lag: int = 0
+    actor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedCall:
     """One call of the agent: its view, the tokens that a server would compute, and the side calls for it.
 
-    `view` is None if no view fits the budget.
+    `view` is None if no view fits the budget. `agreement`: how alike the action that the actor proposes on this view is
+    to the recorded one, from 0 to 1 (CoMem, Eq. 9).
     """
 
     turn: int
     view: View | None
     prefill: int = 0
     asked: Sequence[SideCall] = ()
+    agreement: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +66,7 @@ class Figures:
     """Sums over calls, in tokens unless the name says otherwise.
 
     `prompt_tokens`, `prefill_tokens` and `over_budget` count the agent's own calls, `side_…` those of its strategy.
+    `acted` counts the calls on which an action was proposed, and `agreement` sums their agreements.
     `history_tokens` and `observation_tokens` count the runs as recorded.
     """
 
@@ -73,6 +83,8 @@ class Figures:
     side_output_tokens: int = 0
     history_tokens: int = 0
     observation_tokens: int = 0
+    acted: int = 0
+    agreement: float = 0.0
 
     def __add__(self, other: Figures) -> Figures:
         return Figures(*map(sum, zip(astuple(self), astuple(other), strict=True)))
@@ -88,10 +100,13 @@ def replay(run: Trajectory, setting: ReplaySetting) -> Iterator[ReplayedCall]:
     """The calls of a recorded run, each with its view under the strategy."""
     counter = counter_of(setting.model)
     budget = Budget(setting.limit, counter, counter.overhead(run.tools), setting.prices)
-    server, memory = (FakeModel(counter, setting.summary_tokens, setting.side_cache) for _ in range(2))
+    server, memory = (
+        FakeModel(counter, setting.summary_tokens, setting.side_cache, actor_of(setting.actor)) for _ in range(2)
+    )
+    taken = (message for message in run.messages if message.role == "assistant")
     strategy = parse(setting.strategy, SideModel(server, static_embedder(), memory, Lagged(setting.lag)))
     before: View | None = None
-    for turn, history in enumerate(run.histories(), 1):
+    for turn, (history, action) in enumerate(zip(run.histories(), taken, strict=True), 1):
         try:
             view = prepare(history, strategy, budget, before) if can_be_sent(history, budget) else None
         except BudgetError:
@@ -107,8 +122,27 @@ def replay(run: Trajectory, setting: ReplaySetting) -> Iterator[ReplayedCall]:
         asked = server.drain()
         cached = server.cached(view.messages, budget.overhead) if asked else view.cached
         server.sent(view.messages, budget.overhead)
-        yield ReplayedCall(turn, view, view.tokens - cached, (*asked, *memory.drain()))
+        yield ReplayedCall(
+            turn, view, view.tokens - cached, (*asked, *memory.drain()), _agreement(view, run, action, setting)
+        )
         before = view
+
+
+@cache
+def actor_of(model: str) -> Backend | None:
+    """The model of this name, one for each process, at temperature 0; None for "". Raises ThimbleError."""
+    return Session(settings_of(model, temperature=0.0)).agent.backend if model else None
+
+
+def _agreement(view: View, run: Trajectory, action: Message, setting: ReplaySetting) -> float | None:
+    actor = actor_of(setting.actor)
+    if not actor:
+        return None
+    reply = Reply()
+    for _ in reply.read(actor.stream(view.messages, run.tools)):
+        pass
+    proposed = Message("", "assistant", reply.text, calls=tuple(reply.calls))
+    return similarity(Action.of(proposed), Action.of(action))
 
 
 @cache
@@ -142,8 +176,11 @@ def figures(run: Trajectory, calls: Sequence[ReplayedCall], counter: Counter) ->
     """The sums of one run."""
     views = [call.view for call in calls if call.view]
     asked = [side for call in calls for side in call.asked]
+    alike = [call.agreement for call in calls if call.agreement is not None]
     return Figures(
         runs=1,
+        acted=len(alike),
+        agreement=sum(alike),
         calls=len(views),
         prompt_tokens=sum(view.tokens for view in views),
         prefill_tokens=sum(call.prefill for call in calls),

@@ -82,25 +82,15 @@ def _values(path: Path) -> Iterator[tuple[int, object]]:
         yield 0, from_json(text)
         return
     except ValueError as error:
-        if not _is_json(lines[0][1]):
-            raise _no_json(path, getattr(error, "lineno", 1), error) from error
+        whole = error
     for number, line in lines:
         try:
-            yield number, from_json(line)
+            value = from_json(line)
         except ValueError as error:
-            raise _no_json(path, number, error) from error
-
-
-def _no_json(path: Path, line: int, error: Exception) -> UsageError:
-    return UsageError(f"{path}, line {line}: this is no JSON ({getattr(error, 'msg', error)})", TRAJECTORY_FORMS)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        from_json(text)
-    except ValueError:
-        return False
-    return True
+            found, at = (whole, getattr(whole, "lineno", 1)) if number == lines[0][0] else (error, number)
+            what = f"{path}, line {at}: this is no JSON ({getattr(found, 'msg', found)})"
+            raise UsageError(what, TRAJECTORY_FORMS) from error
+        yield number, value
 
 
 def _several(value: object) -> Sequence[object]:

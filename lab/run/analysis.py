@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import mean
 
+from thimble.lab.action_similarity import next_actions_alike
 from thimble.lab.replay.costs import RAW_AGENT
 from thimble.lab.run.ask import NO_ROOM, ScoredAnswer
 from thimble.lab.run.jobs import CARD
 from thimble.lab.run.study_rows import StudyRow
-from thimble.lab.statistics import Comparison, holm, paired
+from thimble.lab.table.outcomes import Outcome
 from thimble.strategies import STRATEGIES
 from thimble.strategies.spec import parse_spec
 
@@ -43,6 +45,8 @@ class Group:
         elongation: The turns beyond those of `none` in the same exchanges, as a share; None without `none` (The
             Complexity Trap, Figure 4).
         side_share: The share of the cost that the strategy's own calls have (Table 2 there).
+        agreement: The mean similarity of the next action to that of `none`, as long as both have the same history, from
+            0 to 1 (CoMem, Eq. 9); None without `none`.
     """
 
     setting: StudySetting
@@ -57,22 +61,7 @@ class Group:
     turns: float
     elongation: float | None
     side_share: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class PairedDifference:
-    """A strategy minus the baseline, over the same questions and seeds.
-
-    A question is one instance: the mean of its exchanges and seeds. `base_cost` is the baseline's mean. `cost` is None
-    where a server has not reported what it needs.
-    """
-
-    setting: StudySetting
-    baseline: str
-    questions: int
-    right: Comparison
-    cost: Comparison | None
-    base_cost: float
+    agreement: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +70,10 @@ class Tally:
 
     right: int = 0
     of: int = 0
+
+    def with_answer(self, right: bool | None) -> Tally:
+        """With one more; one that is not scored (None) does not count."""
+        return self if right is None else Tally(self.right + right, self.of + 1)
 
 
 def setting_of(row: StudyRow) -> StudySetting:
@@ -130,6 +123,7 @@ def _group(setting: StudySetting, mine: Mapping[Instance, StudyRow], raw: Mappin
         mean(one.turns for one in answers) if answers else 0.0,
         _elongation(done, raw),
         None if side is None or not cost else side / cost,
+        _agreement(done, raw),
     )
 
 
@@ -144,8 +138,20 @@ def _mean(amounts: Sequence[float | None]) -> float | None:
     return None if total is None or not amounts else total / len(amounts)
 
 
+def _pairs(done: Mapping[Instance, StudyRow], raw: Mapping[Instance, StudyRow]) -> list[tuple[StudyRow, StudyRow]]:
+    return [(row, raw[instance]) for instance, row in done.items() if instance in raw and not raw[instance].error]
+
+
+def _agreement(done: Mapping[Instance, StudyRow], raw: Mapping[Instance, StudyRow]) -> float | None:
+    runs = [
+        [[*chain.from_iterable(answer.actions for answer in row.answers)] for row in pair] for pair in _pairs(done, raw)
+    ]
+    alike = [one for ours, theirs in runs for one in next_actions_alike(ours, theirs)]
+    return mean(alike) if alike else None
+
+
 def _elongation(done: Mapping[Instance, StudyRow], raw: Mapping[Instance, StudyRow]) -> float | None:
-    both = [(row, raw[instance]) for instance, row in done.items() if instance in raw and not raw[instance].error]
+    both = _pairs(done, raw)
     ours, theirs = (sum(answer.turns for pair in both for answer in pair[at].answers) for at in (0, 1))
     return ours / theirs - 1 if theirs else None
 
@@ -159,9 +165,9 @@ def places(rows: Iterable[StudyRow]) -> dict[tuple[str, int], list[Tally]]:
     for setting, mine in by_setting(rows).items():
         tallies = found.setdefault((setting.model, setting.budget), [Tally()] * (TENTHS + 1))
         for answer in chain.from_iterable(row.answers for row in mine.values() if not row.error):
-            if answer.right is not None and len(answer.places) == 1:
+            if len(answer.places) == 1:
                 at = tenth(answer.places[0])
-                tallies[at] = Tally(tallies[at].right + answer.right, tallies[at].of + 1)
+                tallies[at] = tallies[at].with_answer(answer.right)
     return found
 
 
@@ -170,10 +176,8 @@ def by_kind(rows: Iterable[StudyRow]) -> dict[StudySetting, dict[str, Tally]]:
     found: dict[StudySetting, dict[str, Tally]] = {}
     for setting, mine in by_setting(rows).items():
         kinds = found.setdefault(setting, {})
-        for row in mine.values():
-            right = [answer.right for answer in row.answers if answer.right is not None]
-            before = kinds.get(row.kind, Tally())
-            kinds[row.kind] = Tally(before.right + sum(right), before.of + len(right))
+        for kind, answer in ((row.kind, answer) for row in mine.values() for answer in row.answers):
+            kinds[kind] = kinds.get(kind, Tally()).with_answer(answer.right)
     return found
 
 
@@ -182,59 +186,21 @@ def tenth(place: float | None) -> int:
     return TENTHS if place is None else min(TENTHS - 1, int(place * TENTHS))
 
 
-def differences(rows: Iterable[StudyRow], baseline: str) -> list[PairedDifference]:
-    """Every other strategy against the baseline, for each model and budget that have both; p values corrected by Holm.
+def outcomes(rows: Iterable[StudyRow]) -> dict[tuple[str, int], dict[str, dict[str, Outcome]]]:
+    """For each model and budget: each question under each strategy, the mean of its exchanges and seeds.
 
-    Right answers are one family of tests, costs another one.
+    A question without a scored answer is left out. The cost is None where a server has not reported what it needs.
     """
-    settings = by_setting(rows)
-    found = []
-    for setting, mine in settings.items():
-        base = settings.get(replace(setting, strategy=baseline), {})
-        if setting.strategy != baseline and base:
-            found += _difference(setting, baseline, mine, base)
-    corrected = holm([one.right.p for one in found])
-    found = [replace(one, right=replace(one.right, p=p)) for one, p in zip(found, corrected, strict=True)]
-    costs = iter(holm([one.cost.p for one in found if one.cost]))
-    return [replace(one, cost=replace(one.cost, p=next(costs))) if one.cost else one for one in found]
-
-
-def _difference(
-    setting: StudySetting, baseline: str, mine: Mapping[Instance, StudyRow], base: Mapping[Instance, StudyRow]
-) -> list[PairedDifference]:
-    """One, or none where the two share no question."""
-    shared = [one for one in mine if one in base and not mine[one].error and not base[one].error]
-    scored = [one for one in shared if any(answer.right is not None for answer in mine[one].answers)]
-    if not scored:
-        return []
-    ours, theirs = (_by_question(of, scored, _share_right) for of in (mine, base))
-    known = all(answer.cost is not None for of in (mine, base) for one in shared for answer in of[one].answers)
-    costs = [_by_question(of, shared, _cost) for of in (mine, base)] if known else []
-    return [
-        PairedDifference(
-            setting,
-            baseline,
-            len(ours),
-            paired(ours, theirs),
-            paired(*costs) if costs else None,
-            mean(costs[1]) if costs else 0.0,
-        )
-    ]
-
-
-def _by_question(
-    rows: Mapping[Instance, StudyRow], instances: Iterable[Instance], figure: Callable[[Sequence[ScoredAnswer]], float]
-) -> list[float]:
-    """The mean over the seeds, for each question in turn."""
-    found: dict[str, list[float]] = {}
-    for question, seed in instances:
-        found.setdefault(question, []).append(figure(rows[question, seed].answers))
-    return [mean(values) for values in found.values()]
-
-
-def _share_right(answers: Sequence[ScoredAnswer]) -> float:
-    return mean(answer.right for answer in answers if answer.right is not None)
-
-
-def _cost(answers: Sequence[ScoredAnswer]) -> float:
-    return sum(answer.cost or 0.0 for answer in answers)
+    found: dict[tuple[str, int], dict[str, dict[str, Outcome]]] = {}
+    for setting, mine in by_setting(rows).items():
+        by_question: dict[str, list[ScoredAnswer]] = {}
+        seeds = Counter(digest for (digest, _), row in mine.items() if not row.error)
+        for (digest, _), row in mine.items():
+            by_question.setdefault(digest, []).extend(() if row.error else row.answers)
+        found.setdefault((setting.model, setting.budget), {})[setting.strategy] = {
+            digest: Outcome(100 * mean(right), None if cost is None else cost / seeds[digest])
+            for digest, answers in by_question.items()
+            if (right := [answer.right for answer in answers if answer.right is not None])
+            for cost in [_total(answer.cost for answer in answers)]
+        }
+    return found

@@ -15,6 +15,7 @@ from thimble.agent.view import View
 from thimble.corpus.markdown import MARKUP, plain
 from thimble.corpus.questions import Exchange, Fact
 from thimble.corpus.score import score
+from thimble.lab.action_similarity import Action
 from thimble.lab.run.jobs import Job
 from thimble.models import READER
 from thimble.session.lagged import Lagged
@@ -45,6 +46,7 @@ class ScoredAnswer:
         places: For each fact, where its passage stood in the prompt of the answer: 0 at the start, 1 at the end; None
             if it was not there.
         over: Calls of the agent over the budget; None in a store of an older thimble.
+        actions: What the agent did at each of its turns, the answer last.
     """
 
     right: bool | None
@@ -60,6 +62,7 @@ class ScoredAnswer:
     side_cost: float | None = 0.0
     places: tuple[float | None, ...] = ()
     over: int | None = None
+    actions: tuple[Action, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +112,14 @@ def hold(session: Session, job: Job) -> JobResult:
 def _exchange(session: Session, exchange: Exchange, job: Job) -> ScoredAnswer:
     """One exchange without what it cost: a call in the background may end after it."""
     ended: Answered | None = None
+    before = len(session.agent.history)
     with suppress(BudgetError):
         for event in session.ask(exchange.question):
             ended = event if isinstance(event, Answered) else ended
     text = ended.text if ended else ""
     scored = score(exchange, text, job.question.kind) if exchange.scored else None
     ledger, counter = session.agent.ledger, session.agent.backend.counter
+    said = [message for message in session.agent.history[before:] if message.role == "assistant"]
     passages = ended is not None and ended.ending == "passages"
     return ScoredAnswer(
         right=scored.right and not passages if scored else None,
@@ -122,6 +127,7 @@ def _exchange(session: Session, exchange: Exchange, job: Job) -> ScoredAnswer:
         text=text,
         ending=ended.ending if ended else NO_ROOM,
         places=tuple(place(fact, ledger.view, counter) if ended and ledger.view else None for fact in exchange.facts),
+        actions=tuple(map(Action.of, said)),
     )
 
 

@@ -7,6 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
@@ -14,13 +15,14 @@ from typing import Any, get_args
 from thimble.agent.errors import Stopped, UsageError
 from thimble.corpus.questions import QUESTIONS, Kind, Question, load
 from thimble.lab.experiment_flags import add_output, whole
+from thimble.lab.model_name import MODEL_FORM, model_name
 from thimble.lab.pool import pooled
 from thimble.lab.publish import publish
 from thimble.lab.replay.costs import RAW_AGENT
-from thimble.lab.run.jobs import CARD, Job, model_name, plan
+from thimble.lab.run.jobs import CARD, Job, plan
 from thimble.lab.run.study import go_on, missing
 from thimble.lab.run.study_rows import study_rows
-from thimble.lab.run.study_tables import findings
+from thimble.lab.run.study_tables import findings, wrong_answers
 from thimble.lab.store import Store
 from thimble.models import READER
 from thimble.session.parser import Parser
@@ -38,14 +40,18 @@ stopped, and tries failed jobs again. docs/how-to/run-a-study.md explains the ta
 """
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
-    """Do the jobs that are missing, and print the tables.
+def main(arguments: Sequence[str], prog: str, store_path: Path | None = None) -> None:
+    """Do the jobs that are missing, and print the tables or the wrong answers.
+
+    `store_path` is a store for this command alone: then there is no flag for one, and `none` is asked by default.
 
     Raises:
         ThimbleError: a flag, a question, a strategy, the store, or a server that cannot be used.
         Stopped: Ctrl-C; finished jobs are kept.
     """
-    options = _parser(prog).parse_args(arguments)
+    options = _parser(prog, store_path).parse_args(arguments)
+    if store_path and not options.strategy:
+        options.strategy = [RAW_AGENT]
     jobs = _jobs(options) if options.strategy else []
     store = Store(options.store, write=bool(jobs))
     try:
@@ -55,7 +61,8 @@ def main(arguments: Sequence[str], prog: str) -> None:
         rows = [row for row in study_rows(store) if not jobs or row.key in keys]
     finally:
         store.close()
-    publish(findings(rows, options.baseline), options, prog, arguments)
+    found = findings(rows, options.baseline)
+    publish(replace(found, tables=[wrong_answers(rows)]) if options.wrong else found, options, prog, arguments)
 
 
 def _ask(jobs: Sequence[Job], store: Store, options: argparse.Namespace) -> None:
@@ -84,14 +91,17 @@ def _check(jobs: Sequence[Job]) -> None:
 # --- flags ------------------------------------------------------------------------------------------------------------
 
 
-def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=__doc__, epilog=RUN_EPILOG, allow_abbrev=False)
+def _parser(prog: str, store_path: Path | None = None) -> Parser:
+    parser = Parser(prog, description=__doc__, epilog=None if store_path else RUN_EPILOG, allow_abbrev=False)
     add, many = parser.add_argument, partial(parser.add_argument, nargs="+", action="extend")
     usual = Settings().budget
-    add("--store", type=Path, required=True, metavar="FILE.jsonl", help="the file that keeps every finished job")
+    if store_path:
+        parser.set_defaults(store=store_path)
+    else:
+        add("--store", type=Path, required=True, metavar="FILE.jsonl", help="the file that keeps every finished job")
     many("--strategy", metavar="SPEC", help="ask under these; all: the built-in ones")
     many("--budget", type=_setting("budget"), metavar="N", help=f"prompt tokens a call may use; default: {usual}")
-    many("--model", type=model_name, metavar="MODEL", help=f"KIND:NAME or KIND:NAME@URL of a server; default: {READER}")
+    many("--model", type=model_name, metavar="MODEL", help=f"{MODEL_FORM}; default: {READER}")
     many("--seed", type=_setting("seed"), metavar="N", help="ask each question once for each; not for the reader")
     add("--questions", default="shipped", metavar="FILE", help="a file of questions; default: shipped")
     many("--kind", choices=get_args(Kind), metavar="KIND", help=f"only these: {', '.join(get_args(Kind))}")
@@ -105,6 +115,7 @@ def _parser(prog: str) -> Parser:
     told = "jobs at once; default: one a core, with a server 1"
     add("--jobs", type=whole("--jobs", 1, 256), metavar="N", help=told)
     add("--baseline", default=RAW_AGENT, metavar="SPEC", help=f"the strategy to compare with; default: {RAW_AGENT}")
+    add("--wrong", action="store_true", help="show the wrong answers instead of the tables")
     add_output(parser)
     return parser
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from thimble.agent.errors import UsageError
 from thimble.corpus.questions import Question
+from thimble.lab.model_name import named, settings_of
 from thimble.models import READER
 from thimble.session.settings import Settings
-from thimble.session.settings_table import served_embeddings
 from thimble.strategies.spec import Kind, parse_spec
 
 CARD = "cached=0.1,output=4"
@@ -62,12 +62,8 @@ class Job:
     @property
     def settings(self) -> Settings:
         """What its session is opened with: nothing of it comes from the files or variables of a user."""
-        served = served_embeddings(self.model)
-        backend, model, url = (served.kind, served.model, served.url) if served else (READER, "", "")
-        return Settings(
-            backend=backend,
-            model=model,
-            base_url=url,
+        return settings_of(
+            self.model,
             strategy=self.strategy,
             budget=self.budget,
             seed=self.seed,
@@ -75,7 +71,6 @@ class Job:
             summariser=self.summariser,
             memory=self.memory,
             price=self.price,
-            origins={} if url else {"base_url": "default"},  # the address may be that of the environment
         )
 
 
@@ -98,19 +93,6 @@ def _hash(value: object) -> str:
 @cache
 def _digest(question: Question) -> str:
     return _hash(asdict(question))
-
-
-def named(model: str) -> str:
-    """A model without the address of its server."""
-    served = served_embeddings(model)
-    return f"{served.kind}:{served.model}" if served else model
-
-
-def model_name(text: str) -> str:
-    """A model as a flag names it: the reader, or one of a server. Raises UsageError."""
-    if text != READER and not served_embeddings(text):
-        raise UsageError(f"--model cannot be {text[:80]!r}", f"write {READER}, ollama:NAME or openai:NAME@URL")
-    return text
 
 
 def plan(

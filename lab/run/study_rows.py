@@ -8,8 +8,10 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
+from thimble.lab.action_similarity import Action
+from thimble.lab.model_name import named
 from thimble.lab.run.ask import JobResult, ScoredAnswer
-from thimble.lab.run.jobs import JOB_FIGURES, Job, fingerprint, named
+from thimble.lab.run.jobs import JOB_FIGURES, Job, fingerprint
 from thimble.lab.store import Store
 
 ANSWERING_CODE = (
@@ -82,8 +84,13 @@ def study_rows(store: Store) -> list[StudyRow]:
 
 
 def _row(record: dict[str, Any]) -> StudyRow:
-    answers = [ScoredAnswer(**answer | {"places": tuple(answer["places"])}) for answer in record["answers"]]
-    return StudyRow(**record | {"answers": tuple(answers)})
+    return StudyRow(**record | {"answers": tuple(_answer(**answer) for answer in record["answers"])})
+
+
+def _answer(places: Sequence[float | None], actions: Sequence[dict[str, Any]] = (), **rest: Any) -> ScoredAnswer:
+    """An answer from JSON; one of an older thimble has no actions."""
+    taken = (Action(one["text"], tuple(map(tuple, one["calls"]))) for one in actions)
+    return ScoredAnswer(places=tuple(places), actions=tuple(taken), **rest)
 
 
 def keep(store: Store, row: StudyRow) -> None:

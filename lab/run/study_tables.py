@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import groupby
 
 from thimble.lab.findings import Findings, ResultTable
@@ -11,24 +11,30 @@ from thimble.lab.replay.costs import RAW_AGENT
 from thimble.lab.run.analysis import (
     TENTHS,
     Group,
-    PairedDifference,
     StudySetting,
     Tally,
     by_kind,
-    differences,
     groups,
+    outcomes,
     places,
 )
 from thimble.lab.run.study_rows import StudyRow, made_by
 from thimble.lab.statistics import wilson
+from thimble.lab.table.command import difference_table
+from thimble.lab.table.outcomes import differences
 from thimble.session.figures import several
+
+PAIRED = (
+    "A question is one instance: the mean of its exchanges and seeds. In brackets: 95 % intervals of a paired "
+    "bootstrap over the questions. Holm: p, corrected for the number of tests in the table."
+)
 
 
 def findings(rows: Sequence[StudyRow], baseline: str = RAW_AGENT) -> Findings:
     """What is shown of these rows; differences are from `baseline`. A record is an answer."""
     names = ("model", "strategy", "budget", "seed", "question", "kind")
     records = [
-        {name: getattr(row, name) for name in names} | {"exchange": number} | asdict(answer)
+        {name: getattr(row, name) for name in names} | {"exchange": number} | asdict(replace(answer, actions=()))
         for row in rows
         for number, answer in enumerate(row.answers, 1)
     ]
@@ -37,7 +43,7 @@ def findings(rows: Sequence[StudyRow], baseline: str = RAW_AGENT) -> Findings:
 
 def tables(rows: Sequence[StudyRow], baseline: str = RAW_AGENT) -> list[ResultTable]:
     """All tables of these rows, model by model. Tables with nothing in them are left out."""
-    found, where, against = groups(rows), places(rows), differences(rows, baseline)
+    found, where = groups(rows), places(rows)
     made = []
     for model, mine in groupby(found, lambda group: group.setting.model):
         of_model = [*mine]
@@ -45,7 +51,11 @@ def tables(rows: Sequence[StudyRow], baseline: str = RAW_AGENT) -> list[ResultTa
             _answers(model, of_model),
             _kinds(model, rows),
             _places(model, {budget: tallies for (name, budget), tallies in where.items() if name == model}),
-            _differences(model, baseline, [one for one in against if one.setting.model == model]),
+            *(
+                difference_table(f"Differences from {baseline}: {name} @{budget:,}", differences(of, baseline), PAIRED)
+                for (name, budget), of in outcomes(rows).items()
+                if name == model and baseline in of
+            ),
         ]
     return [table for table in made if table.rows]
 
@@ -60,6 +70,17 @@ def told(rows: Sequence[StudyRow]) -> Iterator[str]:
     if others:
         count = sum(row.made_by in others for row in rows)
         yield f"{count:,} of them are of other code or articles ({', '.join(sorted(others))}): do not compare them."
+
+
+def wrong_answers(rows: Sequence[StudyRow]) -> ResultTable:
+    """Every wrong answer, and the reason."""
+    wrong = [
+        (f"{row.strategy} @{row.budget:,}", f"{row.question}.{number}", answer.why, " ".join(answer.text.split()))
+        for row in rows
+        for number, answer in enumerate(row.answers, 1)
+        if answer.right is False
+    ]
+    return ResultTable("Wrong answers", ("strategy", "question", "why", "answer"), wrong, texts=4)
 
 
 def _named(setting: StudySetting) -> str:
@@ -88,7 +109,8 @@ def _answers(model: str, found: Sequence[Group]) -> ResultTable:
         told="right: with the 95 % interval by Wilson, too narrow for the exchanges of a dialogue, which depend on "
         "each other. no room: the budget could not hold the question, a wrong answer. over: calls over the budget. "
         "cost and prefill: tokens of an exchange with the strategy's own calls. longer: turns against none in the same "
-        "ones (The Complexity Trap, Figure 4). side: the share of the strategy's calls in the cost (Table 2 there).",
+        "ones (The Complexity Trap, Figure 4). side: the share of the strategy's calls in the cost (Table 2 there). "
+        "agrees: the next action against that of none, while both have the same history (CoMem, Eq. 9).",
         columns=(
             "strategy",
             "jobs",
@@ -102,6 +124,7 @@ def _answers(model: str, found: Sequence[Group]) -> ResultTable:
             "turns",
             "longer",
             "side",
+            "agrees",
         ),
         rows=[
             (
@@ -117,6 +140,7 @@ def _answers(model: str, found: Sequence[Group]) -> ResultTable:
                 f"{one.turns:.2f}",
                 _percent(one.elongation, "+"),
                 "?" if one.side_share is None else _percent(one.side_share),
+                "" if one.agreement is None else f"{one.agreement:.2f}",
             )
             for one in found
         ],
@@ -151,33 +175,3 @@ def _places(model: str, found: dict[int, list[Tally]]) -> ResultTable:
 
 def _tally(tally: Tally) -> str:
     return f"{share(tally.right, tally.of)} of {tally.of:,}" if tally.of else ""
-
-
-def _differences(model: str, baseline: str, found: Sequence[PairedDifference]) -> ResultTable:
-    return ResultTable(
-        f"Differences from {baseline}, over the same questions and seeds: {model}",
-        told="A question is one instance: the mean of its exchanges and seeds. In brackets: 95 % intervals of a paired "
-        "bootstrap over the questions. p: corrected for the number of tests in the study (Holm), answers and costs "
-        "apart.",
-        columns=("strategy", "questions", "right, points", "p", "cost", "p"),
-        rows=[
-            (
-                _named(one.setting),
-                f"{one.questions:,}",
-                f"{100 * one.right.difference:+.1f} ({100 * one.right.low:+.1f} to {100 * one.right.high:+.1f})",
-                f"{one.right.p:.4f}",
-                _cost(one),
-                f"{one.cost.p:.4f}" if one.cost else "?",
-            )
-            for one in found
-        ],
-    )
-
-
-def _cost(one: PairedDifference) -> str:
-    if one.cost is None or not one.base_cost:
-        return "?"
-    difference, low, high = (
-        100 * value / one.base_cost for value in (one.cost.difference, one.cost.low, one.cost.high)
-    )
-    return f"{difference:+.1f} % ({low:+.1f} to {high:+.1f})"

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from thimble.agent.budget import Prices
 from thimble.lab.findings import Findings, ResultTable
-from thimble.lab.simulate.simulated import Simulated, records, turn_records
+from thimble.lab.simulate.simulated import Simulated, records
 from thimble.session import figures
 
 COLUMN_BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -22,8 +22,7 @@ def findings(found: Sequence[Simulated], prices: Sequence[Prices], headline: str
         "A run of equal turns under each strategy",
         told,
         list(_tables(found, prices)),
-        records(found, prices),
-        list(turn_records(found, prices)),
+        list(records(found, prices)),
     )
 
 

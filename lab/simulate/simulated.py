@@ -8,14 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from thimble.agent.budget import Prices
-from thimble.lab.replay.recorded_replay import (
-    ReplayedCall,
-    ReplaySetting,
-    counter_of,
-    decides_by_price,
-    figures,
-    replay,
-)
+from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of, decides_by_price, figures, replay
 from thimble.lab.replay.trajectories import Trajectory
 
 
@@ -36,7 +29,6 @@ class Simulated:
     strategy: str
     turns: Sequence[SimulatedTurn]
     side_calls: int
-    side_tokens: int
 
     @property
     def prompt(self) -> int:
@@ -57,49 +49,21 @@ class Simulated:
 def simulated(run: Trajectory, setting: ReplaySetting, prices: Sequence[Prices]) -> Simulated:
     """The run under a strategy. One that depends on the price is replayed at each; its turns are those at the first."""
     decides = decides_by_price(setting.strategy, setting.model)
-    calls = list(replay(run, replace(setting, prices=prices[0])))
-    at_prices = [list(replay(run, replace(setting, prices=price))) if decides else calls for price in prices]
-    costs = [_costs(run, each, price, setting) for each, price in zip(at_prices, prices, strict=True)]
+    played = {price: list(replay(run, replace(setting, prices=price))) for price in (prices if decides else prices[:1])}
+    calls, counter, nothing = played[prices[0]], counter_of(setting.model), Trajectory(run.name, ())
+    costs = [
+        [*accumulate(figures(nothing, [call], counter).cost(price) for call in played.get(price, calls))]
+        for price in prices
+    ]
     turns = [
-        SimulatedTurn(
-            call.turn,
-            call.view.tokens if call.view else None,
-            call.prefill if call.view else None,
-            [cost[call.turn - 1] for cost in costs],
-        )
-        for call in calls
+        SimulatedTurn(call.turn, call.view.tokens if call.view else None, call.prefill if call.view else None, cost)
+        for call, cost in zip(calls, zip(*costs, strict=True), strict=True)
     ]
-    asked = [side for call in calls for side in call.asked]
-    side_tokens = sum(side.prompt_tokens + side.output_tokens for side in asked)
-    return Simulated(setting.strategy, turns, len(asked), side_tokens)
+    return Simulated(setting.strategy, turns, sum(len(call.asked) for call in calls))
 
 
-def _costs(run: Trajectory, calls: Sequence[ReplayedCall], price: Prices, setting: ReplaySetting) -> list[float]:
-    """The cost up to each call, those of the strategy included."""
-    empty = Trajectory(run.name, ())
-    return list(accumulate(figures(empty, [call], counter_of(setting.model)).cost(price) for call in calls))
-
-
-def records(found: Sequence[Simulated], prices: Sequence[Prices]) -> list[dict[str, Any]]:
-    """The rows as in `--json`."""
-    names = [str(price.cached) for price in prices]
-    return [
-        {
-            "strategy": one.strategy,
-            "prompt_tokens": one.prompt,
-            "prefill_tokens": one.prefill,
-            "cached_share": one.cached,
-            "side_calls": one.side_calls,
-            "side_tokens": one.side_tokens,
-            "cost": dict(zip(names, one.turns[-1].costs, strict=True)),
-            "turns": list(turn_records([one], prices)),
-        }
-        for one in found
-    ]
-
-
-def turn_records(found: Sequence[Simulated], prices: Sequence[Prices]) -> Iterator[dict[str, Any]]:
-    """A flat record for each strategy and turn, as in `--csv`; costs are those up to the turn."""
+def records(found: Sequence[Simulated], prices: Sequence[Prices]) -> Iterator[dict[str, Any]]:
+    """A flat record for each strategy and turn, as in `--json` and `--csv`; costs are those up to the turn."""
     for one in found:
         for turn in one.turns:
             costs = {f"cost_{price.cached}": cost for price, cost in zip(prices, turn.costs, strict=True)}

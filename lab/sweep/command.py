@@ -62,6 +62,7 @@ def _parser(prog: str) -> Parser:
     add("--budget", nargs="+", default=[8_000], type=read_limit, metavar="N", help="or none; default: 8000")
     add_lag(parser, nargs="+", default=[0])
     add_costs(parser)
+    parser.set_defaults(act=None)
     add_jobs(parser)
     add_output(parser)
     return parser

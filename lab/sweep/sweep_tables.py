@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.sweep.sheet import Best, GridCell, Sheet
-from thimble.lab.sweep.sweep_records import lines, objects
+from thimble.lab.sweep.sweep_records import records
 
 MEANING = (
     "*: the best of its condition. In brackets: 95 % intervals, by a bootstrap over the runs. p: corrected for all "
@@ -23,9 +23,8 @@ def findings(sheets: Sequence[Sheet], bests: Sequence[Best], told: Sequence[str]
         "Settings of strategies",
         told,
         [*_maps(sheets, {id(best.cell) for best in bests}), _all(sheets), _best(bests)],
-        list(objects(bests)),
-        list(lines(bests)),
-        [MEANING],
+        list(records(bests)),
+        after=[MEANING],
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from thimble.lab.csv_records import read
 from thimble.lab.experiment_flags import add_output
 from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.publish import publish
@@ -31,20 +30,19 @@ def main(arguments: Sequence[str], prog: str) -> None:
     parser.add_argument("--baseline", metavar="NAME", help="the strategy to compare with; default: the first in FILE")
     add_output(parser)
     options = parser.parse_args(arguments)
-    found = outcomes(options.file, *read(options.file))
+    found = outcomes(options.file)
     baseline = chosen(found, options.baseline)
     publish(findings(compared(found, baseline), baseline), options, prog, arguments)
 
 
 def findings(rows: Sequence[OutcomeRow], baseline: str) -> Findings:
     """What is shown of the rows of the strategies."""
-    pairs = [row for row in rows if row["pairs"]]
     return Findings(
         f"Strategies against {baseline}",
         [f"{INTERVALS} Δ is against {baseline}."],
         [
             ResultTable("Rates and costs", ("strategy", "instances", "solved, %", "cost"), [*map(_rates, rows)]),
-            ResultTable("Differences", DIFFERENCE_COLUMNS, [*map(_differences, pairs)]),
+            difference_table("Differences", rows),
         ],
         rows,
         after=list(notes(rows, baseline)),
@@ -55,9 +53,17 @@ def _rates(row: OutcomeRow) -> list[str]:
     return [row["strategy"], f"{row['instances']:,}", _interval(row, "solved", "z.1f"), _interval(row, "cost", ".4g")]
 
 
+def difference_table(title: str, rows: Sequence[OutcomeRow], told: str = "") -> ResultTable:
+    """The differences of those strategies that share an instance with the baseline."""
+    return ResultTable(title, DIFFERENCE_COLUMNS, [_differences(row) for row in rows if row["pairs"]], told)
+
+
 def _differences(row: OutcomeRow) -> list[str]:
     shown = [row["strategy"], f"{row['pairs']:,}"]
     for measure, form in (("solved", "+z.1f"), ("cost", "+.4g")):
+        if row[f"{measure}_p"] is None:
+            shown += "???"
+            continue
         shown.append(_interval(row, f"{measure}_difference", form))
         shown += [f"{row[f'{measure}_p']:.4f}", f"{row[f'{measure}_p_holm']:.4f}"]
     return shown

@@ -4,45 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thimble.agent.errors import UsageError
-from thimble.lab.csv_records import Record, require
+from thimble.lab.csv_records import read
 from thimble.lab.statistics import holm, interval, paired, resampled, wilson
 
 OUTCOME_COLUMNS = ("instance", "strategy", "solved", "cost")
 MEASURES = ("solved", "cost")
 FEW_PAIRS = 20
 """With fewer pairs, the interval of a bootstrap is too narrow."""
-MOST_NAMED = 20
+NAMED_INSTANCES = 20
 """The most instances that a line names."""
 
 OutcomeRow = dict[str, Any]
 
 
 class Outcome(NamedTuple):
-    """One instance under one strategy: 100 if solved, else 0; the cost in any unit."""
+    """One instance under one strategy: 100 if solved, else 0; the cost in any unit, None if unknown."""
 
     solved: float
-    cost: float
+    cost: float | None
 
 
 Outcomes = Mapping[str, Mapping[str, Outcome]]
 """By strategy and instance, in the order of the file."""
 
 
-def outcomes(path: Path, columns: Sequence[str], records: Sequence[Record]) -> Outcomes:
-    """The records by strategy and instance.
+def outcomes(path: Path) -> Outcomes:
+    """The records of a file by strategy and instance.
 
     Raises:
-        UsageError: a column is missing, a value is wrong, an instance is there twice, or there is none.
+        UsageError: the file or a value is wrong, an instance is there twice, or there is none.
     """
-    require(path, columns, OUTCOME_COLUMNS)
     found: dict[str, dict[str, Outcome]] = {}
-    for record in records:
+    for record in read(path, OUTCOME_COLUMNS):
         strategy, instance = record.name("strategy"), record.name("instance")
         if instance in found.setdefault(strategy, {}):
             raise UsageError(f"{record.place}: {strategy} has {instance} already", "give each instance once")
@@ -66,25 +66,32 @@ def chosen(found: Outcomes, baseline: str | None) -> str:
 
 
 def compared(found: Outcomes, baseline: str) -> list[OutcomeRow]:
-    """A row for each strategy.
+    """A row for each strategy: `differences`, and rates and costs by themselves. Rates are in percent."""
+    return [_absolute(found[row["strategy"]]) | row for row in differences(found, baseline)]
 
-    Rates are in percent, their differences in points. An instance that only one of the two has is under `unpaired` and
-    in no difference. The corrected p is for all comparisons of the table.
+
+def differences(found: Outcomes, baseline: str) -> list[OutcomeRow]:
+    """A row for each strategy: its differences from the baseline, of rates in points.
+
+    An instance that only one of the two has is under `unpaired` and in no difference. The corrected p is for all
+    comparisons of the table.
     """
-    rows = [_absolute(name, run) | _difference(run, found[baseline], name == baseline) for name, run in found.items()]
+    base = found[baseline]
+    rows: list[OutcomeRow] = [
+        {"strategy": name, **_difference(run, base, name == baseline)} for name, run in found.items()
+    ]
     places = [(row, f"{measure}_p") for row in rows for measure in MEASURES if row[f"{measure}_p"] is not None]
     for (row, key), corrected in zip(places, holm([row[key] for row, key in places]), strict=True):
         row[f"{key}_holm"] = corrected
     return rows
 
 
-def _absolute(strategy: str, run: Mapping[str, Outcome]) -> OutcomeRow:
+def _absolute(run: Mapping[str, Outcome]) -> OutcomeRow:
     solved = sum(outcome.solved > 0 for outcome in run.values())
-    costs = [outcome.cost for outcome in run.values()]
+    costs = [outcome.cost for outcome in run.values() if outcome.cost is not None]
     low, high = wilson(solved, len(run))
     cost_low, cost_high = interval(resampled(costs))
     return {
-        "strategy": strategy,
         "instances": len(run),
         "solved": 100 * solved / len(run),
         "solved_low": 100 * low,
@@ -100,8 +107,8 @@ def _difference(run: Mapping[str, Outcome], base: Mapping[str, Outcome], same: b
     both = [] if same else [name for name in base if name in run]
     row: OutcomeRow = {"pairs": len(both)}
     for measure in MEASURES:
-        values = ([getattr(of[name], measure) for name in both] for of in (run, base))
-        found = paired(*values) if both else None
+        values = [[getattr(of[name], measure) for name in both] for of in (run, base)]
+        found = paired(*values) if both and None not in chain(*values) else None
         row |= {
             f"{measure}_difference": found and found.difference,
             f"{measure}_difference_low": found and found.low,
@@ -117,7 +124,9 @@ def notes(rows: Sequence[OutcomeRow], baseline: str) -> Iterator[str]:
     for row in rows:
         names, of = row["unpaired"], row["strategy"]
         if names:
-            more = f" and {len(names) - MOST_NAMED:,} more (--json names all)" if len(names) > MOST_NAMED else ""
-            yield f"Only {of} or only {baseline} has {', '.join(names[:MOST_NAMED])}{more}: left out of Δ."
+            more = (
+                f" and {len(names) - NAMED_INSTANCES:,} more (--json names all)" if len(names) > NAMED_INSTANCES else ""
+            )
+            yield f"Only {of} or only {baseline} has {', '.join(names[:NAMED_INSTANCES])}{more}: left out of Δ."
         if of != baseline and row["pairs"] < FEW_PAIRS:
             yield f"{of} has {row['pairs']} pairs: so few make the interval of Δ too narrow and p too small."

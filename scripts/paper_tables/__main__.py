@@ -21,7 +21,6 @@ from scripts.paper_tables.figures import ROW_TABLES, row_cells
 from scripts.paper_tables.printed import TABLES
 from scripts.paper_tables.published import runs
 from scripts.paper_tables.recomputed import Recomputed
-from thimble.lab.csv_records import read
 from thimble.lab.exit_code import exit_code
 from thimble.lab.experiment_flags import add_output
 from thimble.lab.findings import Findings, ResultTable
@@ -42,8 +41,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--table", choices=[*TABLES, *ROW_TABLES], help="one table; default: all")
     add_output(parser)
     options = parser.parse_args(arguments)
-    columns, records = read(options.file)
-    models = {model: Recomputed(model, of) for model, of in runs(options.file, columns, records).items()}
+    models = {model: Recomputed(model, of) for model, of in runs(options.file).items()}
     names = [options.table] if options.table else [*TABLES, *ROW_TABLES]
     made = {name: [*(cells if name in TABLES else row_cells)(models, name)] for name in names}
     tables = [_table(name, of, "\n\n".join(notes(models, name))) for name, of in made.items()]

@@ -6,13 +6,13 @@ experiments.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.paper_tables.printed import HYBRID, MASKING, NAIVE_HYBRID, RAW, SUMMARY
 from thimble.agent.errors import UsageError
-from thimble.lab.csv_records import Record, require
+from thimble.lab.csv_records import Record, read
 
 COLUMNS = ("experiment", "instance_id", "cost", "summary_cost", "turn_count", "outcome", "scaffold")
 CODER, FIFTY = "Qwen3-Coder 480B", "Qwen3-Coder 480B, 50 instances"
@@ -73,20 +73,19 @@ Runs = Mapping[str, Mapping[str, Outcome]]
 """By strategy and instance."""
 
 
-def runs(path: Path, columns: Sequence[str], records: Sequence[Record]) -> dict[str, Runs]:
+def runs(path: Path) -> dict[str, Runs]:
     """The runs of each model. For the hybrid's 50 instances, those of the other strategies are repeated.
 
     Raises:
         UsageError: a column or an experiment is missing, an experiment is in no table, an instance is there twice, or
             a value is wrong.
     """
-    require(path, columns, COLUMNS)
     fix = "give the published table as it is"
     by_experiment: dict[str, dict[str, Outcome]] = {name: {} for of in EXPERIMENTS.values() for name in of.values()}
     found = {
         model: {strategy: by_experiment[name] for strategy, name in of.items()} for model, of in EXPERIMENTS.items()
     }
-    for record in records:
+    for record in read(path, COLUMNS):
         experiment, instance = record.name("experiment"), record.name("instance_id")
         if experiment not in by_experiment:
             raise UsageError(f"{record.place}: no table has the experiment {experiment}", fix)

@@ -31,10 +31,10 @@ TROUBLED, ALL_WELL, EXAMPLE = 4.0, -4.0, 4.0
 """Bits of a unit that tells of trouble, of one that says that all is well, and of the first one of each shape."""
 CHANCE = 1.0
 """Bits above the mean that a value may have by chance."""
-DIGITS = re.compile("[0-9]+")
-MARK = 18
+DIGIT_RUN = re.compile("[0-9]+")
+MARKER_LETTERS = 18
 """Characters of a marker, about."""
-WORD = re.compile(r"[^\s,;]{1,200}+[\s,;]*+|[\s,;]++")
+LONG_UNIT_WORD = re.compile(r"[^\s,;]{1,200}+[\s,;]*+|[\s,;]++")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def judged(text: str) -> Judged:
     _, noun, units = recognised(text)
     if len(units) == 1:
         noun = "words"
-        units = [Unit(word, "0" if any(map(str.isdigit, word)) else word) for word in WORD.findall(text)]
+        units = [Unit(word, "0" if any(map(str.isdigit, word)) else word) for word in LONG_UNIT_WORD.findall(text)]
     bits = told(units)
     ends = {0, len(units) - 1}
     return Judged(noun, units, sorted(range(len(units)), key=lambda place: (place not in ends, -bits[place])))
@@ -77,10 +77,10 @@ def judged(text: str) -> Judged:
 def choose(its: Judged, most: int) -> set[int]:
     """The places of the units by rank, while they fit in about `most` characters, with markers."""
     longest = longest_unit(most)
-    chosen, left = set[int](), most - MARK
+    chosen, left = set[int](), most - MARKER_LETTERS
     for place in its.order:
         size = min(len(its.units[place].says), longest)
-        cost = size + MARK * ((place - 1 not in chosen) + (place + 1 not in chosen) - 1)
+        cost = size + MARKER_LETTERS * ((place - 1 not in chosen) + (place + 1 not in chosen) - 1)
         if cost <= left:
             left -= cost
             chosen.add(place)
@@ -142,7 +142,7 @@ def densities(units: Sequence[Unit]) -> list[float]:
 
 def surprising(cells: Sequence[str]) -> list[float]:
     """The bits of each cell of a column: by its value, by the pattern of its digits or by its length: the most."""
-    patterns = [DIGITS.sub("0", cell) for cell in cells]
+    patterns = [DIGIT_RUN.sub("0", cell) for cell in cells]
     return list(map(max, surprises(cells), surprises(patterns), surprises(list(map(len, cells)))))
 
 

@@ -12,7 +12,7 @@ SHORT = 80
 """Characters: a list or object as short as this is one value."""
 RECORD = 2_000
 """Characters: a list of longer records is cut inside these."""
-HEADING = 8.0
+LIST_NAME_BITS = 8.0
 """Bits of the name of a list."""
 
 
@@ -32,7 +32,7 @@ def _units(value: Any, path: str) -> Iterator[Unit]:
     """The records of a list, under its path; else each value with its path."""
     if isinstance(value, list) and len(compact(value)) <= RECORD * len(value):
         if path:
-            yield Unit(f"{path}:\n", f"{path}:", weight=HEADING)
+            yield Unit(f"{path}:\n", f"{path}:", weight=LIST_NAME_BITS)
         columns = dict.fromkeys(name for record in value for name, _ in _leaves(record))
         for record in value:
             leaves = dict(_leaves(record))

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from thimble.strategies.kinds.unit import Unit, lines_of, parted
+from thimble.strategies.kinds.unit import DIGIT, Unit, lines_of, parted
 
 LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)"
 STAMP = re.compile(
     rf"(?=\S).{{0,60}}?(?<!\d)\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\[?{LEVEL}(?:[\]:]|\s+\w)|.{{0,40}}?\b(?:ts|time)=\S+"
 )
 """A record begins with a time of day or a level, perhaps behind a few words."""
-DIGIT = re.compile(r"\d")
 VALUE = re.compile(r'("(?:[^"\\\n]|\\.){0,2000}"|(?<==)[^\s,;"]+)')
 
 

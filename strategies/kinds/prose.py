@@ -10,10 +10,10 @@ from thimble.strategies.kinds.unit import Unit, lines_of
 from thimble.strategies.self_information import AROUND
 
 PAUSE = r"[.!?][)\]\"'”’*_]*+\s++(?=[^a-z])"
-SENTENCE = re.compile(rf".(?:[^.!?]++|(?!{PAUSE}).)*+(?:{PAUSE})?+", re.DOTALL)
-LINE = re.compile(r"[^\n]*+\n++|[^\n]++")
+PROSE_SENTENCE = re.compile(rf".(?:[^.!?]++|(?!{PAUSE}).)*+(?:{PAUSE})?+", re.DOTALL)
+PROSE_LINE = re.compile(r"[^\n]*+\n++|[^\n]++")
 """A line and the blank lines after it."""
-END = re.compile(r"[.!?][)\]\"'”’*_]*\Z")
+ENDS_SENTENCE = re.compile(r"[.!?][)\]\"'”’*_]*\Z")
 LOOKED_AT = 300
 """Words from which it is decided whether a text is prose."""
 COMMON, ENDS = 0.2, 1 / 60
@@ -27,7 +27,7 @@ def units(text: str) -> Sequence[Unit] | None:
         return None
     read = text[:20_000].split(None, LOOKED_AT)[:LOOKED_AT]
     common = sum(word.strip(AROUND).casefold() in STOPWORDS for word in read)
-    ends = sum(bool(END.search(word)) for word in read)
+    ends = sum(bool(ENDS_SENTENCE.search(word)) for word in read)
     if len(read) < 20 or common < COMMON * len(read) or ends < ENDS * len(read):
         return None
-    return [Unit(sentence) for line in LINE.findall(text) for sentence in SENTENCE.findall(line)]
+    return [Unit(sentence) for line in PROSE_LINE.findall(text) for sentence in PROSE_SENTENCE.findall(line)]

@@ -13,7 +13,7 @@ from thimble.strategies.kinds.unit import Unit, line_unit, lines_of
 Units = Callable[[str], Sequence[Unit] | None]
 """Cuts a text, or returns None if it is not of this kind. It takes time in proportion to the text, and never fails."""
 
-KINDS: dict[str, tuple[str, Units]] = {
+TEXT_KINDS: dict[str, tuple[str, Units]] = {
     "HTML": ("pieces of the page", html_page.units),
     "JSON": ("JSON records", json_records.units),
     "log": ("log records", log.units),
@@ -22,7 +22,7 @@ KINDS: dict[str, tuple[str, Units]] = {
     "table": ("rows", table_rows.units),
 }
 """By name: what the units of the kind are called, and what cuts a text into them."""
-NUMBER = re.compile(r" {0,8}(\d{1,9})(?:: |\t)")
+LINE_NUMBER = re.compile(r" {0,8}(\d{1,9})(?:: |\t)")
 """How `read_file` and `cat -n` number a line."""
 
 
@@ -33,7 +33,7 @@ Recognised = tuple[str, str, Sequence[Unit]]
 def recognised(text: str) -> Recognised:
     """The name of the kind of a text, what its units are called, and these. Numbers before its lines do not matter."""
     lines = lines_of(text)
-    numbers = [found[0] if (found := NUMBER.match(line)) else "" for line in lines]
+    numbers = [found[0] if (found := LINE_NUMBER.match(line)) else "" for line in lines]
     counted = [int(number.rstrip(": \t")) for number in numbers if number]
     if len(counted) < max(3, 0.9 * len(lines) - 2) or counted != list(range(counted[0], counted[0] + len(counted))):
         return _cut(text)
@@ -42,7 +42,7 @@ def recognised(text: str) -> Recognised:
 
 
 def _cut(text: str) -> Recognised:
-    for name, (noun, cut) in KINDS.items():
+    for name, (noun, cut) in TEXT_KINDS.items():
         if (units := cut(text)) is not None:
             return name, noun, units
     return "lines", "lines", list(map(line_unit, lines_of(text)))

@@ -12,10 +12,10 @@ from itertools import pairwise
 
 from thimble.strategies.kinds.unit import Unit, lines_of
 
-WORD = re.compile(r"(\w+(?:[.-]\w+)*+)")
+CODE_WORD = re.compile(r"(\w+(?:[.-]\w+)*+)")
 CLOSES = re.compile(r"[\s{}\])>;,]*+(?:end\b)?[\s)};,]*+")
 COMMENT = re.compile(r"\s*+(?:#(?!include|define|if|el|end)|//|/\*|\*\s|--\s|\"\"\"|''')")
-CONTROL = re.compile(
+CONTROL_FLOW = re.compile(
     r"[\s})]*+(?:if|else|elif|unless|for|foreach|while|until|loop|do|switch|match|select|case|when|default|try"
     r"|except|catch|rescue|finally|with|using|return)\b"
 )
@@ -24,7 +24,7 @@ KEYWORD = re.compile(
     r"|protected|static|export|type|struct|interface|enum|return|if|else|for|while|switch|case|pub|impl|async|await"
     r"|void|int|module|namespace|raise|throw|typedef|try|except|end)\b|#(?:include|define|if|el|end)"
 )
-ENDS = ("{", "}", ";", ")")
+STATEMENT_ENDS = ("{", "}", ";", ")")
 OPENS = ("{", ":", "(", "[", ")", "=>", "->", "=", " do", " then")
 """What may stand at the end of a statement, and of a line that opens a block."""
 KEYWORDS, CODE = 0.05, 0.45
@@ -43,7 +43,7 @@ def units(text: str) -> Sequence[Unit] | None:
             found[-1] += line
         else:
             found.append(line)
-    parts = [WORD.split(code.strip()) for code in found]
+    parts = [CODE_WORD.split(code.strip()) for code in found]
     return [
         Unit(code, "w".join(part[::2]), tuple(part[1::2]), weight)
         for code, part, weight in zip(found, parts, weights(found), strict=True)
@@ -55,7 +55,7 @@ def is_code(lines: Sequence[str]) -> bool:
     lines = [line for line in lines if not COMMENT.match(line)]
     opening = sum(line.endswith(OPENS) and indent(after) > indent(line) for line, after in pairwise([*lines, ""]))
     keyed = sum(bool(KEYWORD.match(line)) for line in lines)
-    stated = sum(line.endswith(ENDS) or bool(KEYWORD.match(line)) for line in lines)
+    stated = sum(line.endswith(STATEMENT_ENDS) or bool(KEYWORD.match(line)) for line in lines)
     return opening > 1 and keyed >= KEYWORDS * len(lines) and stated + opening >= CODE * len(lines)
 
 
@@ -67,7 +67,7 @@ def weights(codes: Sequence[str]) -> Iterator[float]:
         while around and around[-1] >= here:
             around.pop()
         depth, opens = len(around), indent(after) > here
-        signature = opens and not CONTROL.match(code) and not COMMENT.match(code)
+        signature = opens and not CONTROL_FLOW.match(code) and not COMMENT.match(code)
         yield (SIGNATURE if signature else 0.0 if depth else MEMBER) - DEEPER * depth
         if opens:
             around.append(here)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator, Sequence
 
-from thimble.strategies.kinds.unit import Unit, line_unit, lines_of
+from thimble.strategies.kinds.unit import DIGIT, Unit, line_unit, lines_of
 
-DIGIT = re.compile(r"\d")
 ROWS, FIELDS = 3, 3
 """Rows of a table, and fields of a row, at least."""
-MOST = 0.7
+MOST_ROWS = 0.7
 """Share of the lines that are rows, and of the rows that have a number in one and the same column."""
-HEADING = 16.0
+COLUMN_NAMES_BITS = 16.0
 """Bits of the names of the columns."""
 
 Row = tuple[str, ...]
@@ -25,13 +23,13 @@ def units(text: str) -> Sequence[Unit] | None:
     lines = lines_of(text)
     for rows in _ways(lines):
         found = [row for row in rows if row]
-        if len(found) < max(ROWS, MOST * len(lines)) or len(found[0]) < FIELDS:
+        if len(found) < max(ROWS, MOST_ROWS * len(lines)) or len(found[0]) < FIELDS:
             continue
         numbers = [n for n, column in enumerate(zip(*found, strict=True)) if _mostly_numbers(column)]
         if numbers:
             names = found[0] if not any(DIGIT.search(found[0][n]) for n in numbers) else None
             return [
-                line_unit(line) if not row else Unit(line, "row", row, HEADING if row is names else 0.0)
+                line_unit(line) if not row else Unit(line, "row", row, COLUMN_NAMES_BITS if row is names else 0.0)
                 for line, row in zip(lines, rows, strict=True)
             ]
     return None
@@ -40,12 +38,12 @@ def units(text: str) -> Sequence[Unit] | None:
 def _ways(lines: Sequence[str]) -> Iterator[Sequence[Row]]:
     """The lines cut into fields, in each way. The last field of a row between blanks may have blanks."""
     for mark in "\t;|,":
-        if sum(mark in line for line in lines) >= MOST * len(lines):
+        if sum(mark in line for line in lines) >= MOST_ROWS * len(lines):
             cut = [_fields(line, mark) for line in lines]
             many = len(max(cut[:ROWS], key=len, default=()))
             yield [row if len(row) == many else () for row in cut]
     words = sorted(len(line.split()) for line in lines)
-    many = words[int((1 - MOST) * len(words))] if words else 0
+    many = words[int((1 - MOST_ROWS) * len(words))] if words else 0
     cut = [tuple(line.split(None, max(0, many - 1))) for line in lines]
     yield [row if len(row) == many else () for row in cut]
 
@@ -59,4 +57,4 @@ def _fields(line: str, mark: str) -> Row:
 
 
 def _mostly_numbers(column: Sequence[str]) -> bool:
-    return sum(bool(DIGIT.search(field)) for field in column) >= MOST * len(column)
+    return sum(bool(DIGIT.search(field)) for field in column) >= MOST_ROWS * len(column)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+DIGIT = re.compile(r"\d")
 VARIABLE = re.compile(r"((?<![\w./:+-])[\w./:+-]*?\d[\w./:+-]*+)")
 """A word with a digit: a number, a date, an id, a path. Lines of one shape differ in these."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import large_results, observations
-from thimble.strategies.tidy import FORMS
+from thimble.strategies.tidy import TIDY_FORMS
 
 
 @pytest.mark.parametrize("kind", observations.FORMS)
@@ -14,7 +14,7 @@ def test_a_text_is_of_its_kind(kind: str) -> None:
     assert observations.recognised(text)[0] in kind
     assert observations.dedup(text)()
     assert observations.excerpted(text)()
-    assert observations.tidy(text)() in (None, *FORMS)
+    assert observations.tidy(text)() in (None, *TIDY_FORMS)
 
 
 @pytest.mark.parametrize("name", large_results.TEXTS)

@@ -35,7 +35,7 @@ DOORS: dict[str, Callable[[Path], object]] = {
     "--resume": lambda path: Journal.reopen(folder.find(path.parent / "none", str(path))),
     "--replay": lambda path: load(str(path), path.parent / "none"),
     "lab replay": lambda path: trajectories.read([path]),
-    "lab table": lambda path: csv_records.read(path),
+    "lab table": lambda path: csv_records.read(path, ()),
     "thimble.session": lambda path: thimble.open_session(journal=path, backend="reader"),
 }
 

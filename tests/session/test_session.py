@@ -529,12 +529,3 @@ def test_a_module_that_is_a_strategy_is_forked_and_forecast(tmp_path: Path) -> N
     view = forecast(session, "And?", foreign=True).view
     assert view
     assert view.fates[2] == "dropped"
-
-
-def test_a_strategy_draws_the_map_of_the_sessions_library() -> None:
-    session = scripted(*LOOKS, "Done.", strategy="retrieval:map=0.1,window=1", budget=6_000)
-    ask(session)
-    for agent in (session.agent, session.fork()):
-        view = agent.strategy.prepare(agent.history, agent.budget([]))
-        (drawn,) = [message.content for message in view if message.id == "library-map"]
-        assert "observation-masking — Observation masking" in drawn.split("\n")[3:8]

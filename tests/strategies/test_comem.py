@@ -266,6 +266,21 @@ def test_what_fit_leaves_out_the_next_summary_reads(history: list[Message], limi
         as_shown(strategy, messages, view, allowed)
 
 
+@pytest.mark.parametrize(
+    ("spec", "limit", "reply", "asks_what_is_to_do"),
+    [("comem", 100_000, 1_200, True), ("comem:paper", 100_000, 2_048, False), ("comem:paper", 8_000, 1_998, False)],
+)
+def test_what_the_memory_model_is_asked_for(spec: str, limit: int, reply: int, asks_what_is_to_do: bool) -> None:
+    backend = Memory()
+    strategy = build(spec, backend)
+    for messages in calls_of(react(6)):
+        strategy.prepare(messages, budget(limit))
+    assert set(backend.limits) == {reply}
+    for prompt in backend.prompts:
+        assert ("to do" in prompt[-1].content) == asks_what_is_to_do
+        assert ("no suggestion" in prompt[-1].content) != asks_what_is_to_do
+
+
 # --- waited and none --------------------------------------------------------------------------------------------------
 
 

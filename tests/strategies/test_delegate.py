@@ -12,7 +12,7 @@ from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
 from thimble.models.reader import Reader
-from thimble.strategies.delegate import HEAD, MOST_CALLS, WAIT, Delegate
+from thimble.strategies.delegate import BRIEF_HEAD, MOST_BRIEFS, PATIENCE_TURNS, Delegate
 from thimble.strategies.spec import parse
 
 BRIEF = "what it says [s1]"
@@ -37,7 +37,7 @@ def test_the_bulkiest_old_results_become_briefs_until_the_target_is_reached() ->
     at = next(index for index, message in enumerate(history) if len(message.content) > 12_000)
     assert [index for index, fate in enumerate(view.fates) if fate != "kept"] == [at]
     assert view.fates[at] == "summarised"
-    head = HEAD.format(name="read_article", letters=len(history[at].content))
+    head = BRIEF_HEAD.format(name="read_article", letters=len(history[at].content))
     assert view.messages[at].content == f"{head}\n{BRIEF}"
     assert (view.messages[at].id, view.messages[at].covers) == (history[at].id, (history[at].id,))
     deeper = prepare(history, build("delegate", backend), budget())
@@ -78,9 +78,9 @@ def test_where_the_budget_cannot_hold_a_request_nobody_is_asked() -> None:
 def test_one_view_asks_only_so_often_and_masks_the_oldest_of_the_rest() -> None:
     backend = Summariser(lambda messages: BRIEF)
     view = prepare(react40(), build("delegate", backend), budget())
-    assert len(backend.prompts) == view.fates.count("summarised") == MOST_CALLS
+    assert len(backend.prompts) == view.fates.count("summarised") == MOST_BRIEFS
     touched = [fate for fate in view.fates if fate != "kept"]
-    assert touched == ["masked"] * (len(touched) - MOST_CALLS) + ["summarised"] * MOST_CALLS
+    assert touched == ["masked"] * (len(touched) - MOST_BRIEFS) + ["summarised"] * MOST_BRIEFS
     assert len(touched) == 38
 
 
@@ -98,7 +98,7 @@ def test_an_edit_is_rare_and_then_enough() -> None:
         before = prepare(messages, strategy, budget(), before)
         edits += before.edited
     assert edits <= 5
-    assert len(backend.prompts) <= edits * MOST_CALLS
+    assert len(backend.prompts) <= edits * MOST_BRIEFS
 
 
 @pytest.mark.parametrize("answer", ["empty", "larger"])
@@ -121,7 +121,7 @@ def test_when_the_model_is_gone_nothing_is_hidden_and_it_is_tried_again_some_tur
         assert strategy.prepare(messages, budget()) == messages
         asked_at += [number] * (len(backend.prompts) - before)
     assert len(asked_at) > 3
-    assert {later - earlier for earlier, later in pairwise(asked_at)} == {WAIT}
+    assert {later - earlier for earlier, later in pairwise(asked_at)} == {PATIENCE_TURNS}
 
 
 def test_briefs_that_came_before_the_model_failed_are_kept() -> None:
@@ -155,7 +155,7 @@ def test_the_built_in_reader_can_write_the_briefs() -> None:
     (brief,) = briefs(strategy.prepare(history, budget(4_000)))
     assert "prefix cache holds" in brief.content
     assert "[caches]" in brief.content
-    assert len(brief.content.split()) <= 80 + len(HEAD.split())
+    assert len(brief.content.split()) <= 80 + len(BRIEF_HEAD.split())
 
 
 def test_the_tool_of_the_same_name_comes_with_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from copy import deepcopy
 from pathlib import Path
 
@@ -11,6 +12,10 @@ import pytest
 from tests.support.histories import budget, react40
 from tests.support.specs import Summariser, build, fails
 from thimble.agent.errors import ModelError, Stopped, UsageError
+from thimble.agent.side import SideModel
+from thimble.strategies.hybrid import Hybrid
+from thimble.strategies.none import NoManagement
+from thimble.strategies.own import Own
 
 RULE = """
 from dataclasses import dataclass, field
@@ -144,6 +149,33 @@ def test_a_file_is_read_anew_each_time(tmp_path: Path) -> None:
     assert len(before.prepare(react40(), budget())) == 2
 
 
+def test_a_file_that_is_not_there_and_a_class_that_is_not_named(tmp_path: Path) -> None:
+    for path in (str(tmp_path / "mine.py"), "./none.py"):
+        with pytest.raises(UsageError, match="there is no file"):
+            build(path)
+    path = written(tmp_path, "class Base: ...\n\nclass Fuse(Base):\n    def prepare(self, messages, budget): ...\n")
+    with pytest.raises(UsageError) as caught:
+        build(path)
+    assert caught.value.fix == f"write {path}:Fuse"
+
+
+def test_a_module_is_a_place_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine_too.py").write_text("from thimble.strategies.none import NoManagement\nready = NoManagement()\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    try:
+        for spec, kind in {
+            "thimble.strategies.none:NoManagement": NoManagement,
+            "mine_too:ready": NoManagement,
+            "thimble.strategies.hybrid:Hybrid": Hybrid,
+        }.items():
+            strategy = build(spec)
+            assert isinstance(strategy, Own)
+            assert isinstance(strategy.inner, kind)
+        assert isinstance(strategy.inner.model, SideModel)
+    finally:
+        sys.modules.pop("mine_too")
+
+
 BREAKS = "    def prepare(self, messages, budget): 1 / 0\n"
 
 
@@ -172,11 +204,17 @@ def test_a_ready_made_object_is_told_like_the_others(text: str, line: int, tmp_p
         "prepare = lambda messages, budget: messages[:2]\nclass Mine: prepare = staticmethod(prepare)\n",
         "class Mine:\n    __slots__ = ()\n    @classmethod\n    def prepare(cls, messages, budget):\n"
         "        return messages[:2]\nprepare = Mine.prepare\n",
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n\n@dataclass(frozen=True)\n"
+        "class Mine:\n    keep: int = 2\n    def prepare(self, messages, budget):\n"
+        "        return messages[: self.keep]\n"
+        "prepare = Mine().prepare\n",
     ],
-    ids=["partial", "lambda", "method"],
+    ids=["partial", "lambda", "method", "written as ours are"],
 )
-def test_whatever_can_be_called_is_a_prepare(text: str, tmp_path: Path) -> None:
-    path = written(tmp_path, text)
+@pytest.mark.parametrize("folder", [".", ".pyenv"])
+def test_whatever_can_be_called_is_a_prepare(text: str, folder: str, tmp_path: Path) -> None:
+    (tmp_path / folder).mkdir(exist_ok=True)
+    path = written(tmp_path / folder, text)
     assert [len(build(spec).prepare(react40(), budget())) for spec in (path, f"{path}:Mine")] == [2, 2]
 
 
@@ -187,6 +225,11 @@ def test_whatever_can_be_called_is_a_prepare(text: str, tmp_path: Path) -> None:
         ("class E(BaseException): pass\nraise E('no')\n", " cannot be loaded: E: no (line 2)"),
         ("class E(Exception):\n    def __str__(self): 1 / 0\nraise E\n", " cannot be loaded: E (line 3)"),
         ("async def prepare(messages, budget): ...\n", ", line 1: prepare() is async, and nothing awaits it"),
+        ("", " defines no prepare()"),
+        ("prepare = 3\n", " defines no prepare()"),
+        ("import nowhere\n", " cannot be loaded: ModuleNotFoundError: No module named 'nowhere' (line 1)"),
+        ("1 / 0\n", " cannot be loaded: ZeroDivisionError: division by zero (line 1)"),
+        ("raise SystemExit\n", " cannot be loaded: SystemExit (line 1)"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_words(text: str, what: str, tmp_path: Path) -> None:

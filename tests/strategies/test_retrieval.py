@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,16 +14,12 @@ from hypothesis import strategies as st
 
 from tests.support.embedding import Counting
 from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
-from tests.support.specs import Summariser, build
+from tests.support.specs import build
 from thimble.agent.messages import Message, pending
 from thimble.agent.prompts import SUMMARY_TAG
-from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
-from thimble.corpus.library import load
-from thimble.corpus.map import Map
 from thimble.strategies.recital import without_recital
-from thimble.strategies.retrieval import K1, MAP, PASSAGE, B, Retrieval, cut, need, ranked
-from thimble.strategies.spec import parse
+from thimble.strategies.retrieval import K1, PASSAGE_TEXT, B, Retrieval, cut, need, ranked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,63 +133,6 @@ def test_in_a_pipeline_recitals_stand_at_the_end_each_once() -> None:
         assert view[-2] == history[-1]
 
 
-# --- the map of the library -------------------------------------------------------------------------------------------
-
-MAPPED = st.sampled_from(["retrieval:map=0.1", "retrieval:map=0.5,window=0", "retrieval:map=0.3,passages=1"])
-
-
-def map_in(view: Sequence[Message]) -> list[tuple[int, Message]]:
-    return [(place, message) for place, message in enumerate(view) if message.id == MAP]
-
-
-@given(MAPPED, sound_histories(most_turns=40), LIMITS)
-def test_a_map_has_room_and_stays_until_the_next_edit(spec: str, history: list[Message], limit: int) -> None:
-    strategy, allowed = build(spec), budget(limit)
-    before: list[Message] = []
-    state = ""
-    for messages in calls_of(history):
-        view = strategy.prepare(messages, allowed)
-        assert strategy.prepare(messages, allowed) == view
-        assert len(map_in(view)) <= 1
-        for _, said in map_in(view):
-            assert allowed.count(said) <= 0.5 * limit
-            assert not allowed.over(view)
-            assert allowed.size(view) <= allowed.size(messages)
-            assert said.why
-        if json.dumps(strategy.state) == state:  # type: ignore[attr-defined]
-            assert view[: len(before)] == before
-        before, state = [one for one in view if one.id != "retrieved"], json.dumps(strategy.state)  # type: ignore[attr-defined]
-
-
-def test_the_map_is_fitted_to_the_question_and_drawn_at_each_edit() -> None:
-    strategy, drawn = build("retrieval:map=0.1"), []
-    for messages in calls_of(library(30, "How do moss gardens live in the shade?")):
-        drawn += [(place, said.content) for place, said in map_in(strategy.prepare(messages, budget(6_000)))]
-    assert {text.split("\n")[4] for _, text in drawn} == {"moss — Moss gardens"}
-    assert len({place for place, _ in drawn}) > 1
-
-
-@pytest.mark.parametrize("tokens", [150, 300, 600])
-def test_a_map_costs_no_cached_prefix(tokens: int) -> None:
-    """A map is computed once an edit, and edits become hardly more frequent for it."""
-    figures, side = {}, SideModel(Summariser())
-    side.mapper = Map(load()).text
-    for spec in ("retrieval", "retrieval:map=0.1"):
-        strategy, before, views = parse(spec, side), None, []
-        for messages in calls_of(react(60, tokens)):
-            before = prepare(messages, strategy, budget(8_000), before)
-            views.append(before)
-        prefill = sum(view.prefill for view in views)
-        figures[spec] = prefill, 1 - prefill / sum(view.tokens for view in views)
-    assert figures["retrieval:map=0.1"][0] <= 1.2 * figures["retrieval"][0]
-    assert figures["retrieval:map=0.1"][1] >= figures["retrieval"][1] - 0.02
-
-
-def test_no_library_no_map() -> None:
-    strategy = parse("retrieval:map=0.1", SideModel(Summariser()))
-    assert not any(map_in(strategy.prepare(messages, budget(6_000))) for messages in calls_of(library()))
-
-
 # --- ranking ----------------------------------------------------------------------------------------------------------
 
 LINES = st.lists(st.sampled_from(["cache", "server", "index", "moss", "tram"]), min_size=1, max_size=12).map(" ".join)
@@ -250,7 +188,7 @@ def test_passages_hold_every_word_and_are_small(text: str) -> None:
     ],
 )
 def test_passages_are_cut_where_the_text_allows_it(text: str, first: str) -> None:
-    found = PASSAGE.match(text)
+    found = PASSAGE_TEXT.match(text)
     assert found is not None
     assert found[0].strip() == first
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -18,10 +16,6 @@ from thimble.agent.budget import Budget
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
-from thimble.agent.side import SideModel
-from thimble.strategies.hybrid import Hybrid
-from thimble.strategies.none import NoManagement
-from thimble.strategies.own import Own
 from thimble.strategies.parameter import Parameter, parameter, parameters
 from thimble.strategies.table import STRATEGIES, Pipeline, without_a_model
 
@@ -84,85 +78,6 @@ def test_a_pipeline_s_state_is_that_of_its_parts() -> None:
     again = build(spec)
     again.state = state  # type: ignore[attr-defined]
     assert [getattr(part, "state", None) for part in parts(again)] == list(state.values())
-
-
-# --- strategies of one's own ------------------------------------------------------------------------------------------
-
-
-def inner(spec: str) -> object:
-    """The object of a module that a SPEC names."""
-    strategy = build(spec)
-    assert isinstance(strategy, Own)
-    return strategy.inner
-
-
-def test_a_folder_on_the_way_may_be_called_like_a_file(tmp_path: Path) -> None:
-    path = tmp_path / ".pyenv" / "mine.py"
-    path.parent.mkdir()
-    path.write_text("class Mine:\n    def prepare(self, messages, budget):\n        return messages[:2]\n")
-    assert len(build(f"{path}:Mine").prepare(react40(), budget())) == 2
-
-
-def test_a_file_may_be_written_as_ours_are(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(
-        "from __future__ import annotations\n"
-        "from dataclasses import dataclass, field\n\n"
-        "@dataclass(frozen=True)\n"
-        "class Rule:\n"
-        "    keep: int = 2\n\n"
-        "def prepare(messages, budget):\n"
-        "    return messages[: Rule().keep]\n"
-    )
-    assert len(build(str(path)).prepare(react40(), budget())) == 2
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "prepare = 3\n", "def prepare(:\n", "import no_such_module_anywhere\n", "1 / 0\n", "raise SystemExit\n"],
-    ids=["empty", "no function", "syntax", "import", "error", "exit"],
-)
-def test_a_file_that_is_no_strategy_is_a_usage_error(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(text)
-    with pytest.raises(UsageError, match=r"mine\.py"):
-        build(str(path))
-
-
-def test_a_file_whose_class_is_not_named_says_how_to_name_it(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(
-        "from thimble.agent.budget import Budget\n\nclass Fuse:\n    def prepare(self, messages, budget): ...\n"
-    )
-    with pytest.raises(UsageError) as caught:
-        build(str(path))
-    assert caught.value.fix == f"write {path}:Fuse"
-
-
-def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no file"):
-        build(str(tmp_path / "mine.py"))
-    with pytest.raises(UsageError, match="there is no file"):
-        build("./none.py")
-
-
-def test_a_name_in_a_module_is_a_strategy() -> None:
-    assert isinstance(inner("thimble.strategies.none:NoManagement"), NoManagement)
-
-
-def test_a_class_in_a_module_is_given_the_model_that_it_asks_for() -> None:
-    strategy = inner("thimble.strategies.hybrid:Hybrid")
-    assert isinstance(strategy, Hybrid)
-    assert isinstance(strategy.model, SideModel)
-
-
-def test_an_object_in_a_module_is_a_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "mine_too.py").write_text("from thimble.strategies.none import NoManagement\nready = NoManagement()\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    try:
-        assert isinstance(inner("mine_too:ready"), NoManagement)
-    finally:
-        sys.modules.pop("mine_too")
 
 
 # --- parameters -------------------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def test_how_a_table_reads() -> None:
     assert it.table.split("\n")[:6] == [
         "Found 9:",
         "```json",
-        json_table.HEAD.format(11, json_table.TEMPLATES),
+        json_table.TABLES_HEAD.format(11, json_table.TEMPLATES),
         "total: 9",
         "items, 9 rows: number|title=Cache {number} is lost, and slow|state=open|by{login=ann}",
         "0",

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -20,9 +19,6 @@ from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema, turns
 from thimble.agent.protocols import BackendDefaults, Delta, Strategy, Text, Usage
 from thimble.agent.side import SideModel
-from thimble.corpus.article import parse as article
-from thimble.corpus.library import Library
-from thimble.corpus.map import Map
 from thimble.session.lagged import Lagged
 from thimble.strategies.comem import Comem
 from thimble.strategies.compress import Compress
@@ -94,19 +90,9 @@ class Summariser(BackendDefaults):
         yield Usage()
 
 
-TEXTS = {
-    "masking.md": "# Observation masking\n\nOld results of a step are hidden. See [caches](cache).\n\n## How\nBy age.",
-    "cache.md": "# Prefix caches\n\nWhat a prefix cache costs, and which articles say so. See [masking](masking).",
-    "moss.md": "# Moss gardens\n\nA question of shade, as the task of a gardener is.",
-}
-LIBRARY = Map(Library(Path("x"), tuple(article(text, path) for path, text in TEXTS.items())))
-"""The map that strategies may draw."""
-
-
 def build(spec: str, backend: Summariser | None = None, worker: Worker | None = None) -> Strategy:
     """A fresh strategy. What it asks in the background has ended at the next call, unless the worker says otherwise."""
     side = SideModel(backend or Summariser(), Counting(), worker=worker or Lagged())
-    side.mapper = LIBRARY.text
     return parse(spec, side)
 
 
@@ -290,13 +276,9 @@ SOME = [
     "delegate+observation-masking",
     "retrieval",
     "retrieval:window=0,passages=1,share=1",
-    "retrieval:map=0.1",
-    "retrieval:map=0.5,window=0",
     "retrieval+sliding-window",
     "retrieval:by=meaning",
     "retrieval:window=0,passages=1,share=1,by=meaning",
-    "retrieval:map=0.1+sliding-window",
-    "retrieval:map=0.2+retrieval:map=0.1",
     "compress",
     "compress:window=0,ratio=0.1,target=0.1",
 ]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from simpy import AllOf, Environment, Event
 
 from tests.lab.comem.hosts import BATCHES, GPU, MODELS, RUNS, host, scenes
+from tests.support.histories import budget, calls_of, react
+from tests.support.specs import Summariser, build
+from tests.support.timing import Timed
 from thimble.agent.errors import UsageError
 from thimble.lab.comem.agent_runs import MOST_STEPS, AgentRun, MeanSizes, TurnSize, drawn
 from thimble.lab.comem.hosts import A100, GLM_4_7, H200, QWEN3_4B, QWEN3_32B, Host, Model
-from thimble.lab.comem.pipeline import Deployment, simulate
+from thimble.lab.comem.pipeline import Deployment, Strategy, simulate
 from thimble.lab.comem.simulated_server import Counts, PromptRequest, SimulatedServer
 
 ALONE = scenes(RUNS.map(lambda run: [run]))
@@ -25,16 +28,6 @@ ALONE = scenes(RUNS.map(lambda run: [run]))
 def tokens(run: AgentRun, first: int, last: int) -> list[object]:
     """The turns of a run from `first` to before `last`, token by token."""
     return [(at, place) for at in range(first, last) for place in range(run.turns[at].size)]
-
-
-def views(run: AgentRun, setting: Deployment) -> Iterator[tuple[list[object], int | None]]:
-    """The prompt of each call, and the turns that its summary covers; None for no summary."""
-    head: list[object] = [("head", place) for place in range(run.head)]
-    for step in range(len(run.turns)):
-        old = 0 if setting.strategy == "full context" else max(0, step // setting.k - 1) * setting.k
-        covers = old if old and setting.strategy != "no summary" else None
-        summary: list[object] = [("summary", covers, place) for place in range(setting.summary)] if covers else []
-        yield head + summary + tokens(run, old, step), covers
 
 
 def shared(one: list[object], other: list[object]) -> int:
@@ -55,33 +48,45 @@ def serving(at: Host, prompt: int, cached: int, output: int) -> float:
     return seconds + sum(linear(1) + (prompt + done) * at.model.kv / bandwidth for done in range(output))
 
 
-def alone(run: AgentRun, setting: Deployment) -> tuple[float, float]:
-    """Seconds of the run and of waiting, for one agent on empty servers with room for everything."""
-    now = waited = 0.0
+@dataclass
+class Alone:
+    """What one agent did on empty servers with room for everything: its prompts, its seconds, and those of waiting."""
+
+    prompts: list[list[object]] = field(default_factory=list)
+    now: float = 0.0
+    waited: float = 0.0
+
+
+def alone(run: AgentRun, setting: Deployment) -> Alone:
+    """The run, with the rules of `comem` by hand: (turns, when) of each summary that was asked for, oldest first."""
+    done, k = Alone(), setting.k
+    head: list[object] = [("head", place) for place in range(run.head)]
     left: list[object] = []
-    read = 0
-    ready: dict[int, float] = {}
-
-    def ask(covers: int) -> None:
-        nonlocal read
-        text = run.head + len(tokens(run, 0, covers))
-        ready[covers] = now + serving(setting.memory, text, read, setting.summary)
-        read = text
-
-    for step, (prompt, covers) in enumerate(views(run, setting)):
-        now += setting.tool if step else 0
-        moves = step and step % setting.k == 0
-        if covers and moves:
-            if setting.strategy == "synchronous":
-                ask(covers)
-            waited += max(0.0, ready[covers] - now)
-            now = max(now, ready[covers])
-        if moves and setting.strategy == "k-step-off":
-            ask(step)
-        turn = run.turns[step]
-        now += serving(setting.agent, len(prompt), shared(left, prompt), turn.output)
+    summaries: list[tuple[int, float]] = []
+    used, since = 0, 0
+    for step, turn in enumerate(run.turns):
+        done.now += setting.tool if step else 0
+        if setting.strategy in ("synchronous", "k-step-off"):
+            come = [covers for covers, when in summaries if when <= done.now]
+            if come and come[-1] > used and (not used or step - since >= k):
+                used, since = come[-1], step
+            if used == (summaries[-1][0] if summaries else 0) and step - k >= used + k:
+                read = [run.head + len(tokens(run, 0, covers)) for covers in (used, step - k)]
+                seconds = serving(setting.memory, read[1], read[0] if used else 0, setting.summary)
+                summaries.append((step - k, done.now + seconds))
+                if setting.strategy == "synchronous":
+                    done.waited += seconds
+                    done.now += seconds
+                    used, since = step - k, step
+        elif setting.strategy == "no summary":
+            used = max(0, step - k)
+        says = used and setting.strategy != "no summary"
+        summary: list[object] = [("summary", used, place) for place in range(setting.summary)] if says else []
+        prompt = head + summary + tokens(run, used, step)
+        done.prompts.append(prompt)
+        done.now += serving(setting.agent, len(prompt), shared(left, prompt), turn.output)
         left = prompt + [(step, place) for place in range(turn.output)]
-    return now, waited
+    return done
 
 
 # --- laws -------------------------------------------------------------------------------------------------------------
@@ -93,22 +98,41 @@ def test_every_reply_is_decoded_once_and_every_prompt_token_is_cached_fetched_or
 ) -> None:
     runs, setting = scene
     found = simulate(runs, setting)
-    prompts = [len(prompt) for run in runs for prompt, _ in views(run, setting)]
-    assert found.agent.requests == len(prompts)
+    assert found.agent.requests == sum(len(run.turns) for run in runs)
     assert found.agent.decoded == sum(turn.output for run in runs for turn in run.turns)
-    assert found.agent.cached + found.agent.fetched + found.agent.prefilled == sum(prompts)
-    if setting.strategy == "synchronous":
-        used = {(at, covers) for at, run in enumerate(runs) for _, covers in views(run, setting) if covers}
-        assert found.memory.decoded == setting.summary * len(used)
+    under_way = len(runs) if setting.strategy == "k-step-off" else 0  # the last summary of an agent is for nothing
+    ended = setting.summary * (found.memory.requests - under_way)
+    assert ended <= found.memory.decoded <= setting.summary * found.memory.requests
+    if setting.strategy != "k-step-off":  # when a summary comes says how long the next prompts are
+        prompts = [len(prompt) for run in runs for prompt in alone(run, setting).prompts]
+        assert found.agent.cached + found.agent.fetched + found.agent.prefilled == sum(prompts)
     assert (found.memory.requests > 0) <= (setting.strategy in ("synchronous", "k-step-off"))
-    assert 0 <= found.waited <= len(runs) * found.seconds
+    assert (found.waited > 0) <= (setting.strategy == "synchronous")
 
 
 @given(ALONE)
 def test_an_agent_alone_takes_the_time_of_the_closed_form(scene: tuple[list[AgentRun], Deployment]) -> None:
     (run,), setting = scene
-    found = simulate([run], setting)
-    assert (found.seconds, found.waited) == pytest.approx(alone(run, setting))
+    found, by_hand = simulate([run], setting), alone(run, setting)
+    assert (found.seconds, found.waited) == pytest.approx((by_hand.now, by_hand.waited))
+    assert found.agent.cached + found.agent.fetched + found.agent.prefilled == sum(map(len, by_hand.prompts))
+
+
+@pytest.mark.parametrize("k", [1, 2, 4])
+@pytest.mark.parametrize("name", ["background", "waited", "none"])
+def test_the_window_is_that_of_the_strategy(name: str, k: int) -> None:
+    """The memory model is done before the next call, here and there: the same turns stand in each prompt."""
+    worker, sizes = Timed(), []
+    strategy, history = build(f"comem:k={k},summary={name}", Summariser(), worker), react(12)
+    for messages in calls_of(history):
+        worker.end()
+        view = strategy.prepare(messages, budget(100_000))
+        sizes.append((sum(message.role == "assistant" for message in view), any(message.covers for message in view)))
+    called: dict[str, Strategy] = {"background": "k-step-off", "waited": "synchronous", "none": "no summary"}
+    run = AgentRun(100, [TurnSize(1, 6)] * len(sizes))
+    found = simulate([run], Deployment(host(), host(), called[name], k, offload=False, tool=1_000.0, summary=50))
+    sent = found.agent.cached + found.agent.prefilled
+    assert sent == sum(100 + 7 * stand + 50 * summarised for stand, summarised in sizes)
 
 
 @given(BATCHES)
@@ -124,6 +148,7 @@ def test_with_room_for_all_each_token_is_prefilled_once(runs: list[AgentRun]) ->
 @given(scenes())
 def test_offload_prefills_only_what_is_new(scene: tuple[list[AgentRun], Deployment]) -> None:
     runs, setting = scene
+    assume(setting.strategy != "k-step-off")  # its prompts depend on the time
     copies = simulate(runs, replace(setting, offload=True)).agent
     ample = simulate(runs, replace(setting, agent=host(model=setting.agent.model), offload=False)).agent
     assert copies.prefilled == ample.prefilled
@@ -145,19 +170,10 @@ def test_everything_twice_as_fast_takes_half_of_the_time(scene: tuple[list[Agent
 @given(ALONE, st.floats(1, 100))
 def test_more_bandwidth_is_never_slower(scene: tuple[list[AgentRun], Deployment], times: float) -> None:
     runs, setting = scene
+    assume(setting.strategy != "k-step-off")
     gpu = replace(setting.agent.gpu, bandwidth=times * setting.agent.gpu.bandwidth)
     wide = replace(setting, agent=replace(setting.agent, gpu=gpu))
     assert simulate(runs, wide).seconds <= simulate(runs, setting).seconds * (1 + 1e-9)
-
-
-@given(ALONE)
-def test_an_agent_alone_is_never_slower_k_steps_off_than_when_it_awaits_each_summary(
-    scene: tuple[list[AgentRun], Deployment],
-) -> None:
-    runs, setting = scene
-    ahead, at_once = (simulate(runs, replace(setting, strategy=name)) for name in ("k-step-off", "synchronous"))
-    assert ahead.seconds <= at_once.seconds * (1 + 1e-9)
-    assert ahead.waited <= at_once.waited * (1 + 1e-9)
 
 
 @st.composite

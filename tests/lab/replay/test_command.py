@@ -289,7 +289,7 @@ def test_price_cards() -> None:
     ["", "0.1", "cache=0.1", "cached=", "cached=x", "cached=nan", "cached=-1", "cached=1.5", "output=1,2", "a=b=1"],
 )
 def test_prices_that_are_none(text: str) -> None:
-    with pytest.raises(UsageError, match="--price"):
+    with pytest.raises(UsageError, match="price"):
         price_cards([text])
 
 

@@ -16,11 +16,12 @@ from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
 from thimble.agent.view import measure
 from thimble.corpus.questions import Fact, Proof
-from thimble.lab.run.analysis import TENTHS, PairedDifference, StudySetting, by_kind, differences, groups, places, tenth
+from thimble.lab.action_similarity import Action
+from thimble.lab.run.analysis import TENTHS, StudySetting, by_kind, groups, outcomes, places, tenth
 from thimble.lab.run.ask import ScoredAnswer, place
 from thimble.lab.run.study_rows import StudyRow, made_by
 from thimble.lab.run.study_tables import findings
-from thimble.lab.statistics import holm, paired
+from thimble.lab.table.outcomes import differences
 
 PARTS = st.integers(0, 9)
 FIGURES = st.builds(
@@ -86,6 +87,15 @@ def test_elongation_compares_the_same_exchanges(rows: list[StudyRow]) -> None:
         assert found["hybrid"] == (pytest.approx(ours / theirs - 1) if both else None)
 
 
+def test_next_actions_are_compared_up_to_the_first_that_differs() -> None:
+    look, other, say = Action("", (("search", "{}"),)), Action("", (("list", "{}"),)), Action("Two.")
+    mine = {"none": (look, say, say), "hybrid": (look, other, say), "truncate": (look, say, say)}
+    rows = [row(1, answer(actions=actions), strategy=name) for name, actions in mine.items()]
+    rows.append(row(1, answer(), strategy="offload"))
+    found = {group.setting.strategy: group.agreement for group in groups(rows)}
+    assert found == {"none": 1, "truncate": 1, "hybrid": pytest.approx(0.5), "offload": None}
+
+
 @given(ROWS)
 def test_the_places_count_answers_of_one_fact(rows: list[StudyRow]) -> None:
     counted = [each for spec in ("none", "hybrid") for each in of(rows, spec) if len(each.places) == 1]
@@ -101,42 +111,26 @@ def test_a_prompt_has_ten_tenths() -> None:
 
 
 @given(ROWS)
-def test_a_difference_pairs_questions_and_is_corrected(rows: list[StudyRow]) -> None:
-    shared: dict[str, list[tuple[StudyRow, StudyRow]]] = {}
-    done = {(one.strategy, one.digest, one.seed): one for one in rows if not one.error}
-    for (strategy, digest, seed), one in done.items():
-        other = done.get(("none", digest, seed))
-        if strategy == "hybrid" and other and digest != "d0":
-            shared.setdefault(digest, []).append((one, other))
-    found = differences(rows, "none")
-    assert len(found) == bool(shared)
-    if found:
-        ours, theirs = ([mean(right(pair[at]) for pair in pairs) for pairs in shared.values()] for at in (0, 1))
-        expected = paired(ours, theirs)
-        assert found[0].right == replace(expected, p=max(expected.p, 0.0002))
-        assert found[0].questions == len(shared)
+def test_a_question_is_one_instance_of_each_strategy(rows: list[StudyRow]) -> None:
+    (found,) = outcomes(rows).values()
+    for strategy, by_question in found.items():
+        mine = [one for one in rows if one.strategy == strategy and not one.error]
+        asked = {one.digest: [each for each in mine if each.digest == one.digest] for one in mine if one.digest != "d0"}
+        assert by_question.keys() == asked.keys()
+        for digest, of_one in asked.items():
+            right = [each.right for one in of_one for each in one.answers]
+            cost = mean(sum(each.cost or 0 for each in one.answers) for one in of_one)
+            assert by_question[digest] == (pytest.approx(100 * mean(map(bool, right))), pytest.approx(cost))
 
 
-def right(one: StudyRow) -> float:
-    scored = [each.right for each in one.answers if each.right is not None]
-    return scored.count(True) / len(scored)
-
-
-def test_p_values_are_corrected_over_all_budgets() -> None:
-    rows = [
-        row(number, answer(number % 3 > 0 or spec == "none", cost=cost + number % 5), strategy=spec, budget=budget)
-        for number in range(30)
-        for spec, cost in (("none", 10.0), ("hybrid", 9.0), ("offload", 10.0))
-        for budget in (4000, 8000)
-    ]
-    found = differences(rows, "none")
-    assert len(found) == 4
-    raw = [paired(*([one_right(rows, each, spec) for spec in (each.setting.strategy, "none")])).p for each in found]
-    assert [each.right.p for each in found] == holm(raw)
-
-
-def one_right(rows: Sequence[StudyRow], each: PairedDifference, strategy: str) -> list[float]:
-    return [right(one) for one in rows if one.strategy == strategy and one.budget == each.setting.budget]
+def test_a_cost_that_is_unknown_is_in_no_difference() -> None:
+    rows = [row(number, answer(cost=None if spec == "none" else 3.0), strategy=spec)
+            for number in range(3) for spec in ("none", "hybrid")]  # fmt: skip
+    (found,) = outcomes(rows).values()
+    _, hybrid = differences(found, "none")
+    assert (hybrid["pairs"], hybrid["solved_difference"], hybrid["cost_difference"]) == (3, 0, None)
+    shown = next(table for table in findings(rows).tables if table.title.startswith("Differences"))
+    assert shown.rows == [["hybrid", "3", "+0.0 [+0.0, +0.0]", "1.0000", "1.0000", "?", "?", "?"]]
 
 
 def test_rows_of_other_settings_are_not_mixed() -> None:
@@ -162,7 +156,7 @@ def test_the_tables_say_what_failed_and_what_other_code_made() -> None:
         ]
     )
     assert found.tables[0].rows == [
-        ("none @8,000", "3", "1", "2", "50 % (9 to 91)", "0", "?", "?", "0", "1.00", "+0.0 %", "?")
+        ("none @8,000", "3", "1", "2", "50 % (9 to 91)", "0", "?", "?", "0", "1.00", "+0.0 %", "?", "")
     ]
     assert [(one["question"], one["right"]) for one in found.records] == [("q1", True), ("q2", False)]
 

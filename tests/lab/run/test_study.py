@@ -143,6 +143,8 @@ def test_a_question_is_asked_in_a_session_of_its_own_and_answered_always_the_sam
     first, second = result.answers
     assert (first.right, first.why, second.right) == (True, "", True)
     assert first.turns > 1
+    assert [bool(action.calls) for action in first.actions] == [True] * (first.turns - 1) + [False]
+    assert first.actions[-1].text == first.text
     assert (first.prompt or 0) > 1000 * first.turns
     assert ask(one).answers == result.answers
     assert result.spent == pytest.approx(sum(each.cost or 0 for each in result.answers))

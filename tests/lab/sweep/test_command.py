@@ -19,7 +19,7 @@ from thimble.lab.replay.trajectories import read
 from thimble.lab.sweep.command import main
 from thimble.lab.sweep.grid import parse_grid
 from thimble.lab.sweep.sheet import GridCell, Sheet, judged
-from thimble.lab.sweep.sweep_records import lines, objects
+from thimble.lab.sweep.sweep_records import records
 from thimble.lab.sweep.sweep_tables import findings
 from thimble.models import chat
 
@@ -63,15 +63,17 @@ def test_the_scores_are_the_changes_of_a_replay(runs: Path, capsys: pytest.Captu
     found = swept(capsys, *flags)
     assert found == swept(capsys, *flags, "--jobs", "1")
     conditions = [(600, 1.0), (600, 0.1), (None, 1.0), (None, 0.1)]
-    assert [(sheet["budget"], sheet["cached_price"]) for sheet in found] == conditions
-    for sheet, (budget, price) in zip(found, conditions, strict=True):
-        assert sheet["runs"] == (["r3", "r6", "r9"] if budget else ["r3", "r6", "r9", "long"])
-        for cell, spec in zip(sheet["cells"], SPECS, strict=True):
-            expected = changes(runs, spec, budget or UNLIMITED, Prices(price))
-            assert (cell["strategy"], cell["scores"]) == (spec, pytest.approx(list(expected.values())))
+    assert list(dict.fromkeys((cell["budget"], cell["cached_price"]) for cell in found)) == conditions
+    for at, (budget, price) in enumerate(conditions):
+        *cells, default = found[4 * at : 4 * at + 4]
+        assert [cell["strategy"] for cell in cells] == SPECS
+        assert (default["strategy"], default["default"]) == ("observation-masking", 1)
+        for cell in cells:
+            assert cell["runs"] == (["r3", "r6", "r9"] if budget else ["r3", "r6", "r9", "long"])
+            expected = changes(runs, cell["strategy"], budget or UNLIMITED, Prices(price))
+            assert cell["scores"] == pytest.approx(list(expected.values()))
             assert cell["mean"] == pytest.approx(mean(expected.values()))
-        assert sheet["mean"] == min(cell["mean"] for cell in sheet["cells"])
-        assert sheet["default"]["strategy"] == "observation-masking"
+        assert [cell["mean"] for cell in cells if cell["best"]] == [min(cell["mean"] for cell in cells)]
 
 
 def test_people_see_maps_the_best_and_what_is_left_out(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,9 +92,12 @@ def test_people_see_maps_the_best_and_what_is_left_out(runs: Path, capsys: pytes
 def test_simulated_runs_are_apart(capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--simulated", "60,40,300", "--turns", "4", "9", "--budget", "none", "--strategy", GRID]
     found = swept(capsys, *flags, "--price", "cached=1.0,0.1")
-    assert [(one["turns"], one["cached_price"]) for one in found] == [(4, 1.0), (4, 0.1), (9, 1.0), (9, 0.1)]
-    assert {one["second"]["verdict"] for one in found} == {"one run"}
-    assert {one["best"] for one in found} == {SPECS[0]}  # where nothing stays, nothing is masked later
+    sheets = list(dict.fromkeys((one["turns"], one["cached_price"]) for one in found))
+    assert sheets == [(4, 1.0), (4, 0.1), (9, 1.0), (9, 0.1)]
+    assert {one["verdict"] for one in found} == {None, "one run"}
+    assert {one["strategy"] for one in found if one["best"]} == {
+        SPECS[0]
+    }  # where nothing stays, nothing is masked later
 
 
 def test_a_summary_in_the_background_may_lag(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,11 +111,8 @@ def test_every_form_has_the_best() -> None:
     condition = {"budget": None, "cached_price": 0.1}
     found = [Sheet(grid, condition, ["r1", "r2"], cells, GridCell("x", [5.0, 9.5], {}))]
     bests = judged(found)
-    (one,) = objects(bests)
-    assert (one["best"], one["mean"], one["second"]["difference"]) == ("x:a=1", 4.75, -0.5)
-    assert [cell["scores"] for cell in one["cells"]] == [[0, 9.5], [1, 9.5]]
-    flat = [(line["strategy"], line["best"], line["default"]) for line in lines(bests)]
-    assert flat == [("x:a=1", 1, 0), ("x:a=2", 0, 0), ("x", 0, 1)]
+    flat = [(one["strategy"], one["best"], one["default"], one["mean"], one["scores"]) for one in records(bests)]
+    assert flat == [("x:a=1", 1, 0, 4.75, [0, 9.5]), ("x:a=2", 0, 0, 5.25, [1, 9.5]), ("x", 0, 1, 7.25, [5, 9.5])]
     one_axis, _, best = findings(found, bests, ["Two runs."]).tables
     assert one_axis.rows[0] == ("1", "+4.8*", "[+0.0, +9.5]")
     assert best.rows[:2] == [
@@ -122,32 +124,21 @@ def test_every_form_has_the_best() -> None:
 @pytest.mark.parametrize(
     ("flags", "what"),
     [
-        (["--strategy", "observation-masking:window={1,many}"], "window=many is not possible"),
-        (["--strategy", "observation-masking:size={1,2}"], "observation-masking has no parameter 'size'"),
-        (["--strategy", "obervation-masking:window={1,2}"], "there is no strategy 'obervation-masking'"),
-        (["--strategy", "none", "--budget", "0"], "budget cannot be '0'"),
-        (["--strategy", "none", "--simulated", "1,2,3"], "give FILE… or --simulated"),
-        ([], "the following arguments are required: --strategy"),
+        (["FILE", "--strategy", "observation-masking:window={1,many}"], "window=many is not possible"),
+        (["FILE", "--strategy", "observation-masking:size={1,2}"], "observation-masking has no parameter 'size'"),
+        (["FILE", "--strategy", "obervation-masking:window={1,2}"], "there is no strategy 'obervation-masking'"),
+        (["FILE", "--strategy", "none", "--budget", "0"], "budget cannot be '0'"),
+        (["FILE", "--strategy", "none", "--simulated", "1,2,3"], "give FILE… or --simulated"),
+        (["FILE"], "the following arguments are required: --strategy"),
+        (["--strategy", "none"], "give FILE… or --simulated"),
+        (["--strategy", "none", "--simulated", "1,2"], "--simulated 1,2 is not possible"),
+        (["--strategy", "none", "--simulated", "1,2,x,3"], "--simulated 1,2,x,3 is not possible"),
+        (["--strategy", "none", "--simulated", "60,40,300", "--turns", "0"], "--turns 0 is not possible"),
+        (["--strategy", "none", "--simulated", "60,40,300", "--budget", "1"], "no run can be sent"),
     ],
 )
 def test_mistakes_are_told_before_anything_runs(flags: list[str], what: str, runs: Path) -> None:
     with pytest.raises(UsageError) as error:
-        main([str(runs), *flags], "sweep")
+        main([str(runs) if flag == "FILE" else flag for flag in flags], "sweep")
     assert what in error.value.what
     assert error.value.fix
-
-
-@pytest.mark.parametrize(
-    ("flags", "what"),
-    [
-        ([], "give FILE… or --simulated"),
-        (["--simulated", "1,2"], "--simulated 1,2 is not possible"),
-        (["--simulated", "1,2,x,3"], "--simulated 1,2,x,3 is not possible"),
-        (["--simulated", "60,40,300", "--turns", "0"], "--turns 0 is not possible"),
-        (["--simulated", "60,40,300", "--budget", "1"], "no run can be sent"),
-    ],
-)
-def test_mistakes_without_a_file(flags: list[str], what: str) -> None:
-    with pytest.raises(UsageError) as error:
-        main([*flags, "--strategy", "none"], "sweep")
-    assert what in error.value.what

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.hostile_texts import HOSTILE, TEXTS
-from thimble.strategies.kinds.recognised import KINDS, recognised
+from thimble.strategies.kinds.recognised import TEXT_KINDS, recognised
 
 ROOT = Path(__file__).parents[3]
 LONG = ["a", "(", " ", '"', "1-", "1:", "a/", "{", '="\\', "    at ", '  File "', " |", "[I", "\n", " \n", "a\n"]
@@ -30,12 +30,12 @@ def test_units_joined_are_the_text(text: str) -> None:
     assert all(unit.text for unit in units)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TEXT_KINDS)
 def test_long_texts_of_one_piece_are_cut(kind: str) -> None:
     """A pattern that looks at each place from each place would need hours."""
     for before, piece in product(BEFORE, LONG):
         text = before + piece * (20_000 // len(piece))
-        units = KINDS[kind][1](text)
+        units = TEXT_KINDS[kind][1](text)
         assert units is None or kind == "JSON" or "".join(unit.text for unit in units) == text
 
 
