@@ -1,0 +1,59 @@
+"""The tool over thimble's own pages: search_manual."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from thimble.agent.protocols import Embedder, Tool
+from thimble.corpus.article import Article, Section
+from thimble.corpus.library import Library, load
+from thimble.corpus.markdown import plain
+from thimble.tools.articles import ArticleTools
+from thimble.tools.schema import tool
+
+PAGES = Path(__file__).parents[1] / "docs"
+FIGURES = "results/"
+"""The pages that hold measurements, and tell nobody how to use thimble."""
+TABLES = "reference/command-line.md"
+"""The page that the tables of commands, keys, flags and settings write; each row is found by itself."""
+ROW = re.compile(r"^\| (`.+?`) \|(.+)\|$", re.MULTILINE)
+
+
+@cache
+def manual() -> Library:
+    """The pages of thimble, each cited as `thimble-NAME`; made when the first question needs them."""
+    pages = [page for page in load(PAGES).articles if not page.path.startswith(FIGURES)]
+    return Library(PAGES, tuple(map(_ours, pages)))
+
+
+def _ours(page: Article) -> Article:
+    sections = tuple(_rows(page)) if page.path == TABLES else page.sections
+    return replace(page, slug=f"thimble-{page.slug}", title=f"thimble: {page.title}", sections=sections)
+
+
+def _rows(page: Article) -> Iterator[Section]:
+    """A section for each row of its tables, under what the row is of, such as `/stats`; and what is below the tables."""
+    for section in page.sections:
+        for name, told in ROW.findall(section.text):
+            cells = filter(None, (cell.strip() for cell in re.split(r"(?<!\\)\|", told)))
+            written = plain(name).replace("\\|", "|")
+            yield Section(written, f"{written}: {'. '.join(cells)}".replace("\\|", "|"))
+        yield Section(section.title, re.sub(r"^\|.*\n?", "", section.text, flags=re.MULTILINE))
+
+
+def manual_tools(embedder: Embedder | None = None) -> list[Tool]:
+    """The tool; it searches by meaning too where there is an embedder."""
+
+    def search_manual(query: str) -> str:
+        """Find what thimble's own pages say of its commands, settings and strategies.
+
+        Args:
+            query: A question, or a few words.
+        """
+        return ArticleTools(manual(), embedder).search_articles(query)
+
+    return [tool(search_manual)]
