@@ -16,6 +16,8 @@ from thimble.tools.articles import ArticleTools
 from thimble.tools.schema import tool
 
 PAGES = Path(__file__).parents[1] / "docs"
+COMMANDS = "[thimble-command-line]"
+"""What is preferred, as if it had been spoken of: who asks mostly wants a command or a setting."""
 FIGURES = "results/"
 """The pages that hold measurements, and tell nobody how to use thimble."""
 TABLES = "reference/command-line.md"
@@ -54,6 +56,6 @@ def manual_tools(embedder: Embedder | None = None) -> list[Tool]:
         Args:
             query: A question, or a few words.
         """
-        return ArticleTools(manual(), embedder).search_articles(query)
+        return ArticleTools(manual(), embedder).search_articles(query, earlier=COMMANDS)
 
     return [tool(search_manual)]

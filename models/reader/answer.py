@@ -8,7 +8,7 @@ from typing import Literal
 
 from thimble.corpus.article import OPENING
 from thimble.models.reader.evidence import Evidence, best_run, cite, evidence, readable, shared
-from thimble.models.reader.request import CALCULATES, SAID, Request
+from thimble.models.reader.request import CALCULATES, PROGRAM, SAID, Request
 from thimble.models.reader.results import CERTAIN, Result, Said, first_sentences
 from thimble.models.reader.steps import article, untold
 from thimble.models.reader.view import CANNOT, PASSAGES, View
@@ -27,16 +27,11 @@ LONG_LIST = 8
 """Articles above which a list gives titles only."""
 ABOUT_ME = (
     "I am thimble's built-in reader: not a language model, but a small program that searches articles and files and "
-    "quotes the passages that answer. Ask me what they say, which articles or files there are, or to read one. I do "
-    "not count, add up or conclude."
-)
-COMMANDS = (
-    "That is a question about thimble itself. /strategy lists the strategies and swaps them, /context shows what was "
-    "sent and what was left out, /why N says why, /stats what it cost, /budget the limit. /help lists all commands."
+    "quotes the passages that answer. Ask me what they say, which articles or files there are, or to read one; /help "
+    "lists the commands. I do not count, add up or conclude, and I keep no notes."
 )
 UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."
 ROWS_ONLY = "I do not count, add up or compare rows."
-NO_NOTES = f"{CANNOT} keep notes. What you say of yourself I know for as long as it stays in what I am sent."
 WHICH = f"{CANNOT} tell which article you mean. Please name it."
 ASKABLE = "Ask what one of the articles says, which articles there are, or to read a file."
 
@@ -108,6 +103,10 @@ def _refusal(wanted: Request, view: View) -> str:
     if SAID.search(wanted.text):
         return f"{CANNOT} tell what you said of that: nothing of it is in view."
     errors = [act.shows.head for act in view.acts if act.current and act.shows.form == "error"]
+    if view.wants_more:
+        return f"{CANNOT} tell more of that: no other passage fits."
+    if PROGRAM.search(view.question):
+        return f"{CANNOT} answer that from thimble's own pages. /help lists the commands."
     if view.hidden("search_articles"):
         return f"{CANNOT} answer that: what the search found is not in view."
     files = " or ".join(readable(wanted.text, view))
@@ -180,7 +179,7 @@ def _digest(said: Sequence[Said]) -> list[str]:
     return points
 
 
-def _more(wanted: Request, view: View) -> str:
+def _on(wanted: Request, view: View) -> str:
     slug = view.at_hand or next(iter(reversed(view.read)), "")
     if not slug:
         return WHICH
@@ -225,12 +224,10 @@ def gave(shows: Result) -> str:
 
 COMPOSERS: Mapping[str, Callable[[Request, View], str]] = {
     "about me": lambda wanted, view: ABOUT_ME,
-    "program": lambda wanted, view: COMMANDS,
     "told": lambda wanted, view: UNDERSTOOD,
-    "note": lambda wanted, view: NO_NOTES,
     "question": _question,
     "read": _read,
-    "more": _more,
+    "on": _on,
     "list": _list,
     "files": _files,
 }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from thimble.corpus.leaning import leans, points
 from thimble.corpus.markdown import sentences
 from thimble.corpus.words import terms
-from thimble.models.reader.request import CALCULATES, IN_FILES, OURS, SAID, WE, nameless, paths, telling
+from thimble.models.reader.request import CALCULATES, IN_FILES, OURS, PROGRAM, SAID, WE, nameless, paths, telling
 from thimble.models.reader.results import CERTAIN, USER, Result, Said
 from thimble.models.reader.view import GONE, View, states
 
@@ -19,6 +19,10 @@ WEAK = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
 KNOWN, READ, STATED = 0.9, 0.75, 0.5
 """The share of a question's words that what was quoted, read in a file, or said by the user must have to answer it."""
+PAGE = 0.35
+"""The score from which on a page of thimble answers a question that is about thimble by its form."""
+ALSO = 0.7
+"""The share of the best score that more on the same has."""
 LEAST, IN_FILE, OUR_FILE = 0.3, 0.15, 0.08
 """The least score of a line of a file, and what a question adds to it that names files, or is about "us"."""
 ROWS = (".csv", ".tsv", ".json", ".jsonl", ".log")
@@ -49,15 +53,20 @@ def evidence(part: str, view: View) -> Evidence:
     """What answers a part of a question: what was said before, or what the searches for it have found."""
     if known := in_view(part, view):
         return Evidence((replace(known[0], score=CERTAIN),), sure=True)
+    pages = best(searched(part, view, "search_manual"))
+    if PROGRAM.search(view.question):
+        return Evidence(pages, bool(pages) and pages[0].score >= PAGE)
     files, articles = _in_files(part, view), [] if readable(part, view) else _in_articles(part, view)
-    if not (files or articles):
+    nearest = files if files and (not articles or files[0].score >= articles[0].score) else articles
+    if pages and pages[0].score >= max([SURE, *(one.score for one in nearest[:1])]):
+        return Evidence(pages, sure=True)
+    if not nearest:
         said = tuple(_last_resort(part, view))
         return Evidence(said, bool(said))
-    best = files if files and (not articles or files[0].score >= articles[0].score) else articles
-    if best[0].score < SURE and best[0].source:
+    if nearest[0].score < SURE and nearest[0].source:
         near = sorted([*files[:2], *articles], key=lambda one: -one.score)
         return Evidence(tuple(near))
-    found = Evidence(tuple(best), sure=True)
+    found = Evidence(tuple(nearest), sure=True)
     return replace(found, sure=not (found.rows and CALCULATES.search(part)))
 
 
@@ -87,19 +96,33 @@ def names(part: str) -> set[str]:
     return found
 
 
-def searched(part: str, view: View) -> list[Result]:
-    """What the searches of the articles for a part show."""
-    made = (act for act in view.acts if act.name == "search_articles" and act.text("query") == part)
+def searched(part: str, view: View, tool: str = "search_articles") -> list[Result]:
+    """What the searches of the articles for a part show, or those of thimble's pages."""
+    made = (act for act in view.acts if act.name == tool and act.text("query") == part)
     return [act.shows for act in made if act.shows.form != "gone"]
+
+
+def best(results: Iterable[Result]) -> tuple[Said, ...]:
+    """The passages of the search that has found the best one."""
+    return max(results, key=lambda one: one.said[0].score if one.said else 0, default=GONE).said
+
+
+def unsaid(said: Sequence[Said], view: View) -> Iterator[Said]:
+    """What is nearly as good as the best, and has no sentence that was quoted before."""
+    told = "\n".join(one.text for one in view.own)
+    for one in said:
+        if one.score >= ALSO * said[0].score and not any(sentence in told for sentence in sentences(one.text)):
+            yield one
 
 
 def _in_articles(part: str, view: View) -> list[Said]:
     """The passages that speak of every name in the question, headings included; or the best, if they do so together."""
-    fits = max(searched(part, view), key=lambda one: one.said[0].score if one.said else 0, default=GONE)
+    found = searched(part, view)
+    fits = best(found) if not view.wants_more else tuple(unsaid(best(found[-1:]), view))
     asked = names(part)
-    whole = [one for one in fits.said if asked <= _spoken(one, view)]
-    together = set[str]().union(*(_spoken(one, view) for one in fits.said))
-    return whole or (list(fits.said) if asked <= together else [])
+    whole = [one for one in fits if asked <= _spoken(one, view)]
+    together = set[str]().union(*(_spoken(one, view) for one in fits))
+    return whole or (list(fits) if asked <= together else [])
 
 
 def readable(part: str, view: View) -> list[str]:
@@ -138,6 +161,8 @@ def _spoken(said: Said, view: View) -> set[str]:
 
 def in_view(part: str, view: View) -> list[Said]:
     """What the user said, the reader said before or a file said that was read, if it has most words of the question."""
+    if view.wants_more:
+        return []
     if SAID.search(part):
         return _sharing(part, view.told, 0.01)
     if OURS.search(part) and (told := _sharing(part, view.told, STATED)):

@@ -32,18 +32,10 @@ KINDS: Mapping[str, re.Pattern[str]] = {
         r"^\W*(?:hi|hello|hey|good (?:morning|evening|day)|thanks?|thank you|thx|bye|goodbye|perfect)\b[^?]{0,40}$",
         r"\b(?:who|what) are you\W*$|\bare you (?:a|an|chat|human|real)\b|\bwhat (?:can|do) you do\b|\bhow do you work",
         r"^\W*help\W*$",
-    ),
-    "program": _any(
-        r"\bstrateg(?:y|ies)\b.{0,12}\b(?:do you|have you|are you|can i|in use|are there)\b",
-        r"\bhow (?:do|can|could) (?:i|we) (?:see|look at|know|change|swap|choose|switch|set) (?:[\w']+ ){1,4}"
-        r"(?:left out|sent|masked|dropped|shortened|hidden|costs?|spent|strategy|budget|model)\W*$",
-    ),
-    "note": _any(
-        rf"{LEAD}(?:note|memori[sz]e|jot|save)\b|{LEAD}(?:remember|keep) (?:that|this|in mind)\b",
-        r"\b(?:my|your|save a|list|show) notes?\b",
+        rf"{LEAD}(?:note|memori[sz]e|jot)\b|{LEAD}(?:remember|keep) (?:that|this|in mind)\b",
     ),
     "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do(?! you have)))"),
-    "more": _any(rf"{LEAD}(?:read on|go on|continue|tell me more|more(?: of (?:it|that))?|the rest)\W*$"),
+    "on": _any(rf"{LEAD}(?:read on|go on|continue|more of (?:it|that)|the rest)\W*$"),
     "read": _any(
         rf"{LEAD}(?:re)?(?:read|open|look at|go back to)\b(?! (?:out|between))",
         rf"{LEAD}(?:show|print|quote)\b.*{PATH.pattern}",
@@ -77,6 +69,18 @@ ASKING_WORDS = frozenset(
     )
 )
 """The terms of words that ask for something, and say nothing of what it is about."""
+PROGRAM = _any(
+    r"(?<![\w/.])/[a-z]+\b(?![/.])|(?<!\S)--[a-z]|\bthimble\b",
+    r"\bthis (?:program|app|application|tool|thing|terminal|session|conversation|chat)\b|\bmy last (?:question|answer)\b",
+    r"\bstrateg(?:y|ies)\b.{0,12}\b(?:do you|have you|are you|can i|in use|are there)\b",
+    r"\bhow (?:do|can|could) (?:i|we) (?:see|look at|know|change|swap|choose|switch|set) (?:[\w']+ ){1,4}"
+    r"(?:left out|sent|masked|dropped|shortened|hidden|costs?|spent|strategy|budget|model)\W*$",
+)
+"""A question with this is about thimble itself."""
+TO_DO = _any(
+    r"\b(?:how (?:do|can|could) (?:i|we|you)|can (?:i|we|you)|could you|is there (?:a|any) way|does (?:this|it))\b"
+)
+"""A question with this may be about it."""
 SAID = _any(
     r"\b(?:did|have|had) (?:i|we) (?:\w+ )?(?:say|said|tell|told|mention(?:ed)?|named?|call(?:ed)?|given?)\b",
     r"\b(?:i|we) (?:just |have |had |already |first )?(?:said|told you|mentioned|named)\b",
@@ -131,8 +135,10 @@ def request(view: View) -> Request:
     topic, slug = about(text), titled(text, view)
     if kind == "question" and slug and not topic:
         kind = "read"
+    if kind == "read" and view.wants_more:
+        kind = "on"
     files, meant = paths(text, view), lines(text)
-    bare = kind in ("more", "read") or not set(terms(telling(text, view))) - set(terms(" ".join(files)))
+    bare = kind in ("on", "read") or not set(terms(telling(text, view))) - set(terms(" ".join(files)))
     if meant and view.file and bare and not files:
         files = (view.file,)
     if files and bare and (meant or kind == "question"):
