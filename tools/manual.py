@@ -38,7 +38,7 @@ def _ours(page: Article) -> Article:
 
 
 def _rows(page: Article) -> Iterator[Section]:
-    """A section for each row of its tables, under what the row is of, such as `/stats`; and what is below the tables."""
+    """A section for each row of its tables, named after what that tells of, such as `/stats`; and the rest."""
     for section in page.sections:
         for name, told in ROW.findall(section.text):
             cells = filter(None, (cell.strip() for cell in re.split(r"(?<!\\)\|", told)))

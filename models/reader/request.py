@@ -71,7 +71,8 @@ ASKING_WORDS = frozenset(
 """The terms of words that ask for something, and say nothing of what it is about."""
 PROGRAM = _any(
     r"(?<![\w/.])/[a-z]+\b(?![/.])|(?<!\S)--[a-z]|\bthimble\b",
-    r"\bthis (?:program|app|application|tool|thing|terminal|session|conversation|chat)\b|\bmy last (?:question|answer)\b",
+    r"\bthis (?:program|app|application|tool|thing|terminal|session|conversation|chat)\b",
+    r"\bmy last (?:question|answer)\b",
     r"\bstrateg(?:y|ies)\b.{0,12}\b(?:do you|have you|are you|can i|in use|are there)\b",
     r"\bhow (?:do|can|could) (?:i|we) (?:see|look at|know|change|swap|choose|switch|set) (?:[\w']+ ){1,4}"
     r"(?:left out|sent|masked|dropped|shortened|hidden|costs?|spent|strategy|budget|model)\W*$",

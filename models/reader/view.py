@@ -65,10 +65,11 @@ class Act:
 class View:
     """What one call of the reader knows; it goes by nothing else.
 
-    `wants_more`: `question` is an earlier one, and what was not said yet of it is wanted. `earlier` are the questions before the newest, `told` what the user stated in them. `own` is what the reader quoted
-    before the question, `thoughts` what it quoted since. `entries` is every article that is named, by slug; `read` are
-    the slugs of those read before the question, in that order. `at_hand` is the article that the newest answer cites,
-    `file` the file that it quotes, up to `line`; "" where there is none.
+    `wants_more`: `question` is an earlier one, and what was not said yet of it is wanted. `earlier` are the questions
+    before that, `told` what the user stated in them. `own` is what the reader quoted before the newest question,
+    `thoughts` what it quoted since. `entries` is every article that is named, by slug; `read` are the slugs of those
+    read before the question, in that order. `at_hand` is the article that the newest answer cites, `file` the file that
+    it quotes, up to `line`; "" where there is none.
     """
 
     question: str
