@@ -29,9 +29,9 @@ ASKING = 0.4
 """The weight of a word that asks, and says nothing of what it asks about."""
 OF_ASKING = frozenset(
     terms(
-        "want need like know understand explain describe define definition mean meaning exactly simple word "
-        "please tell give example different difference actually really thing things stuff people make get happen way "
-        "good well work anybody someone everybody everyone worth idea kind sort question stand keep hear somebody say"
+        "want need like know understand explain describe define definition mean meaning exactly simple word please "
+        "tell give example different difference actually really thing stuff people make get happen kind sort question "
+        "keep hear anybody somebody someone everybody everyone worth idea"
     )
 )
 AT_HAND = 0.1

@@ -218,8 +218,7 @@ class Session:
             yield from backend.loading()
             titles = [article.title for article in self.library.articles[: len(QUESTIONS)]]
             backend.settle("tools" if calls_tools(agent, titles) else "schema")
-        is_reader = backend.name == READER
-        if by_schema(backend) != bool(agent.examples) or is_reader != ("search_manual" in agent.tools):
+        if by_schema(backend) != bool(agent.examples):
             self._equip(agent, self.notes)
             system = self.system(agent)
             if system != agent.state.system:
@@ -479,10 +478,6 @@ class Session:
             return brief(agent, task, _strategy_of(READS_WITH, side, agent.state.tidy))
 
         agent.tools = toolbox(*sources, notes, self.embedder())
-        if agent.backend.name == READER:
-            from thimble.tools.manual import manual_tools
-
-            agent.tools |= {tool.name: tool for tool in manual_tools(self.embedder())}
         agent.on_demand = on_demand(lambda: agent.history, delegated)
         agent.examples = tuple(examples()) if by_schema(agent.backend) else ()
         if agent.examples:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from thimble.corpus.article import OPENING
-from thimble.models.reader.evidence import Evidence, best_run, cite, evidence, readable, shared
-from thimble.models.reader.request import CALCULATES, PROGRAM, SAID, Request
+from thimble.models.reader.evidence import Evidence, about_thimble, best_run, cite, evidence, readable, shared
+from thimble.models.reader.request import CALCULATES, SAID, Request
 from thimble.models.reader.results import CERTAIN, Result, Said, first_sentences
 from thimble.models.reader.steps import article, untold
 from thimble.models.reader.view import CANNOT, PASSAGES, View
@@ -105,7 +105,7 @@ def _refusal(wanted: Request, view: View) -> str:
     errors = [act.shows.head for act in view.acts if act.current and act.shows.form == "error"]
     if view.wants_more:
         return f"{CANNOT} tell more of that: no other passage fits."
-    if PROGRAM.search(view.question):
+    if about_thimble(wanted.text, view):
         return f"{CANNOT} answer that from thimble's own pages. /help lists the commands."
     if view.hidden("search_articles"):
         return f"{CANNOT} answer that: what the search found is not in view."

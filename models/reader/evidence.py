@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from thimble.corpus.leaning import leans, points
+from thimble.corpus.manual import OURS as MANUAL
 from thimble.corpus.markdown import sentences
 from thimble.corpus.words import terms
 from thimble.models.reader.request import CALCULATES, IN_FILES, OURS, PROGRAM, SAID, WE, nameless, paths, telling
@@ -19,7 +20,7 @@ WEAK = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
 KNOWN, READ, STATED = 0.9, 0.75, 0.5
 """The share of a question's words that what was quoted, read in a file, or said by the user must have to answer it."""
-PAGE = 0.35
+PAGE = 0.28
 """The score from which on a page of thimble answers a question that is about thimble by its form."""
 ALSO = 0.7
 """The share of the best score that more on the same has."""
@@ -53,8 +54,8 @@ def evidence(part: str, view: View) -> Evidence:
     """What answers a part of a question: what was said before, or what the searches for it have found."""
     if known := in_view(part, view):
         return Evidence((replace(known[0], score=CERTAIN),), sure=True)
-    pages = best(searched(part, view, "search_manual"))
-    if PROGRAM.search(view.question):
+    pages = best(searched(part, view, manual=True))
+    if about_thimble(part, view):
         return Evidence(pages, bool(pages) and pages[0].score >= PAGE)
     files, articles = _in_files(part, view), [] if readable(part, view) else _in_articles(part, view)
     nearest = files if files and (not articles or files[0].score >= articles[0].score) else articles
@@ -85,6 +86,11 @@ def earlier(part: str, view: View) -> str:
     return f"{asked} [{view.at_hand}]".strip() if view.at_hand and (asked or points(part)) else asked
 
 
+def about_thimble(part: str, view: View) -> bool:
+    """Whether a question is about thimble itself: by its form, or since it leans on an answer that was."""
+    return bool(PROGRAM.search(view.question)) or f"[{MANUAL}" in earlier(part, view)
+
+
 def names(part: str) -> set[str]:
     """The terms of the names in a question: words with a capital letter that does not only begin a sentence."""
     found = set[str]()
@@ -96,10 +102,10 @@ def names(part: str) -> set[str]:
     return found
 
 
-def searched(part: str, view: View, tool: str = "search_articles") -> list[Result]:
-    """What the searches of the articles for a part show, or those of thimble's pages."""
-    made = (act for act in view.acts if act.name == tool and act.text("query") == part)
-    return [act.shows for act in made if act.shows.form != "gone"]
+def searched(part: str, view: View, manual: bool = False) -> list[Result]:
+    """What the searches of the articles for a part show, or those of thimble's own pages."""
+    made = (act for act in view.acts if act.name == "search_articles" and act.text("query") == part)
+    return [act.shows for act in made if act.shows.form != "gone" and (f"[{MANUAL}" in act.text("earlier")) == manual]
 
 
 def best(results: Iterable[Result]) -> tuple[Said, ...]:

@@ -74,8 +74,9 @@ PROGRAM = _any(
     r"\bthis (?:program|app|application|tool|thing|terminal|session|conversation|chat)\b",
     r"\bmy last (?:question|answer)\b",
     r"\bstrateg(?:y|ies)\b.{0,12}\b(?:do you|have you|are you|can i|in use|are there)\b",
-    r"\bhow (?:do|can|could) (?:i|we) (?:see|look at|know|change|swap|choose|switch|set) (?:[\w']+ ){1,4}"
-    r"(?:left out|sent|masked|dropped|shortened|hidden|costs?|spent|strategy|budget|model)\W*$",
+    r"\bhow (?:do|can|could) (?:i|we) (?:see|look at|know|change|swap|choose|switch|set|make) (?:[\w']+ ){1,4}"
+    r"(?:left out|sent|masked|dropped|shortened|hidden|costs?|spent|strategy|budget|model)"
+    r"(?: (?:bigger|larger|smaller))?\W*$",
 )
 """A question with this is about thimble itself."""
 TO_DO = _any(

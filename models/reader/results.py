@@ -196,7 +196,6 @@ def _as_it_is(text: str, path: str) -> Result:
 
 _FORMS: Mapping[str, Callable[[str, str], Result]] = {
     "search_articles": _hits,
-    "search_manual": _hits,
     "list_articles": _listing,
     "read_article": _page,
     "search_files": _matches,

@@ -13,6 +13,7 @@ from typing import Any
 
 from thimble.agent.messages import Schema
 from thimble.corpus.article import OPENING
+from thimble.corpus.manual import COMMANDS
 from thimble.corpus.markdown import sentences
 from thimble.models.reader.evidence import WEAK, earlier, evidence, in_view, looked_up, readable, searched
 from thimble.models.reader.lines import Lines
@@ -66,7 +67,7 @@ def _recall(view: View, name: str, arguments: Mapping[str, Any]) -> tuple[str, d
 def _question(wanted: Request, view: View) -> Plan:
     """Search the articles for each question; then, where they have no sure answer, the files."""
     parts = [part for part in wanted.parts if not (SAID.search(part) or in_view(part, view))]
-    pages = tuple(("search_manual", {"query": part}) for part in parts)
+    pages = tuple(("search_articles", {"query": part, "earlier": COMMANDS}) for part in parts)
     if PROGRAM.search(view.question):
         yield Step(pages, "I will look into thimble's own pages.")
         return

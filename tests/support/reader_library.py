@@ -16,7 +16,6 @@ from thimble.corpus.library import load
 from thimble.models.embeddings.static import static_embedder
 from thimble.models.reader.backend import reply
 from thimble.tools import toolbox
-from thimble.tools.manual import manual_tools
 from thimble.tools.notes import Notes
 
 View = Callable[[Sequence[Message]], list[Message]]
@@ -111,9 +110,7 @@ def make_tools(root: Path, articles: Mapping[str, str] = ARTICLES) -> dict[str, 
         write(root / "articles" / f"{slug}.md", text)
     for path, text in FILES.items():
         write(root / "files" / path, text)
-    embedder = static_embedder()
-    pages = {tool.name: tool for tool in manual_tools(embedder)}
-    return toolbox(load(root / "articles"), root / "files", Notes(), embedder) | pages
+    return toolbox(load(root / "articles"), root / "files", Notes(), static_embedder())
 
 
 def write(path: Path, text: str) -> None:

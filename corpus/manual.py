@@ -1,4 +1,4 @@
-"""The tool over thimble's own pages: search_manual."""
+"""The manual: thimble's own pages as a library, in which a search looks for who asks about thimble itself."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from thimble.agent.protocols import Embedder, Tool
 from thimble.corpus.article import Article, Section
 from thimble.corpus.library import Library, load
 from thimble.corpus.markdown import plain
-from thimble.tools.articles import ArticleTools
-from thimble.tools.schema import tool
 
 PAGES = Path(__file__).parents[1] / "docs"
-COMMANDS = "[thimble-command-line]"
-"""What is preferred, as if it had been spoken of: who asks mostly wants a command or a setting."""
+OURS = "thimble-"
+"""How the slug of each page begins."""
+COMMANDS = f"[{OURS}command-line]"
+"""The page that is preferred, as if it had been spoken of: who asks mostly wants a command or a setting."""
 FIGURES = "results/"
 """The pages that hold measurements, and tell nobody how to use thimble."""
 TABLES = "reference/command-line.md"
@@ -34,7 +33,7 @@ def manual() -> Library:
 
 def _ours(page: Article) -> Article:
     sections = tuple(_rows(page)) if page.path == TABLES else page.sections
-    return replace(page, slug=f"thimble-{page.slug}", title=f"thimble: {page.title}", sections=sections)
+    return replace(page, slug=f"{OURS}{page.slug}", title=f"thimble: {page.title}", sections=sections)
 
 
 def _rows(page: Article) -> Iterator[Section]:
@@ -45,17 +44,3 @@ def _rows(page: Article) -> Iterator[Section]:
             written = plain(name).replace("\\|", "|")
             yield Section(written, f"{written}: {'. '.join(cells)}".replace("\\|", "|"))
         yield Section(section.title, re.sub(r"^\|.*\n?", "", section.text, flags=re.MULTILINE))
-
-
-def manual_tools(embedder: Embedder | None = None) -> list[Tool]:
-    """The tool; it searches by meaning too where there is an embedder."""
-
-    def search_manual(query: str) -> str:
-        """Find what thimble's own pages say of its commands, settings and strategies.
-
-        Args:
-            query: A question, or a few words.
-        """
-        return ArticleTools(manual(), embedder).search_articles(query, earlier=COMMANDS)
-
-    return [tool(search_manual)]
