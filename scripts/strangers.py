@@ -25,11 +25,11 @@ from typing import Any
 from scripts.answers import cells
 from thimble.agent.events import Answered
 from thimble.corpus.library import load
+from thimble.corpus.observations import read
 from thimble.corpus.passages import passages
 from thimble.corpus.score import cited
 from thimble.lab.exit_code import exit_code
 from thimble.models import READER
-from thimble.models.reader.results import read
 from thimble.session.parser import Parser
 from thimble.session.session import Session
 from thimble.session.settings import Settings

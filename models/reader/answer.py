@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from thimble.corpus.article import OPENING
+from thimble.corpus.observations import CERTAIN, Quote, Result
+from thimble.models.reader.citations import first_sentences
 from thimble.models.reader.evidence import Evidence, about_thimble, best_run, cite, evidence, readable, shared
 from thimble.models.reader.request import CALCULATES, SAID, Request
-from thimble.models.reader.results import CERTAIN, Result, Said, first_sentences
 from thimble.models.reader.steps import article, untold
 from thimble.models.reader.view import CANNOT, PASSAGES, View
 
@@ -70,18 +71,18 @@ def _question(wanted: Request, view: View) -> str:
     return "\n\n".join(dict.fromkeys(told))
 
 
-def _quoted(found: Evidence, part: str, most: int, short: bool) -> list[Said]:
+def _quoted(found: Evidence, part: str, most: int, short: bool) -> list[Quote]:
     """What answers a part, in at most `most` words: the best passage, and the second if it is nearly as good."""
     best = found.said[: MOST_HITS if found.said and found.said[0].score >= CERTAIN else 2]
     if best and short:
-        runs = [Said(best_run(one.text, part, most), one.source) for one in best]
+        runs = [Quote(best_run(one.text, part, most), one.source) for one in best]
         return [max(runs, key=lambda run: shared(run.text, part))]
-    chosen: list[Said] = []
+    chosen: list[Quote] = []
     left = most
     for one in best:
         text = one.text if not chosen else best_run(one.text, part, left)
         if not chosen or (one.score >= SECOND * best[0].score and len(text.split()) <= left):
-            chosen.append(Said(text, one.source))
+            chosen.append(Quote(text, one.source))
             left -= len(text.split())
     return chosen
 
@@ -166,7 +167,7 @@ def _lines(wanted: Request, view: View) -> str:
     return "\n".join([*quoted, f"{which} of {shows.of:,} of {shows.head}{rest}."])
 
 
-def _digest(said: Sequence[Said]) -> list[str]:
+def _digest(said: Sequence[Quote]) -> list[str]:
     """The beginning of a text and the first sentence of each of its sections, as a list, as far as there is room."""
     first = {one.section: one for one in reversed(said)}
     points: list[str] = []

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from thimble.corpus.leaning import leans, points
 from thimble.corpus.manual import OURS as MANUAL
 from thimble.corpus.markdown import sentences
+from thimble.corpus.observations import CERTAIN, USER, Quote, Result
 from thimble.corpus.words import terms
 from thimble.models.reader.request import CALCULATES, IN_FILES, OURS, PROGRAM, SAID, WE, nameless, paths, telling
-from thimble.models.reader.results import CERTAIN, USER, Result, Said
 from thimble.models.reader.view import GONE, View, states
 
 SURE = 0.4
@@ -36,7 +36,7 @@ PLAIN = ("AI", "LLM", "LLMs", "API", "JSON", "GPU", "GPUs")
 class Evidence:
     """Passages, the best first; `sure`: the first of them may be quoted as the answer."""
 
-    said: tuple[Said, ...] = ()
+    said: tuple[Quote, ...] = ()
     sure: bool = False
 
     @property
@@ -71,7 +71,7 @@ def evidence(part: str, view: View) -> Evidence:
     return replace(found, sure=not (found.rows and CALCULATES.search(part)))
 
 
-def _last_resort(part: str, view: View) -> list[Said]:
+def _last_resort(part: str, view: View) -> list[Quote]:
     """Whatever is in view: what the reader found before its result was hidden, or what another tool gave."""
     if view.hidden("search_articles", "search_files"):
         return list(view.thoughts[:1])
@@ -108,12 +108,12 @@ def searched(part: str, view: View, manual: bool = False) -> list[Result]:
     return [act.shows for act in made if act.shows.form != "gone" and (f"[{MANUAL}" in act.text("earlier")) == manual]
 
 
-def best(results: Iterable[Result]) -> tuple[Said, ...]:
+def best(results: Iterable[Result]) -> tuple[Quote, ...]:
     """The passages of the search that has found the best one."""
     return max(results, key=lambda one: one.said[0].score if one.said else 0, default=GONE).said
 
 
-def unsaid(said: Sequence[Said], view: View) -> Iterator[Said]:
+def unsaid(said: Sequence[Quote], view: View) -> Iterator[Quote]:
     """What is nearly as good as the best, and has no sentence that was quoted before."""
     told = "\n".join(one.text for one in view.own)
     for one in said:
@@ -121,7 +121,7 @@ def unsaid(said: Sequence[Said], view: View) -> Iterator[Said]:
             yield one
 
 
-def _in_articles(part: str, view: View) -> list[Said]:
+def _in_articles(part: str, view: View) -> list[Quote]:
     """The passages that speak of every name in the question, headings included; or the best, if they do so together."""
     found = searched(part, view)
     fits = best(found) if not view.wants_more else tuple(unsaid(best(found[-1:]), view))
@@ -147,10 +147,10 @@ def looked_up(part: str, view: View) -> list[dict[str, str]]:
     return [*at_hand, {"query": part}]
 
 
-def _in_files(part: str, view: View) -> list[Said]:
+def _in_files(part: str, view: View) -> list[Quote]:
     """The lines that the searches of the files have found, certain ones first; or what was said of one that is gone."""
     hint = IN_FILE if IN_FILES.search(part) or readable(part, view) else OUR_FILE if WE.search(part) else 0
-    asked, lines = nameless(part, view), list[Said]()
+    asked, lines = nameless(part, view), list[Quote]()
     for arguments in looked_up(part, view):
         if shows := view.result("search_files", arguments):
             lines += (one if one.score == CERTAIN else replace(one, score=one.score + hint) for one in shows.said)
@@ -160,12 +160,12 @@ def _in_files(part: str, view: View) -> list[Said]:
     return sorted(said, key=lambda one: one.score < CERTAIN)
 
 
-def _spoken(said: Said, view: View) -> set[str]:
+def _spoken(said: Quote, view: View) -> set[str]:
     """The terms of a passage and of the titles above it."""
     return set(terms(f"{view.title(said.source)} {said.section} {said.text}"))
 
 
-def in_view(part: str, view: View) -> list[Said]:
+def in_view(part: str, view: View) -> list[Quote]:
     """What the user said, the reader said before or a file said that was read, if it has most words of the question."""
     if view.wants_more:
         return []
@@ -182,7 +182,7 @@ def in_view(part: str, view: View) -> list[Said]:
     return _sharing(asked, (one for one in view.own if not named or one.path in named), KNOWN)
 
 
-def _sharing(part: str, said: Iterable[Said], least: float) -> list[Said]:
+def _sharing(part: str, said: Iterable[Quote], least: float) -> list[Quote]:
     """What has at least this share of the words of a question, most first; at most two."""
     asked = set(terms(part))
     shares = {one: len(asked & set(terms(f"{one.section} {one.text}"))) / len(asked or "x") for one in said}
@@ -202,12 +202,12 @@ def shared(text: str, part: str) -> int:
     return len(set(terms(part)) & set(terms(text)))
 
 
-def cite(said: Iterable[Said]) -> str:
+def cite(said: Iterable[Quote]) -> str:
     """The passages, a paragraph each, with its citation behind it, or with `You said` before it."""
     return "\n\n".join(map(_cited, said))
 
 
-def _cited(one: Said) -> str:
+def _cited(one: Quote) -> str:
     if one.source == USER:
         return f"You said: “{one.text}”"
     return f"{one.text} [{one.source}]" if one.source else one.text

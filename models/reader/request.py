@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from thimble.corpus.observations import LISTED_FILE
+from thimble.corpus.observations import LISTED_FILE, Result
 from thimble.corpus.words import STOPWORDS, terms, words
 from thimble.models.reader.lines import Lines, lines
-from thimble.models.reader.results import Result
 from thimble.models.reader.view import LEAD, View, states
 
 

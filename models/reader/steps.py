@@ -15,10 +15,10 @@ from thimble.agent.messages import Schema
 from thimble.corpus.article import OPENING
 from thimble.corpus.manual import COMMANDS
 from thimble.corpus.markdown import sentences
+from thimble.corpus.observations import CERTAIN, Quote
 from thimble.models.reader.evidence import WEAK, earlier, evidence, in_view, looked_up, readable, searched
 from thimble.models.reader.lines import Lines
 from thimble.models.reader.request import ARTICLES, IN_FILES, OURS, PROGRAM, SAID, TO_DO, WHAT, Request
-from thimble.models.reader.results import CERTAIN, Said
 from thimble.models.reader.view import View
 
 MOST_CALLS = 8
@@ -162,10 +162,10 @@ def _files(wanted: Request, view: View) -> Plan:
     yield Step((("list_files", {}),), "I will list the files.")
 
 
-def untold(view: View, slug: str) -> list[Said]:
+def untold(view: View, slug: str) -> list[Quote]:
     """The sentences of an article that are in view and were not said yet."""
     pieces = dict.fromkeys(one for page in view.pages(slug) for one in page.said)
-    every = dict.fromkeys(Said(text, slug, one.section) for one in pieces for text in sentences(one.text))
+    every = dict.fromkeys(Quote(text, slug, one.section) for one in pieces for text in sentences(one.text))
     return [one for one in every if not any(one.text in told.text for told in view.own)]
 
 

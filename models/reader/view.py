@@ -12,8 +12,9 @@ from typing import Any
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import CLOSING, SUMMARY_TAG
 from thimble.corpus.markdown import sentences
+from thimble.corpus.observations import USER, Entry, Quote, Result, read
+from thimble.models.reader.citations import CITED, NAMED, own
 from thimble.models.reader.lines import Lines
-from thimble.models.reader.results import CITED, NAMED, USER, Entry, Result, Said, own, read
 
 CANNOT = "I cannot"
 """How an answer begins that declines."""
@@ -76,9 +77,9 @@ class View:
     wants_more: bool
     earlier: tuple[str, ...]
     acts: tuple[Act, ...]
-    told: tuple[Said, ...]
-    own: tuple[Said, ...]
-    thoughts: tuple[Said, ...]
+    told: tuple[Quote, ...]
+    own: tuple[Quote, ...]
+    thoughts: tuple[Quote, ...]
     entries: Mapping[str, Entry]
     read: tuple[str, ...]
     at_hand: str
@@ -209,14 +210,14 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
     return arguments if isinstance(arguments, dict) else {}
 
 
-def _told(messages: Sequence[Message]) -> Iterator[Said]:
+def _told(messages: Sequence[Message]) -> Iterator[Quote]:
     """What the user stated, in their own words or in a summary that has kept them."""
     for message in messages:
         if message.role == "user" and CLOSING not in message.content:
             for line in message.content.split("\n"):
                 said = sentences(line.strip().removeprefix("- "))
                 ours = any(STATEMENT.match(sentence) for sentence in said)
-                yield from (Said(sentence, USER) for sentence in said if ours and not ASKS.search(sentence))
+                yield from (Quote(sentence, USER) for sentence in said if ours and not ASKS.search(sentence))
 
 
 def _entries(messages: Sequence[Message], acts: Sequence[Act]) -> dict[str, Entry]:
