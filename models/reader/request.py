@@ -30,7 +30,7 @@ KINDS: Mapping[str, re.Pattern[str]] = {
     "about me": _any(
         r"^\W*(?:hi|hello|hey|good (?:morning|evening|day)|thanks?|thank you|thx|bye|goodbye|perfect)\b[^?]{0,40}$",
         r"\b(?:who|what) are you\W*$|\bare you (?:a|an|chat|human|real)\b|\bwhat (?:can|do) you do\b|\bhow do you work",
-        r"^\W*help\W*$",
+        r"^\W*help\W*$|^[\W\d]+$",
         rf"{LEAD}(?:note|memori[sz]e|jot)\b|{LEAD}(?:remember|keep) (?:that|this|in mind)\b",
     ),
     "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do(?! you have)))"),
@@ -78,9 +78,7 @@ PROGRAM = _any(
     r"(?: (?:bigger|larger|smaller))?\W*$",
 )
 """A question with this is about thimble itself."""
-TO_DO = _any(
-    r"\b(?:how (?:do|can|could) (?:i|we|you)|can (?:i|we|you)|could you|is there (?:a|any) way|does (?:this|it))\b"
-)
+TO_DO = _any(r"\b(?:how (?:do|can|could) (?:i|we|you)|can (?:i|we|you)|could you|is there (?:a|any) way)\b")
 """A question with this may be about it."""
 SAID = _any(
     r"\b(?:did|have|had) (?:i|we) (?:\w+ )?(?:say|said|tell|told|mention(?:ed)?|named?|call(?:ed)?|given?)\b",
@@ -93,7 +91,7 @@ WE = _any(r"\b(?:we|our|ours|us)\b")
 IN_FILES = _any(r"\b(?:files?|logs?|config(?:uration)?|changelog|minutes|meetings?|readme|csv|source code)\b")
 CALCULATES = _any(
     r"\bhow many\b",
-    r"\b(?:count|sum|total|average|mean|median|most|least|highest|lowest|largest|smallest|longest|shortest|maximum|minimum)\b",
+    r"\b(?:best|worst|count|sum|total|average|mean|median|most|least|highest|lowest|largest|smallest|longest|shortest|maximum|minimum)\b",
 )
 """A question with this may ask for a sum over rows."""
 _WH = r"(?:how|what|which|who|whose|whom|when|where|why|in which|at what|by how)\b"

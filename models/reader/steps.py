@@ -84,7 +84,10 @@ def _question(wanted: Request, view: View) -> Plan:
     yield Step(searches, f"I will search the articles for {' and '.join(f'“{part}”' for part in unsearched)}.")
     lost = tuple(("search_articles", {"query": part, "limit": 2}) for part in parts if not searched(part, view))
     yield Step(lost, "The results have no room; I will ask for fewer.")
-    if any(TO_DO.search(part) and evidence(part, view).score < STRONG for part in parts) and not view.wants_more:
+    if (
+        any(TO_DO.search(part) and not earlier(part, view) and evidence(part, view).score < STRONG for part in parts)
+        and not view.wants_more
+    ):
         yield Step(pages, "I will look into thimble's own pages too.")
     weak = [part for part in parts if evidence(part, view).score < WEAK or IN_FILES.search(part) or OURS.search(part)]
     hidden = [(act.name, act.arguments) for act in view.acts if weak and act.name == "read_file" and act.shows.more]
