@@ -41,7 +41,7 @@ READING = (
     "models/embeddings/static.py",
     *(
         f"corpus/{name}.py"
-        for name in ("index", "leaning", "markdown", "observations", "passages", "ranking", "search", "words")
+        for name in ("index", "leaning", "manual", "markdown", "observations", "passages", "ranking", "search", "words")
     ),
     *(f"tools/{name}.py" for name in ASKED_TOOLS),
 )

@@ -9,7 +9,7 @@ from typing import Literal
 from thimble.corpus.article import OPENING
 from thimble.corpus.observations import CERTAIN, Quote, Result
 from thimble.models.reader.citations import first_sentences
-from thimble.models.reader.evidence import Evidence, about_thimble, best_run, cite, evidence, readable, shared
+from thimble.models.reader.evidence import ROWS, Evidence, about_thimble, best_run, cite, evidence, readable, shared
 from thimble.models.reader.request import CALCULATES, SAID, Request
 from thimble.models.reader.steps import article, untold
 from thimble.models.reader.view import CANNOT, PASSAGES, View
@@ -115,6 +115,7 @@ def _refusal(wanted: Request, view: View) -> str:
     near = dict.fromkeys(entry for act in view.current("search_articles") for entry in act.shows.entries)
     titles = ", ".join([f"“{entry.title}” [{entry.slug}]" for entry in near][:3])
     failed = f" ({errors[-1]})" if errors else ""
+    failed += f". {ROWS_ONLY[:-1]}" if files.endswith(ROWS) and CALCULATES.search(wanted.text) else ""
     nearest = f" Nearest are {titles}." if titles else ""
     return f"{CANNOT} answer that from {where}{failed}.{nearest} {ASKABLE}"
 
