@@ -30,7 +30,7 @@ ASKING = 0.4
 OF_ASKING = frozenset(
     terms(
         "want need like know understand explain describe define definition mean meaning exactly simple word please "
-        "tell give example different difference actually really thing stuff people make get happen kind sort question "
+        "tell give example actually really thing stuff people make get happen kind sort question "
         "keep hear anybody somebody someone everybody everyone worth idea"
     )
 )
