@@ -30,8 +30,8 @@ class View:
     `warm` says that the server could use the prompt before at all: the same model with the same tools. `history` is
     the one beside it, repaired. `whole_cached`: the tokens that the server would still hold, had everything always been
     sent. `left_out` says by message id why a dropped message is not here, as the strategy or `fit` has it. `steps` has
-    by message id what changed it, in order; nothing where that is lost. `sizes`: the tokens of the prompt after each who
-    made it, by the names of `Step.by`.
+    by message id what changed it, in order; nothing where that is lost. `sizes`: the tokens of the prompt after each
+    who made it, by the names of `Step.by`.
     """
 
     messages: Sequence[Message]

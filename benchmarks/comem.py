@@ -35,7 +35,7 @@ from thimble.models import backend_on, room, server_at
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.prefix import PrefixMeter
 from thimble.models.hardware import HARDWARE, Hardware
-from thimble.models.reader.paced import paced
+from thimble.models.paced import paced
 from thimble.strategies import parse
 
 MOST_OVERLAPPED, LEAST_WAITED = 1.05, 1.3

@@ -7,14 +7,13 @@ import re
 from thimble.corpus.words import STOPWORDS, words
 
 POINTS = re.compile(
-    r"\b(?:it|its|they|them|their|he|she|him|her|his|this|these|those|such|others?|else|both|former|latter|ones)\b",
+    r"\b(?:it|its|they|them|their|he|she|him|her|his|this|these|those|such|others|else|both|former|latter|ones"
+    r"|(?:is|was|has|had|does|did|do|can|would|about|of|for|with|after|like|solve|and) that)\b|\b(?:that|one|same)\W*$",
     re.IGNORECASE,
 )
 """A pronoun, which may point back."""
-THAT = re.compile(
-    r"\b(?:is|was|has|had|does|did|do|can|would|about|of|for|with|after|like|solve|and) that\b|\b(?:that|one|same)\W*$",
-    re.IGNORECASE,
-)
+CLAUSES = re.compile(r"\w.*(?:[,.;:?]|\s[-–—]|\b(?:before|after|when|while|if|so that|because|and|or))\s", re.DOTALL)
+"""The clauses before that of a pronoun, which then points to what they name."""
 BEGINS = re.compile(
     r"^\W*(?:ok\W+)?(?:(?:and|but|or|so|then|also)\b|what about|how about|for example|why\W*$)", re.IGNORECASE
 )
@@ -28,12 +27,19 @@ FEW, HALF = 6, 3
 
 def points(text: str) -> bool:
     """Whether a question has a pronoun that may point back."""
-    return bool(POINTS.search(text) or THAT.search(text))
+    return bool(POINTS.search(text))
 
 
 def leans(text: str) -> bool:
     """Whether a question needs the one before: it does not name its subject."""
-    own = {word for word in words(HOW.sub("how", text)) if word not in STOPWORDS and len(word) > 1}
+    own, pronoun = _own(text), POINTS.search(text)
     if BEGINS.search(text):
-        return points(text) or len(own) <= HALF
-    return len(own) <= FEW if points(text) else len(own) <= 1 and not WHOLE.search(text)
+        return bool(pronoun) or len(own) <= HALF
+    if pronoun and (named := CLAUSES.match(text[: pronoun.start()])) and _own(named[0]):
+        return False
+    return len(own) <= FEW if pronoun else len(own) <= 1 and not WHOLE.search(text)
+
+
+def _own(text: str) -> set[str]:
+    """The words that may name a subject."""
+    return {word for word in words(HOW.sub("how", text)) if word not in STOPWORDS and len(word) > 1}

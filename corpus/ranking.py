@@ -25,6 +25,15 @@ OF_SECTION = 32
 """The most passages of one section that are ranked."""
 EARLIER = 0.6
 """The weight of what was said before the query."""
+ASKING = 0.4
+"""The weight of a word that asks, and says nothing of what it asks about."""
+OF_ASKING = frozenset(
+    terms(
+        "want need like know understand explain describe define definition mean meaning exactly simple word please "
+        "tell give example actually really thing stuff people make get happen kind sort question "
+        "keep hear anybody somebody someone everybody everyone worth idea"
+    )
+)
 AT_HAND = 0.1
 """What is added to the score of a passage of an article that was spoken of."""
 SAID = 0.5
@@ -59,7 +68,7 @@ class Ranking:
         self._index = index
         query, earlier = query[:QUERY], earlier[:QUERY]
         said = {term: EARLIER for term in terms(earlier)} if earlier else {}
-        said |= {term: 1.0 for term in terms(query)}
+        said |= {term: ASKING if term in OF_ASKING else 1.0 for term in terms(query)}
         weights: dict[str, float] = {}
         for term in list(said)[-MAX_TERMS:]:
             known = index.nearest(term)

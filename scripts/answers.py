@@ -41,7 +41,7 @@ READING = (
     "models/embeddings/static.py",
     *(
         f"corpus/{name}.py"
-        for name in ("index", "leaning", "markdown", "observations", "passages", "ranking", "search", "words")
+        for name in ("index", "leaning", "manual", "markdown", "observations", "passages", "ranking", "search", "words")
     ),
     *(f"tools/{name}.py" for name in ASKED_TOOLS),
 )
@@ -225,9 +225,13 @@ def by_ending(marks: Iterable[Mark]) -> Iterator[str]:
     yield "|---|--:|--:|--:|--:|--:|--:|"
     for kind, found in rows(marks).items():
         if found:
-            fates = [_fate(mark) for mark in found]
-            shares = (f"{fates.count(fate) / len(found):.0%}".replace("%", " %") for fate in FATES)
-            yield f"| {kind} | {len(found)} | {' | '.join(shares)} |"
+            yield cells(kind, [_fate(mark) for mark in found])
+
+
+def cells(kind: str, fates: Sequence[str]) -> str:
+    """The row of a kind: how many were asked, and the share of each fate."""
+    shares = (f"{fates.count(fate) / len(fates):.0%}".replace("%", " %") for fate in FATES)
+    return f"| {kind} | {len(fates)} | {' | '.join(shares)} |"
 
 
 def _fate(mark: Mark) -> str:

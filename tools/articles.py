@@ -8,6 +8,7 @@ from thimble.agent.errors import ToolError, UsageError
 from thimble.agent.protocols import Embedder, Tool
 from thimble.corpus.article import OPENING, Article, Section
 from thimble.corpus.library import Library
+from thimble.corpus.manual import OURS, manual
 from thimble.corpus.markdown import paragraphs, shorten
 from thimble.corpus.observations import ARTICLE, BELOW, LISTED_ARTICLE, NEAR_ARTICLE, PART, PASSAGE, REST, SECTIONS
 from thimble.corpus.ranking import QUERY
@@ -32,6 +33,7 @@ class ArticleTools:
 
     def __init__(self, library: Library, embedder: Embedder | None = None) -> None:
         self._library = library
+        self._embedder = embedder
         self._search = Search(library, embedder)
 
     def list_articles(self, topic: str = "", page: int = 1) -> str:
@@ -64,9 +66,12 @@ class ArticleTools:
             limit: Results, 1 to 20.
             earlier: What the question leans on: the one before, and the [slug] spoken of.
         """
-        hits = self._search.find(query, max(1, min(limit, 20)), earlier)
+        search = self._search
+        if f"[{OURS}" in earlier:  # what leans on a page of the manual is searched there
+            search = Search(manual(), self._embedder)
+        hits = search.find(query, max(1, min(limit, 20)), earlier)
         notes = [f"[only the first {QUERY:,} characters of the query were searched]"] if len(query) > QUERY else []
-        if not hits or hits[0].score < self._search.enough:
+        if not hits or hits[0].score < search.enough:
             lines = [f"No results for {quoted(query)}."]
             if near := _articles(hits)[:FEW]:
                 names = (NEAR_ARTICLE.written(slug=article.slug, title=article.title) for article in near)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from thimble.corpus.article import OPENING
-from thimble.models.reader.evidence import Evidence, best_run, cite, evidence, readable, shared
+from thimble.corpus.observations import CERTAIN, Quote, Result
+from thimble.models.reader.citations import first_sentences
+from thimble.models.reader.evidence import ROWS, Evidence, about_thimble, best_run, cite, evidence, readable, shared
 from thimble.models.reader.request import CALCULATES, SAID, Request
-from thimble.models.reader.results import CERTAIN, Result, Said, first_sentences
 from thimble.models.reader.steps import article, untold
 from thimble.models.reader.view import CANNOT, PASSAGES, View
 
@@ -27,16 +28,11 @@ LONG_LIST = 8
 """Articles above which a list gives titles only."""
 ABOUT_ME = (
     "I am thimble's built-in reader: not a language model, but a small program that searches articles and files and "
-    "quotes the passages that answer. Ask me what they say, which articles or files there are, or to read one. I do "
-    "not count, add up or conclude."
-)
-COMMANDS = (
-    "That is a question about thimble itself. /strategy lists the strategies and swaps them, /context shows what was "
-    "sent and what was left out, /why N says why, /stats what it cost, /budget the limit. /help lists all commands."
+    "quotes the passages that answer. Ask me what they say, which articles or files there are, or to read one; /help "
+    "lists the commands. I do not count, add up or conclude, and I keep no notes."
 )
 UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."
 ROWS_ONLY = "I do not count, add up or compare rows."
-NO_NOTES = f"{CANNOT} keep notes. What you say of yourself I know for as long as it stays in what I am sent."
 WHICH = f"{CANNOT} tell which article you mean. Please name it."
 ASKABLE = "Ask what one of the articles says, which articles there are, or to read a file."
 
@@ -75,18 +71,18 @@ def _question(wanted: Request, view: View) -> str:
     return "\n\n".join(dict.fromkeys(told))
 
 
-def _quoted(found: Evidence, part: str, most: int, short: bool) -> list[Said]:
+def _quoted(found: Evidence, part: str, most: int, short: bool) -> list[Quote]:
     """What answers a part, in at most `most` words: the best passage, and the second if it is nearly as good."""
     best = found.said[: MOST_HITS if found.said and found.said[0].score >= CERTAIN else 2]
     if best and short:
-        runs = [Said(best_run(one.text, part, most), one.source) for one in best]
+        runs = [Quote(best_run(one.text, part, most), one.source) for one in best]
         return [max(runs, key=lambda run: shared(run.text, part))]
-    chosen: list[Said] = []
+    chosen: list[Quote] = []
     left = most
     for one in best:
         text = one.text if not chosen else best_run(one.text, part, left)
         if not chosen or (one.score >= SECOND * best[0].score and len(text.split()) <= left):
-            chosen.append(Said(text, one.source))
+            chosen.append(Quote(text, one.source))
             left -= len(text.split())
     return chosen
 
@@ -108,6 +104,10 @@ def _refusal(wanted: Request, view: View) -> str:
     if SAID.search(wanted.text):
         return f"{CANNOT} tell what you said of that: nothing of it is in view."
     errors = [act.shows.head for act in view.acts if act.current and act.shows.form == "error"]
+    if view.wants_more:
+        return f"{CANNOT} tell more of that: no other passage fits."
+    if about_thimble(wanted.text, view):
+        return f"{CANNOT} answer that from thimble's own pages. /help lists the commands."
     if view.hidden("search_articles"):
         return f"{CANNOT} answer that: what the search found is not in view."
     files = " or ".join(readable(wanted.text, view))
@@ -115,6 +115,7 @@ def _refusal(wanted: Request, view: View) -> str:
     near = dict.fromkeys(entry for act in view.current("search_articles") for entry in act.shows.entries)
     titles = ", ".join([f"“{entry.title}” [{entry.slug}]" for entry in near][:3])
     failed = f" ({errors[-1]})" if errors else ""
+    failed += f". {ROWS_ONLY[:-1]}" if files.endswith(ROWS) and CALCULATES.search(wanted.text) else ""
     nearest = f" Nearest are {titles}." if titles else ""
     return f"{CANNOT} answer that from {where}{failed}.{nearest} {ASKABLE}"
 
@@ -167,7 +168,7 @@ def _lines(wanted: Request, view: View) -> str:
     return "\n".join([*quoted, f"{which} of {shows.of:,} of {shows.head}{rest}."])
 
 
-def _digest(said: Sequence[Said]) -> list[str]:
+def _digest(said: Sequence[Quote]) -> list[str]:
     """The beginning of a text and the first sentence of each of its sections, as a list, as far as there is room."""
     first = {one.section: one for one in reversed(said)}
     points: list[str] = []
@@ -180,7 +181,7 @@ def _digest(said: Sequence[Said]) -> list[str]:
     return points
 
 
-def _more(wanted: Request, view: View) -> str:
+def _on(wanted: Request, view: View) -> str:
     slug = view.at_hand or next(iter(reversed(view.read)), "")
     if not slug:
         return WHICH
@@ -225,12 +226,10 @@ def gave(shows: Result) -> str:
 
 COMPOSERS: Mapping[str, Callable[[Request, View], str]] = {
     "about me": lambda wanted, view: ABOUT_ME,
-    "program": lambda wanted, view: COMMANDS,
     "told": lambda wanted, view: UNDERSTOOD,
-    "note": lambda wanted, view: NO_NOTES,
     "question": _question,
     "read": _read,
-    "more": _more,
+    "on": _on,
     "list": _list,
     "files": _files,
 }

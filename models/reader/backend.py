@@ -14,8 +14,8 @@ from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import BackendDefaults, Delta, Finish, Text
 from thimble.models.counting.prefix import PrefixMeter
 from thimble.models.hardware import Hardware
+from thimble.models.paced import paced
 from thimble.models.reader.answer import Ending, answer, gave
-from thimble.models.reader.paced import paced
 from thimble.models.reader.request import request
 from thimble.models.reader.steps import next_step
 from thimble.models.reader.summary import asked_summary, summary

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from thimble.corpus.leaning import leans, points
+from thimble.corpus.manual import OURS as MANUAL
 from thimble.corpus.markdown import sentences
+from thimble.corpus.observations import CERTAIN, USER, Quote, Result
 from thimble.corpus.words import terms
-from thimble.models.reader.request import CALCULATES, IN_FILES, OURS, SAID, WE, nameless, paths, telling
-from thimble.models.reader.results import CERTAIN, USER, Result, Said
+from thimble.models.reader.request import CALCULATES, IN_FILES, OURS, PROGRAM, SAID, WE, nameless, paths, telling
 from thimble.models.reader.view import GONE, View, states
 
 SURE = 0.4
@@ -19,6 +20,12 @@ WEAK = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
 KNOWN, READ, STATED = 0.9, 0.75, 0.5
 """The share of a question's words that what was quoted, read in a file, or said by the user must have to answer it."""
+PAGE = 0.28
+"""The score from which on a page of thimble answers a question that is about thimble by its form."""
+NEAR = 0.27
+"""The score of the best passage of articles below which none is shown. Set on development questions."""
+ALSO = 0.7
+"""The share of the best score that more on the same has."""
 LEAST, IN_FILE, OUR_FILE = 0.3, 0.15, 0.08
 """The least score of a line of a file, and what a question adds to it that names files, or is about "us"."""
 ROWS = (".csv", ".tsv", ".json", ".jsonl", ".log")
@@ -31,7 +38,7 @@ PLAIN = ("AI", "LLM", "LLMs", "API", "JSON", "GPU", "GPUs")
 class Evidence:
     """Passages, the best first; `sure`: the first of them may be quoted as the answer."""
 
-    said: tuple[Said, ...] = ()
+    said: tuple[Quote, ...] = ()
     sure: bool = False
 
     @property
@@ -49,19 +56,24 @@ def evidence(part: str, view: View) -> Evidence:
     """What answers a part of a question: what was said before, or what the searches for it have found."""
     if known := in_view(part, view):
         return Evidence((replace(known[0], score=CERTAIN),), sure=True)
+    pages = best(searched(part, view, manual=True))
+    if about_thimble(part, view):
+        return Evidence(pages, bool(pages) and pages[0].score >= PAGE)
     files, articles = _in_files(part, view), [] if readable(part, view) else _in_articles(part, view)
-    if not (files or articles):
+    nearest = files if files and (not articles or files[0].score >= articles[0].score) else articles
+    if pages and pages[0].score >= max([SURE, *(one.score for one in nearest[:1])]):
+        return Evidence(pages, sure=True)
+    if not nearest:
         said = tuple(_last_resort(part, view))
         return Evidence(said, bool(said))
-    best = files if files and (not articles or files[0].score >= articles[0].score) else articles
-    if best[0].score < SURE and best[0].source:
+    if nearest[0].score < SURE and nearest[0].source:
         near = sorted([*files[:2], *articles], key=lambda one: -one.score)
         return Evidence(tuple(near))
-    found = Evidence(tuple(best), sure=True)
+    found = Evidence(tuple(nearest), sure=True)
     return replace(found, sure=not (found.rows and CALCULATES.search(part)))
 
 
-def _last_resort(part: str, view: View) -> list[Said]:
+def _last_resort(part: str, view: View) -> list[Quote]:
     """Whatever is in view: what the reader found before its result was hidden, or what another tool gave."""
     if view.hidden("search_articles", "search_files"):
         return list(view.thoughts[:1])
@@ -76,6 +88,11 @@ def earlier(part: str, view: View) -> str:
     return f"{asked} [{view.at_hand}]".strip() if view.at_hand and (asked or points(part)) else asked
 
 
+def about_thimble(part: str, view: View) -> bool:
+    """Whether a question is about thimble itself: by its form, or since it leans on an answer that was."""
+    return bool(PROGRAM.search(view.question)) or f"[{MANUAL}" in earlier(part, view)
+
+
 def names(part: str) -> set[str]:
     """The terms of the names in a question: words with a capital letter that does not only begin a sentence."""
     found = set[str]()
@@ -87,19 +104,38 @@ def names(part: str) -> set[str]:
     return found
 
 
-def searched(part: str, view: View) -> list[Result]:
-    """What the searches of the articles for a part show."""
+def searched(part: str, view: View, manual: bool = False) -> list[Result]:
+    """What the searches of the articles for a part show, or those of thimble's own pages."""
     made = (act for act in view.acts if act.name == "search_articles" and act.text("query") == part)
-    return [act.shows for act in made if act.shows.form != "gone"]
+    return [act.shows for act in made if act.shows.form != "gone" and (f"[{MANUAL}" in act.text("earlier")) == manual]
 
 
-def _in_articles(part: str, view: View) -> list[Said]:
+def best(results: Iterable[Result]) -> tuple[Quote, ...]:
+    """The passages of the search that has found the best one."""
+    return max(results, key=lambda one: one.said[0].score if one.said else 0, default=GONE).said
+
+
+def unsaid(said: Sequence[Quote], view: View) -> Iterator[Quote]:
+    """What is nearly as good as the best, and has no sentence that was quoted before."""
+    told = "\n".join(one.text for one in view.own)
+    for one in said:
+        if one.score >= ALSO * said[0].score and not any(sentence in told for sentence in sentences(one.text)):
+            yield one
+
+
+def _in_articles(part: str, view: View) -> list[Quote]:
     """The passages that speak of every name in the question, headings included; or the best, if they do so together."""
-    fits = max(searched(part, view), key=lambda one: one.said[0].score if one.said else 0, default=GONE)
+    found = searched(part, view)
+    fits = best(found) if not view.wants_more else tuple(unsaid(best(found[-1:]), view))
+    if not fits or fits[0].score < NEAR:
+        return []
+    if leans(part):
+        new = (one for one in unsaid(fits, view) if one.score >= SURE)
+        fits = tuple(dict.fromkeys((*new, *fits)))
     asked = names(part)
-    whole = [one for one in fits.said if asked <= _spoken(one, view)]
-    together = set[str]().union(*(_spoken(one, view) for one in fits.said))
-    return whole or (list(fits.said) if asked <= together else [])
+    whole = [one for one in fits if asked <= _spoken(one, view)]
+    together = set[str]().union(*(_spoken(one, view) for one in fits))
+    return whole or (list(fits) if asked <= together else [])
 
 
 def readable(part: str, view: View) -> list[str]:
@@ -118,10 +154,10 @@ def looked_up(part: str, view: View) -> list[dict[str, str]]:
     return [*at_hand, {"query": part}]
 
 
-def _in_files(part: str, view: View) -> list[Said]:
+def _in_files(part: str, view: View) -> list[Quote]:
     """The lines that the searches of the files have found, certain ones first; or what was said of one that is gone."""
     hint = IN_FILE if IN_FILES.search(part) or readable(part, view) else OUR_FILE if WE.search(part) else 0
-    asked, lines = nameless(part, view), list[Said]()
+    asked, lines = nameless(part, view), list[Quote]()
     for arguments in looked_up(part, view):
         if shows := view.result("search_files", arguments):
             lines += (one if one.score == CERTAIN else replace(one, score=one.score + hint) for one in shows.said)
@@ -131,13 +167,15 @@ def _in_files(part: str, view: View) -> list[Said]:
     return sorted(said, key=lambda one: one.score < CERTAIN)
 
 
-def _spoken(said: Said, view: View) -> set[str]:
+def _spoken(said: Quote, view: View) -> set[str]:
     """The terms of a passage and of the titles above it."""
     return set(terms(f"{view.title(said.source)} {said.section} {said.text}"))
 
 
-def in_view(part: str, view: View) -> list[Said]:
+def in_view(part: str, view: View) -> list[Quote]:
     """What the user said, the reader said before or a file said that was read, if it has most words of the question."""
+    if view.wants_more:
+        return []
     if SAID.search(part):
         return _sharing(part, view.told, 0.01)
     if OURS.search(part) and (told := _sharing(part, view.told, STATED)):
@@ -151,7 +189,7 @@ def in_view(part: str, view: View) -> list[Said]:
     return _sharing(asked, (one for one in view.own if not named or one.path in named), KNOWN)
 
 
-def _sharing(part: str, said: Iterable[Said], least: float) -> list[Said]:
+def _sharing(part: str, said: Iterable[Quote], least: float) -> list[Quote]:
     """What has at least this share of the words of a question, most first; at most two."""
     asked = set(terms(part))
     shares = {one: len(asked & set(terms(f"{one.section} {one.text}"))) / len(asked or "x") for one in said}
@@ -171,12 +209,12 @@ def shared(text: str, part: str) -> int:
     return len(set(terms(part)) & set(terms(text)))
 
 
-def cite(said: Iterable[Said]) -> str:
+def cite(said: Iterable[Quote]) -> str:
     """The passages, a paragraph each, with its citation behind it, or with `You said` before it."""
     return "\n\n".join(map(_cited, said))
 
 
-def _cited(one: Said) -> str:
+def _cited(one: Quote) -> str:
     if one.source == USER:
         return f"You said: “{one.text}”"
     return f"{one.text} [{one.source}]" if one.source else one.text

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from thimble.corpus.observations import LISTED_FILE
+from thimble.corpus.observations import LISTED_FILE, Result
 from thimble.corpus.words import STOPWORDS, terms, words
 from thimble.models.reader.lines import Lines, lines
-from thimble.models.reader.results import Result
 from thimble.models.reader.view import LEAD, View, states
 
 
@@ -31,19 +30,11 @@ KINDS: Mapping[str, re.Pattern[str]] = {
     "about me": _any(
         r"^\W*(?:hi|hello|hey|good (?:morning|evening|day)|thanks?|thank you|thx|bye|goodbye|perfect)\b[^?]{0,40}$",
         r"\b(?:who|what) are you\W*$|\bare you (?:a|an|chat|human|real)\b|\bwhat (?:can|do) you do\b|\bhow do you work",
-        r"^\W*help\W*$",
-    ),
-    "program": _any(
-        r"\bstrateg(?:y|ies)\b.{0,12}\b(?:do you|have you|are you|can i|in use|are there)\b",
-        r"\bhow (?:do|can|could) (?:i|we) (?:see|look at|know|change|swap|choose|switch|set) (?:[\w']+ ){1,4}"
-        r"(?:left out|sent|masked|dropped|shortened|hidden|costs?|spent|strategy|budget|model)\W*$",
-    ),
-    "note": _any(
-        rf"{LEAD}(?:note|memori[sz]e|jot|save)\b|{LEAD}(?:remember|keep) (?:that|this|in mind)\b",
-        r"\b(?:my|your|save a|list|show) notes?\b",
+        r"^\W*help\W*$|^[\W\d]+$",
+        rf"{LEAD}(?:note|memori[sz]e|jot)\b|{LEAD}(?:remember|keep) (?:that|this|in mind)\b",
     ),
     "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do(?! you have)))"),
-    "more": _any(rf"{LEAD}(?:read on|go on|continue|tell me more|more(?: of (?:it|that))?|the rest)\W*$"),
+    "on": _any(rf"{LEAD}(?:read on|go on|continue|more of (?:it|that)|the rest)\W*$"),
     "read": _any(
         rf"{LEAD}(?:re)?(?:read|open|look at|go back to)\b(?! (?:out|between))",
         rf"{LEAD}(?:show|print|quote)\b.*{PATH.pattern}",
@@ -77,6 +68,18 @@ ASKING_WORDS = frozenset(
     )
 )
 """The terms of words that ask for something, and say nothing of what it is about."""
+PROGRAM = _any(
+    r"(?<![\w/.])/[a-z]+\b(?![/.])|(?<!\S)--[a-z]|\bthimble\b",
+    r"\bthis (?:program|app|application|tool|thing|terminal|session|conversation|chat)\b",
+    r"\bmy last (?:question|answer)\b",
+    r"\bstrateg(?:y|ies)\b.{0,12}\b(?:do you|have you|are you|can i|in use|are there)\b",
+    r"\bhow (?:do|can|could) (?:i|we) (?:see|look at|know|change|swap|choose|switch|set|make) (?:[\w']+ ){1,4}"
+    r"(?:left out|sent|masked|dropped|shortened|hidden|costs?|spent|strategy|budget|model)"
+    r"(?: (?:bigger|larger|smaller))?\W*$",
+)
+"""A question with this is about thimble itself."""
+TO_DO = _any(r"\b(?:how (?:do|can|could) (?:i|we|you)|can (?:i|we|you)|could you|is there (?:a|any) way)\b")
+"""A question with this may be about it."""
 SAID = _any(
     r"\b(?:did|have|had) (?:i|we) (?:\w+ )?(?:say|said|tell|told|mention(?:ed)?|named?|call(?:ed)?|given?)\b",
     r"\b(?:i|we) (?:just |have |had |already |first )?(?:said|told you|mentioned|named)\b",
@@ -88,7 +91,7 @@ WE = _any(r"\b(?:we|our|ours|us)\b")
 IN_FILES = _any(r"\b(?:files?|logs?|config(?:uration)?|changelog|minutes|meetings?|readme|csv|source code)\b")
 CALCULATES = _any(
     r"\bhow many\b",
-    r"\b(?:count|sum|total|average|mean|median|most|least|highest|lowest|largest|smallest|longest|shortest|maximum|minimum)\b",
+    r"\b(?:best|worst|count|sum|total|average|mean|median|most|least|highest|lowest|largest|smallest|longest|shortest|maximum|minimum)\b",
 )
 """A question with this may ask for a sum over rows."""
 _WH = r"(?:how|what|which|who|whose|whom|when|where|why|in which|at what|by how)\b"
@@ -131,8 +134,10 @@ def request(view: View) -> Request:
     topic, slug = about(text), titled(text, view)
     if kind == "question" and slug and not topic:
         kind = "read"
+    if kind == "read" and view.wants_more:
+        kind = "on"
     files, meant = paths(text, view), lines(text)
-    bare = kind in ("more", "read") or not set(terms(telling(text, view))) - set(terms(" ".join(files)))
+    bare = kind in ("on", "read") or not set(terms(telling(text, view))) - set(terms(" ".join(files)))
     if meant and view.file and bare and not files:
         files = (view.file,)
     if files and bare and (meant or kind == "question"):

@@ -13,11 +13,12 @@ from typing import Any
 
 from thimble.agent.messages import Schema
 from thimble.corpus.article import OPENING
+from thimble.corpus.manual import COMMANDS
 from thimble.corpus.markdown import sentences
+from thimble.corpus.observations import CERTAIN, Quote
 from thimble.models.reader.evidence import WEAK, earlier, evidence, in_view, looked_up, readable, searched
 from thimble.models.reader.lines import Lines
-from thimble.models.reader.request import ARTICLES, IN_FILES, OURS, SAID, WHAT, Request
-from thimble.models.reader.results import CERTAIN, Said
+from thimble.models.reader.request import ARTICLES, IN_FILES, OURS, PROGRAM, SAID, TO_DO, WHAT, Request
 from thimble.models.reader.view import View
 
 MOST_CALLS = 8
@@ -32,6 +33,10 @@ class Step:
     why: str
 
 
+STRONG = 0.55
+"""The score of a passage that leaves no reason to look into thimble's own pages."""
+MORE_HITS = 12
+"""The passages that are searched for more on the same."""
 Plan = Iterator[Step]
 
 
@@ -62,17 +67,28 @@ def _recall(view: View, name: str, arguments: Mapping[str, Any]) -> tuple[str, d
 def _question(wanted: Request, view: View) -> Plan:
     """Search the articles for each question; then, where they have no sure answer, the files."""
     parts = [part for part in wanted.parts if not (SAID.search(part) or in_view(part, view))]
+    pages = tuple(("search_articles", {"query": part, "earlier": COMMANDS}) for part in parts)
+    if PROGRAM.search(view.question):
+        yield Step(pages, "I will look into thimble's own pages.")
+        return
     for part in parts:
         within = tuple(("search_files", one) for one in looked_up(part, view) if "folder" in one)
         yield Step(within, "I will search the file.")
         for path in readable(part, view) if not evidence(part, view).said else ():
             yield from _lines(path, Lines(), view)
     parts = [part for part in parts if not (readable(part, view) or evidence(part, view).score >= CERTAIN)]
-    unsearched = [part for part in parts if not any(not shows.more for shows in searched(part, view))]
+    unsearched = [
+        part for part in parts if view.wants_more or not any(not shows.more for shows in searched(part, view))
+    ]
     searches = tuple(("search_articles", _with_earlier(part, wanted, view)) for part in unsearched)
     yield Step(searches, f"I will search the articles for {' and '.join(f'“{part}”' for part in unsearched)}.")
     lost = tuple(("search_articles", {"query": part, "limit": 2}) for part in parts if not searched(part, view))
     yield Step(lost, "The results have no room; I will ask for fewer.")
+    if (
+        any(TO_DO.search(part) and not earlier(part, view) and evidence(part, view).score < STRONG for part in parts)
+        and not view.wants_more
+    ):
+        yield Step(pages, "I will look into thimble's own pages too.")
     weak = [part for part in parts if evidence(part, view).score < WEAK or IN_FILES.search(part) or OURS.search(part)]
     hidden = [(act.name, act.arguments) for act in view.acts if weak and act.name == "read_file" and act.shows.more]
     looks = [("search_files", one) for part in weak for one in looked_up(part, view)]
@@ -82,7 +98,8 @@ def _question(wanted: Request, view: View) -> Plan:
 def _with_earlier(part: str, wanted: Request, view: View) -> dict[str, Any]:
     """The arguments of the search for a part: with the article that is meant, or what the question leans on."""
     before = f"[{wanted.slug}]" if wanted.slug else earlier(part, view)
-    return {"query": part, "earlier": before} if before else {"query": part}
+    most = {"limit": MORE_HITS} if view.wants_more else {}
+    return {"query": part, **most, **({"earlier": before} if before else {})}
 
 
 def _list(wanted: Request, view: View) -> Plan:
@@ -132,7 +149,7 @@ def _lines(path: str, lines: Lines, view: View) -> Plan:
     yield Step((("read_file", arguments),), f"I will read {f'on in {path}' if start > 1 else f'the file {path}'}.")
 
 
-def _more(wanted: Request, view: View) -> Plan:
+def _on(wanted: Request, view: View) -> Plan:
     """The next page of an article of which all was said; all of one that was quoted."""
     slug = view.at_hand or next(iter(reversed(view.read)), "")
     pages = view.pages(slug)
@@ -148,10 +165,10 @@ def _files(wanted: Request, view: View) -> Plan:
     yield Step((("list_files", {}),), "I will list the files.")
 
 
-def untold(view: View, slug: str) -> list[Said]:
+def untold(view: View, slug: str) -> list[Quote]:
     """The sentences of an article that are in view and were not said yet."""
     pieces = dict.fromkeys(one for page in view.pages(slug) for one in page.said)
-    every = dict.fromkeys(Said(text, slug, one.section) for one in pieces for text in sentences(one.text))
+    every = dict.fromkeys(Quote(text, slug, one.section) for one in pieces for text in sentences(one.text))
     return [one for one in every if not any(one.text in told.text for told in view.own)]
 
 
@@ -159,6 +176,6 @@ PLANS: Mapping[str, Callable[[Request, View], Plan]] = {
     "question": _question,
     "list": _list,
     "read": _read,
-    "more": _more,
+    "on": _on,
     "files": _files,
 }

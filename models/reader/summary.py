@@ -9,8 +9,9 @@ from itertools import zip_longest
 
 from thimble.agent.messages import Message, Schema
 from thimble.agent.prompts import SUMMARY_TAG
+from thimble.corpus.observations import Quote
+from thimble.models.reader.citations import first_sentences
 from thimble.models.reader.evidence import cite
-from thimble.models.reader.results import Said, first_sentences
 from thimble.models.reader.view import CANNOT, View, is_summary, look, real_question
 
 HEADING = re.compile(r"^(?:#+ )?\**(?P<name>[A-Z][\w ,/&-]{0,40}?)\**:\**\s*(?P<rest>.*)$")
@@ -119,15 +120,15 @@ def _earlier(messages: Sequence[Message]) -> Points:
     return points
 
 
-def _unsaid(view: View) -> list[Said]:
+def _unsaid(view: View) -> list[Quote]:
     """How each section begins that is in view and was not yet spoken of."""
     shown = [one for act in view.acts for one in act.shows.said if one.source]
     first = {(one.source, one.section): one for one in reversed(shown)}
-    begun = [Said(first_sentences(one.text, 1), one.source) for one in reversed(first.values())]
+    begun = [Quote(first_sentences(one.text, 1), one.source) for one in reversed(first.values())]
     return [one for one in begun if not any(one.text in told.text for told in view.own)]
 
 
-def _cited(one: Said) -> str:
+def _cited(one: Quote) -> str:
     return cite([one])
 
 

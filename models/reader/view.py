@@ -12,8 +12,9 @@ from typing import Any
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import CLOSING, SUMMARY_TAG
 from thimble.corpus.markdown import sentences
+from thimble.corpus.observations import USER, Entry, Quote, Result, read
+from thimble.models.reader.citations import CITED, NAMED, own
 from thimble.models.reader.lines import Lines
-from thimble.models.reader.results import CITED, NAMED, USER, Entry, Result, Said, own, read
 
 CANNOT = "I cannot"
 """How an answer begins that declines."""
@@ -25,10 +26,15 @@ LEAD = (
     r"i['’]d like you to|let us|let['’]s)\W+)*"
 )
 """What may stand before a request."""
+MORE = re.compile(
+    rf"{LEAD}(?:tell me |say |and )?(?:a bit |some )?more(?: (?:about|on) (?:it|that|this))?(?: please)?\W*$",
+    re.IGNORECASE,
+)
+"""A request for what was not said yet of what the question before was about."""
 ASKS = re.compile(
     rf"\?|{LEAD}(?:how|what|which|who|when|where|why|tell|show|give|explain|read|find|list|compare|summari[sz]e|search|"
     r"note|remember|define|describe|back to)\b|\b(?:how|what|which|whether|why|should|please|any (?:way|idea)|worth)\b"
-    r"|[.!,;:]\s+(?:is|are|do|does|did|has|have|will|would)\b",
+    r"|\b(?:want|need|like) to (?:know|learn|understand|see)\b|[.!,;:]\s+(?:is|are|do|does|did|has|have|will|would)\b",
     re.IGNORECASE,
 )
 """A sentence that asks for something."""
@@ -60,18 +66,20 @@ class Act:
 class View:
     """What one call of the reader knows; it goes by nothing else.
 
-    `earlier` are the questions before the newest, `told` what the user stated in them. `own` is what the reader quoted
-    before the question, `thoughts` what it quoted since. `entries` is every article that is named, by slug; `read` are
-    the slugs of those read before the question, in that order. `at_hand` is the article that the newest answer cites,
-    `file` the file that it quotes, up to `line`; "" where there is none.
+    `wants_more`: `question` is an earlier one, and what was not said yet of it is wanted. `earlier` are the questions
+    before that, `told` what the user stated in them. `own` is what the reader quoted before the newest question,
+    `thoughts` what it quoted since. `entries` is every article that is named, by slug; `read` are the slugs of those
+    read before the question, in that order. `at_hand` is the article that the newest answer cites, `file` the file that
+    it quotes, up to `line`; "" where there is none.
     """
 
     question: str
+    wants_more: bool
     earlier: tuple[str, ...]
     acts: tuple[Act, ...]
-    told: tuple[Said, ...]
-    own: tuple[Said, ...]
-    thoughts: tuple[Said, ...]
+    told: tuple[Quote, ...]
+    own: tuple[Quote, ...]
+    thoughts: tuple[Quote, ...]
     entries: Mapping[str, Entry]
     read: tuple[str, ...]
     at_hand: str
@@ -137,6 +145,9 @@ def look(messages: Sequence[Message]) -> View:
     """Everything that can be known from the messages."""
     asked = [index for index, message in enumerate(messages) if real_question(message)]
     start = asked[-1] if asked else len(messages)
+    wants_more = len(asked) > 1 and bool(MORE.match(messages[start].content))
+    while wants_more and len(asked) > 1 and MORE.match(messages[asked[-1]].content):
+        asked.pop()
     acts = tuple(_acts(messages, start))
     spoken = [m for m in messages[:start] if m.role == "assistant" or is_summary(m)]
     spoken = [message for message in spoken if not message.content.startswith(CANNOT)]
@@ -146,7 +157,8 @@ def look(messages: Sequence[Message]) -> View:
     file, line = _place(cited[-1]) if cited else ("", 0)
     sources = CITED.findall(cited[-1]) if cited else []
     return View(
-        question=messages[start].content.strip() if asked else "",
+        question=messages[asked[-1]].content.strip() if asked else "",
+        wants_more=wants_more,
         earlier=tuple(messages[index].content.strip() for index in asked[:-1]),
         acts=acts,
         told=tuple(dict.fromkeys(_told(messages[:start]))),
@@ -198,14 +210,14 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
     return arguments if isinstance(arguments, dict) else {}
 
 
-def _told(messages: Sequence[Message]) -> Iterator[Said]:
+def _told(messages: Sequence[Message]) -> Iterator[Quote]:
     """What the user stated, in their own words or in a summary that has kept them."""
     for message in messages:
         if message.role == "user" and CLOSING not in message.content:
             for line in message.content.split("\n"):
                 said = sentences(line.strip().removeprefix("- "))
                 ours = any(STATEMENT.match(sentence) for sentence in said)
-                yield from (Said(sentence, USER) for sentence in said if ours and not ASKS.search(sentence))
+                yield from (Quote(sentence, USER) for sentence in said if ours and not ASKS.search(sentence))
 
 
 def _entries(messages: Sequence[Message], acts: Sequence[Act]) -> dict[str, Entry]:

@@ -17,7 +17,7 @@ from thimble.agent.loop import run
 from thimble.agent.repair import repair
 from thimble.agent.state import State
 from thimble.agent.view import prepare
-from thimble.models.reader.results import read
+from thimble.corpus.observations import read
 from thimble.session.plant import LONGEST, plant
 from thimble.strategies import STRATEGIES
 from thimble.tools.files import file_tools

@@ -18,7 +18,7 @@ from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.view import prepare
-from thimble.models.reader.results import read
+from thimble.corpus.observations import read
 from thimble.models.reader.view import look
 from thimble.tools.recall import recall_tools
 

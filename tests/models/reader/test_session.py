@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.reader_library import ARTICLES, Session, make_tools, masked, write
 from thimble.agent.messages import Message, ToolCall
+from thimble.corpus.score import cited
 from thimble.models.reader.backend import reply
 from thimble.models.reader.view import PASSAGES
 
@@ -133,10 +134,28 @@ def test_what_it_said_itself_survives_masking(tmp_path: Path) -> None:
     assert session.calls(question) == []
 
 
-@pytest.mark.parametrize("question", ["What strategies do you have?", "How do I see what was left out?"])
-def test_a_question_about_the_program_is_answered_with_its_commands(session: Session, question: str) -> None:
-    assert "/strategy lists the strategies" in session.ask(question)
-    assert session.calls() == []
+@pytest.mark.parametrize(
+    ("question", "command"),
+    [
+        ("What strategies do you have?", "/strategy [SPEC]"),
+        ("How do I see what I've spent?", "/stats"),
+        ("what does /fork do", "/fork [N] [SPEC]"),
+        ("how do i undo my last question here", "/undo [N]"),
+        ("How do I leave?", "/quit"),
+    ],
+)
+def test_a_question_about_the_program_is_answered_from_its_own_pages(
+    session: Session, question: str, command: str
+) -> None:
+    answer = session.ask(question)
+    assert f"{command}: " in answer
+    assert "thimble-command-line" in cited(answer)
+
+
+def test_what_a_server_or_an_article_is_about_is_not_looked_up_in_its_own_pages(session: Session) -> None:
+    for question in ("How many steps does the Gull Point tower have?", "What is varroa?"):
+        session.ask(question)
+        assert not any("thimble" in str(arguments) for _, arguments in session.calls(question))
 
 
 # ---- references ----
@@ -153,6 +172,12 @@ def test_more_does_not_repeat_until_all_is_told(session: Session) -> None:
     assert all(point.endswith(" [beekeeping]") for point in points)
     assert len(points) == len(set(points)) == 6
     assert session.ask("Tell me more").startswith("I cannot tell more of beekeeping")
+
+
+def test_tell_me_more_brings_other_passages_on_the_same(session: Session) -> None:
+    told = [session.ask("What is varroa?"), session.ask("tell me more")]
+    sentences = [set(re.split(r"(?<=[.]) ", re.sub(r" \[[^]]*\]", "", said))) for said in told]
+    assert not sentences[0] & sentences[1]
 
 
 # ---- what the user said ----
@@ -254,9 +279,12 @@ def test_files_are_read_and_cited_by_line(session: Session) -> None:
     assert "\nlogs/pump.log (" in session.ask("What files are there?")
 
 
-@pytest.mark.parametrize("question", ["Note that valve 7 sticks", "What are my notes?", "Remember that it rains"])
-def test_it_keeps_no_notes_and_says_so(session: Session, question: str) -> None:
-    assert session.ask(question).startswith("I cannot keep notes.")
+@pytest.mark.parametrize(
+    "question", ["Note that valve 7 sticks", "Remember that it rains", "Are you a language model?"]
+)
+def test_it_says_what_it_is_and_what_it_does_not_do(session: Session, question: str) -> None:
+    assert "not a language model" in session.ask(question)
+    assert session.ask(question).endswith("I do not count, add up or conclude, and I keep no notes.")
     assert session.calls() == []
 
 

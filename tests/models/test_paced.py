@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Delta, Text, Usage, Waiting
+from thimble.models import paced
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.hardware import HARDWARE, Hardware, fitted
-from thimble.models.reader import Reader, paced
+from thimble.models.reader import Reader
 from thimble.session.session import open_session
 from thimble.session.settings import Settings
 

@@ -1,0 +1,46 @@
+"""The manual: thimble's own pages as a library, in which a search looks for who asks about thimble itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from thimble.corpus.article import Article, Section
+from thimble.corpus.library import Library, load
+from thimble.corpus.markdown import plain
+
+PAGES = Path(__file__).parents[1] / "docs"
+OURS = "thimble-"
+"""How the slug of each page begins."""
+COMMANDS = f"[{OURS}command-line]"
+"""The page that is preferred, as if it had been spoken of: who asks mostly wants a command or a setting."""
+FIGURES = "results/"
+"""The pages that hold measurements, and tell nobody how to use thimble."""
+TABLES = "reference/command-line.md"
+"""The page that the tables of commands, keys, flags and settings write; each row is found by itself."""
+ROW = re.compile(r"^\| (`.+?`) \|(.+)\|$", re.MULTILINE)
+
+
+@cache
+def manual() -> Library:
+    """The pages of thimble, each cited as `thimble-NAME`; made when the first question needs them."""
+    pages = [page for page in load(PAGES).articles if not page.path.startswith(FIGURES)]
+    return Library(PAGES, tuple(map(_ours, pages)))
+
+
+def _ours(page: Article) -> Article:
+    sections = tuple(_rows(page)) if page.path == TABLES else page.sections
+    return replace(page, slug=f"{OURS}{page.slug}", title=f"thimble: {page.title}", sections=sections)
+
+
+def _rows(page: Article) -> Iterator[Section]:
+    """A section for each row of its tables, named after what that tells of, such as `/stats`; and the rest."""
+    for section in page.sections:
+        for name, told in ROW.findall(section.text):
+            cells = filter(None, (cell.strip() for cell in re.split(r"(?<!\\)\|", told)))
+            written = plain(name).replace("\\|", "|")
+            yield Section(written, f"{written}: {'. '.join(cells)}".replace("\\|", "|"))
+        yield Section(section.title, re.sub(r"^\|.*\n?", "", section.text, flags=re.MULTILINE))

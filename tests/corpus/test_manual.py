@@ -1,0 +1,28 @@
+"""The manual: thimble's own pages, each under a name that no article has, each row of a table by itself."""
+
+from __future__ import annotations
+
+from thimble.corpus.library import load
+from thimble.corpus.manual import COMMANDS, OURS, manual
+from thimble.repl.commands.table import COMMANDS as TYPED
+from thimble.session.settings_table import SETTINGS
+from thimble.tools.articles import ArticleTools
+
+
+def test_each_command_and_setting_is_found_by_its_name() -> None:
+    (page,) = (page for page in manual().articles if f"[{page.slug}]" == COMMANDS)
+    titles = [section.title for section in page.sections]
+    assert {command.usage for command in TYPED.values()} <= set(titles)
+    assert {*SETTINGS} <= set(titles)
+
+
+def test_no_page_has_the_name_of_an_article() -> None:
+    slugs = {page.slug for page in manual().articles}
+    assert all(slug.startswith(OURS) for slug in slugs)
+    assert not slugs & {article.slug for article in load().articles}
+
+
+def test_only_what_leans_on_the_manual_is_searched_there() -> None:
+    tools = ArticleTools(load())
+    assert OURS in tools.search_articles("what does /undo do", earlier=COMMANDS)
+    assert OURS not in tools.search_articles("what does /undo do", earlier="what is attention? [attention]")
