@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -58,8 +57,7 @@ class Call:
     worked; `waited`: the time in which it was busy or loaded the model. `lag`: the calls of the agent that were
     prepared while this one ran in the background, and `held` the seconds that the agent waited for it; None for a call
     that the agent waited for. `began`: in seconds since 1970; 0 if unknown. `first_token`: the seconds until its first
-    token; None if unknown. `taken`: the tokens of the history that `tidy`, the strategy or each of its parts, and `fit`
-    took out, by name; empty if unknown.
+    token; None if unknown.
     """
 
     exchange: int
@@ -80,7 +78,6 @@ class Call:
     held: float = 0.0
     began: float = 0.0
     first_token: float | None = None
-    taken: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def over(self) -> int:
@@ -249,7 +246,6 @@ class Ledger:
             waited=event.waited_seconds,
             began=event.began,
             first_token=event.first_token_seconds,
-            taken={by or self.prepared.strategy: tokens for by, tokens in view.taken.items()},
         )
 
     def _checked(self, call: Call) -> Call:

@@ -228,13 +228,6 @@ def test_raw_is_what_the_whole_history_would_have_cost() -> None:
     ]
 
 
-def test_a_call_books_what_each_took_out_of_its_prompt() -> None:
-    session = agent([call(1)], [call(2)], says("Done."))
-    views = [event.view for event in run(session, "?") if isinstance(event, Prepared)]
-    for one, view in zip(session.ledger.calls, views, strict=True):
-        assert one.taken == {session.strategy_name: view.history_tokens - view.tokens, "fit": 0}
-
-
 def test_the_closing_turn_finds_the_cache_of_the_unmanaged_session() -> None:
     session = agent([call(1)], says("Done."), max_turns=2)
     list(run(session, "?"))
