@@ -5,7 +5,7 @@ The agent waits for `ask`. `begin` asks the memory model in the background, one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from time import perf_counter, time
@@ -31,7 +31,6 @@ class SideModel:
     `worker`: does what is asked in the background.
     `embedder`: makes vectors of texts; None if there are none.
     `offered`: the tools of the agent's own call, if this is the same backend; see `offer`.
-    `on_ask` gets the purpose of each call before it starts.
     `prefixes`: the prompts that servers can still hold; the agent's own.
     """
 
@@ -47,7 +46,6 @@ class SideModel:
         self.memory = memory
         self.worker = worker or Thread()
         self.offered: Sequence[Schema] = ()
-        self.on_ask: Callable[[str], object] = lambda purpose: None
         self.prefixes = PrefixCache()
         self._calls: list[SideBegan | SideCalled] = []
         self._errands: list[tuple[Errand, SideCalled]] = []
@@ -77,7 +75,6 @@ class SideModel:
 
     def begin(self, messages: Sequence[Message], purpose: str, max_tokens: int) -> Errand:
         """Ask the memory model in the background, as `ask` does; the errand has the reply when it has ended."""
-        self.on_ask(purpose)
         backend = self.memory or self.backend
         asked = _asked(backend, purpose, messages, (), self.prefixes)
 
@@ -104,7 +101,6 @@ class SideModel:
 
     def reporting(self, backend: Backend, purpose: str) -> Backend:
         """The same backend, whose every call is reported here, failed ones too."""
-        self.on_ask(purpose)
         return _Reporting(backend, purpose, self._calls, self.prefixes)
 
     def drain(self) -> Iterator[SideBegan | SideCalled]:

@@ -11,34 +11,30 @@ from thimble.agent.events import Event, Prepared
 from thimble.agent.messages import Message
 from thimble.agent.view import View
 
-FORM = "write /predict 1-4 9 12, the numbers of those that stay as they are, or /predict all, none, off"
+GUESS_FORM = "write /predict 1-4 9 12, the numbers of those that stay as they are, or /predict all, none, off"
 
 
 @dataclass
 class Guess:
     """What the room says: of the messages that stood there, those at the places `stays`, counted from 1, will stay.
 
-    It is fed the events of the next exchange: `first` is the view of its first call, `last` that of its newest.
+    It is fed the events of the next exchange: `view` is that of its first call.
     """
 
     messages: Sequence[Message]
     stays: frozenset[int]
-    first: View | None = None
-    last: View | None = None
+    view: View | None = None
 
     def see(self, event: Event) -> None:
         """Take note of a view that is sent."""
         if isinstance(event, Prepared):
-            self.first, self.last = self.first or event.view, event.view
+            self.view = self.view or event.view
 
-    def stayed(self, view: View) -> frozenset[int]:
-        """The places whose messages are in this view as they were."""
-        kept = {message.id for message, fate in view.fated if fate == "kept"}
+    @property
+    def stayed(self) -> frozenset[int]:
+        """The places whose messages are in the view as they were."""
+        kept = {message.id for message, fate in self.view.fated if fate == "kept"} if self.view else set()
         return frozenset(place for place, message in enumerate(self.messages, 1) if message.id in kept)
-
-    def right(self, view: View) -> int:
-        """Of how many messages the guess was right."""
-        return len(self.messages) - len(self.stays ^ self.stayed(view))
 
 
 def take(history: Sequence[Message], text: str) -> Guess:
@@ -60,11 +56,11 @@ def places(text: str, most: int) -> frozenset[int]:
     for part in filter(None, re.split(r"[\s,]+", re.sub(" ?[-–] ?", "-", " ".join(text.split())))):
         match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part, re.ASCII)
         if not match:
-            raise UsageError(f"{part[:40]!r} is no number of a message", FORM)
+            raise UsageError(f"{part[:40]!r} is no number of a message", GUESS_FORM)
         first, last = int(match[1]), int(match[2] or match[1])
         if not 1 <= first <= last <= most:
-            raise UsageError(f"{part[:40]!r} is not within the {most:,} messages, first to last", FORM)
+            raise UsageError(f"{part[:40]!r} is not within the {most:,} messages, first to last", GUESS_FORM)
         found.update(range(first, last + 1))
     if not found:
-        raise UsageError("no message is named", FORM)
+        raise UsageError("no message is named", GUESS_FORM)
     return frozenset(found)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.text import Text
 
 from thimble.models import READER
 from thimble.models.ollama.errors import DEFAULT_MODEL
 from thimble.repl.commands.next_prompt import say_next_prompt
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
-from thimble.repl.screen.theme import is_drawn, say
+from thimble.repl.screen.theme import in_use, say
 from thimble.session.session import Session
 
 
@@ -32,14 +31,7 @@ def model(session: Session, name: str, console: Console) -> None:
     if alone and (server := session.backends.look_for_server()):
         names += server.models()  # asked without haste: it answers, or says what is wrong
     names += [used] if used not in names else []
-    rows = [(_marked(known, known == used, console),) for known in names]
-    Table("Models to choose from: /model NAME", ("  model",), rows).show(console)
+    rows = [(f"{known}{in_use(console, known == used)}",) for known in names]
+    Table("Models to choose from: /model NAME", ("model",), rows).show(console)
     if alone and len(names) < 2:
         say(console, f"Only the built-in reader is here. For a model: start Ollama, then /pull {DEFAULT_MODEL}.")
-
-
-def _marked(name: str, used: bool, console: Console) -> str | Text:
-    """A name of several, and whether it is the one in use."""
-    if is_drawn(console):
-        return Text(f"{'›' if used else ' '} {line(name)}")
-    return f"{name} (in use)" if used else name

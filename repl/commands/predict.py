@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from thimble.agent.view import View
 from thimble.repl.commands.context.listing import first_words
 from thimble.repl.screen import trace
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session import figures
-from thimble.session.guess import Guess, take
+from thimble.session.guess import take
 from thimble.session.session import Session
 from thimble.session.why import why
 
@@ -92,39 +91,23 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def reveal(session: Session) -> list[str]:
-    """The score of the guess, in lines; none while it waits for its prompt. Returned once."""
+    """The score of the guess, in lines; none while it waits for its prompt. Returned once.
+
+    The surprises follow: messages that did not stay, by fate and rule, then messages that stayed.
+    """
     guess = session.guess
-    if guess is None or guess.first is None or guess.last is None:
+    if guess is None or guess.view is None:
         return []
-    session.guess = None
-    return list(_reveal_lines(guess, guess.first, guess.last))
-
-
-def _reveal_lines(guess: Guess, first: View, last: View) -> Iterator[str]:
-    yield f"Predicted: {_score(guess, first)} for the next prompt"
-    yield from _surprises(guess, first, range(1, len(guess.messages) + 1))
-    changed = guess.stayed(first) ^ guess.stayed(last)
-    if changed:
-        yield f"Predicted: {_score(guess, last)} for the last prompt of the exchange, where more had changed"
-        yield from _surprises(guess, last, sorted(changed))
-
-
-def _score(guess: Guess, view: View) -> str:
-    right, of = guess.right(view), len(guess.messages)
-    return f"{right:,} of {of:,} right ({figures.share(right, of)})"
-
-
-def _surprises(guess: Guess, view: View, among: Sequence[int]) -> Iterator[str]:
-    """The wrong guesses: messages that did not stay, by fate and rule, then messages that stayed."""
-    stayed = guess.stayed(view)
-    place = {message.id: at for at, message in enumerate(view.history)}
+    session.guess, view, stayed = None, guess.view, guess.stayed
+    of = len(guess.messages)
+    right = of - len(guess.stays ^ stayed)
+    told = [f"Predicted: {right:,} of {of:,} right ({figures.share(right, of)}) for the next prompt"]
+    places = {message.id: at for at, message in enumerate(view.history)}
     went: dict[str, list[int]] = {}
-    for number in among:
-        if number in guess.stays and number not in stayed:
-            at = place.get(guess.messages[number - 1].id)
-            rule = "gone from the history" if at is None else f"{view.fates[at]}: {line(why(view, at))}"
-            went.setdefault(rule, []).append(number)
-    lines = [f"  said to stay, but {ranges(numbers)} {rule}" for rule, numbers in went.items()]
-    if kept := [number for number in among if number in stayed and number not in guess.stays]:
-        lines.append(f"  said to go, and stayed: {ranges(kept)}")
-    yield from lines
+    for number in sorted(guess.stays - stayed):
+        at = places.get(guess.messages[number - 1].id)
+        rule = "gone from the history" if at is None else f"{view.fates[at]}: {line(why(view, at))}"
+        went.setdefault(rule, []).append(number)
+    told += [f"  said to stay, but {ranges(numbers)} {rule}" for rule, numbers in went.items()]
+    kept = sorted(stayed - guess.stays)
+    return told + [f"  said to go, and stayed: {ranges(kept)}"] * bool(kept)

@@ -15,7 +15,6 @@ from thimble.agent.ledger import Call, Ledger
 from thimble.agent.messages import Message
 from thimble.agent.steps import FIT
 from thimble.agent.view import View
-from thimble.repl.screen.fate_letters import FATE_LETTERS
 from thimble.repl.screen.footer import level
 from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
@@ -28,17 +27,17 @@ from thimble.session.session import Session
 from thimble.session.totals import cost, totals
 
 MOST_EXCHANGES = 12
-MOST_CALLS = 60
+CHARTED_CALLS = 60
+CHART_ROWS = 5
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
 def show_stats(session: Session, _: str, console: Console) -> None:
     """/stats: where the tokens are, and what they cost so far.
 
-    How full the context is, and what was spent: the prompt of each call against the budget; the last prompt by what
-    its messages are and by their fate; each exchange; the cost of answers and of summaries, in dollars if the price
-    card has them; the cost of the same calls with the whole history in each, and who made them smaller. ~ is an
-    estimate, ? is unknown, ≥ is the known part of a sum.
+    The prompt of each call against the budget; the last prompt by what its messages are; each exchange; the cost of
+    answers and of summaries, in dollars if the price card has them; the cost of the same calls with the whole history
+    in each, and who made them smaller. ~ is an estimate, ? is unknown, ≥ is the known part of a sum.
     """
     agent = session.agent
     ledger, view, exact = agent.ledger, agent.ledger.view, agent.backend.counter.exact
@@ -51,14 +50,10 @@ def show_stats(session: Session, _: str, console: Console) -> None:
             return
         budget, card = agent.budget(agent.schemas()), agent.price_card()
         show_chart(ledger.calls, console)
-        tables = [by_kind(view, budget, exact), by_fate(session, view, budget, exact)]
+        tables = [by_kind(view, budget, exact)]
         if ledger.calls:
-            tables += [
-                by_exchange(ledger),
-                by_purpose(ledger, card),
-                without_management(ledger),
-                by_maker(ledger, exact),
-            ]
+            tables += [by_exchange(ledger), by_purpose(ledger, card), without_management(ledger)]
+            tables += [by_maker(ledger, exact)]
         for table in tables:
             console.print()
             table.show(console)
@@ -117,22 +112,6 @@ def _kinds(messages: Iterable[Message], budget: Budget) -> dict[str, int]:
         kinds[names[message.role]] += said
         kinds["action"] += budget.count(message) - said
     return kinds
-
-
-def by_fate(session: Session, view: View, budget: Budget, exact: bool) -> Table:
-    """The messages of the history by their fate in the view, with their tokens."""
-    shown = {message.id: message for message in view.messages}
-    rows = []
-    for fate in FATE_LETTERS:
-        met = [message for message, its in view.fated if its == fate]
-        there = sum(budget.count(shown[message.id]) for message in met if message.id in shown)
-        if met:
-            was = figures.tokens(sum(map(budget.count, met)), exact)
-            rows.append((fate, str(len(met)), was, figures.tokens(there, exact), figures.share(there, view.limit)))
-    last = session.agent.ledger.prepared
-    under = f" (under {line(last.strategy)})" if last and last.strategy != session.spec else ""
-    columns = ("", ">messages", ">in history", ">in view", ">of budget")
-    return Table(f"The last prompt{under}, by what became of each message", columns, rows)
 
 
 def by_purpose(ledger: Ledger, card: Prices) -> Table:
@@ -221,24 +200,24 @@ def _less(tokens: int, exact: bool) -> str:
     return f"{'−' * (tokens < 0)}{figures.tokens(abs(tokens), exact)}" if tokens else "nothing"
 
 
-def show_chart(calls: Sequence[Call], console: Console, name: str = "", top: int = 0, before: int = 0) -> None:
-    """Prompt tokens of each call against the budget: bars where they can be drawn, figures elsewhere.
-
-    `name` says of which branch, whose bars are to a scale of at least `top` tokens, and which had so many calls before.
-    """
+def show_chart(calls: Sequence[Call], console: Console) -> None:
+    """Prompt tokens of each call against the budget: bars where they can be drawn, figures elsewhere."""
     answers = [call for call in calls if call.purpose == "answer" and call.prompt.tokens is not None]
-    room = max(1, console.width - 10) if is_drawn(console) else MOST_CALLS
-    shown = answers[-min(MOST_CALLS, room) :]
+    room = max(1, console.width - 10) if is_drawn(console) else CHARTED_CALLS
+    shown = answers[-min(CHARTED_CALLS, room) :]
     if not shown:
         return
     newest = f", the newest {len(shown)}" if len(shown) < len(answers) else ""
-    if name:
-        console.print()
-    title = f"Prompt tokens of each call{name}{newest}; the budget is {shown[-1].limit:,}"
+    title = f"Prompt tokens of each call{newest}; the budget is {shown[-1].limit:,}"
     say(console, title, "bold" if is_drawn(console) else "")
-    used = strategies_of(shown, before + len(answers) - len(shown) + 1)
+    spans, number = [], len(answers) - len(shown) + 1
+    for strategy, run in groupby(shown, key=lambda call: call.strategy):
+        last = number + len([*run]) - 1
+        spans.append(f"{number}{f'–{last}' if last > number else ''} {line(strategy)}")
+        number = last + 1
+    used = f"call{'s' if len(shown) > 1 else ''} " + " · ".join(spans)
     if is_drawn(console):
-        for row in chart(shown, 2 if 2 * len(shown) <= room else 1, top, 3 if name else 5):
+        for row in chart(shown, 2 if 2 * len(shown) <= room else 1):
             console.print(row)
         say(console, f"         {used}", "quiet")
     else:
@@ -246,31 +225,18 @@ def show_chart(calls: Sequence[Call], console: Console, name: str = "", top: int
         say(console, f"  {', '.join(tokens)}\n  {used}")
 
 
-def strategies_of(calls: Sequence[Call], first: int) -> str:
-    """`calls 1–4 none · 5–9 offload`: the strategy of each call; `first` is the number of the first one."""
-    spans, number = [], first
-    for strategy, run in groupby(calls, key=lambda call: call.strategy):
-        last = number + len([*run]) - 1
-        spans.append(f"{number}{f'–{last}' if last > number else ''} {line(strategy)}")
-        number = last + 1
-    return f"call{'s' if len(calls) > 1 else ''} " + " · ".join(spans)
-
-
-def chart(calls: Sequence[Call], step: int, top: int = 0, high: int = 5) -> list[Text]:
-    """One bar a call, of `step` columns; the budget of the last call is a line through the middle of a row.
-
-    It is `high` rows high, for `top` tokens at least.
-    """
+def chart(calls: Sequence[Call], step: int) -> list[Text]:
+    """One bar a call, of `step` columns; the budget of the last call is a line through the middle of a row."""
     limit = calls[-1].limit
-    most = max(top, limit, *(call.prompt.tokens or 0 for call in calls))
-    mark = max(0, int(limit * high / most - 0.5))
-    scale = max(most, limit * high / (mark + 0.5))
+    most = max(limit, *(call.prompt.tokens or 0 for call in calls))
+    mark = max(0, int(limit * CHART_ROWS / most - 0.5))
+    scale = max(most, limit * CHART_ROWS / (mark + 0.5))
     rows = []
-    for row in reversed(range(high)):
+    for row in reversed(range(CHART_ROWS)):
         drawn = Text(f"{limit:>8,} " if row == mark else " " * 9, style="quiet")
         empty = "╌" if row == mark else " "
         for call in calls:
-            eighths = round((call.prompt.tokens or 0) / scale * high * 8) - row * 8
+            eighths = round((call.prompt.tokens or 0) / scale * CHART_ROWS * 8) - row * 8
             bar = EIGHTHS[max(0, min(8, eighths))]
             drawn.append(*((empty, "quiet") if bar == " " else (bar, level(call.prompt.tokens, call.limit))))
             drawn.append(empty * (step - 1), style="quiet")

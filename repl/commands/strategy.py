@@ -12,7 +12,7 @@ from thimble.repl.commands.next_prompt import say_next_prompt
 from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
-from thimble.repl.screen.theme import is_drawn, say
+from thimble.repl.screen.theme import in_use, is_drawn, say
 from thimble.session.session import Session
 
 HINTS = (
@@ -50,9 +50,8 @@ def show_all(spec: str, console: Console) -> None:
     for family, strategies in FAMILIES.items():
         rows = []
         for name, kind in strategies.items():
-            mark = (" ‹" if is_drawn(console) else " (in use)") if name in used else ""
             told = f"{first_sentence(kind)} {_defaults(kind)}".rstrip()
-            shown = f"{name}{mark}".ljust(longest if is_drawn(console) else 0)
+            shown = f"{name}{in_use(console, name in used)}".ljust(longest if is_drawn(console) else 0)
             rows.append((Text(shown, style="name"), told))
         Table(family, ("", ""), rows).show(console)
     console.print()

@@ -20,7 +20,7 @@ from thimble.repl.screen.theme import is_drawn, say
 from thimble.session import figures
 from thimble.session.hardware import machines
 from thimble.session.session import Session
-from thimble.session.timeline import Span, Step, Timeline, timeline
+from thimble.session.timeline import Span, Timeline, timeline
 
 SUMMARISERS = ("memory", "summary", "brief")
 """The purposes of calls that make a summary."""
@@ -42,7 +42,7 @@ def show_timeline(session: Session, rest: str, console: Console) -> None:
         return
     with paged(console):
         say(console, f"{name}: {figures.duration(of.seconds)}", "bold")
-        _show_steps(of, which, console)
+        _show_steps(of, console)
         for text in sums(of):
             say(console, text)
         if of.unplaced:
@@ -66,8 +66,8 @@ def _which(session: Session, words: str) -> int | None:
     raise UsageError(f"there is no exchange {words[:40]!r}", f"write /timeline N with N from 1 to {last}, or all")
 
 
-def _show_steps(of: Timeline, which: int | None, console: Console) -> None:
-    """The chart; where nothing is drawn a line for each span, or for each exchange of a session."""
+def _show_steps(of: Timeline, console: Console) -> None:
+    """The chart; where nothing is drawn a line for each span."""
     if is_drawn(console):
         made = chart(of, console.width)
         for row in made.rows:
@@ -76,12 +76,6 @@ def _show_steps(of: Timeline, which: int | None, console: Console) -> None:
             longest = figures.duration(max(span.seconds for span in made.hidden))
             said = f"Too short to draw: {figures.several(len(made.hidden), 'block')} of at most {longest}."
             say(console, said, "quiet")
-    elif which is None:
-        parts: dict[int, list[Step]] = {}
-        for step in of.steps:
-            parts.setdefault(step.exchange, []).append(step)
-        rows = [(f"exchange {n}", "; ".join(sums(Timeline((*steps,))))) for n, steps in sorted(parts.items())]
-        Table("By exchange:", ("", ""), rows).show(console)
     else:
         spans = sorted(of.spans, key=lambda span: span.began)
         rows = [(f"from {span.began - spans[0].began:.3f} s", words(span)) for span in spans]

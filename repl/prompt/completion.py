@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from threading import Thread
@@ -31,16 +32,12 @@ PATHS = (".", "/", "~")
 """What a path begins with."""
 OF_SPECS = ("/strategy ", "/compare ", "/fork ", "/retry ")
 """Commands that take SPECs: of one, only what is new is displayed."""
-FIXED = {
-    "budget": [(size, "tokens") for size in ("2000", "4000", "8000", "16000", "32000")],
-    "context": [
-        ("next", "what the next call would be sent"),
-        ("raw", "the exact request of the last call"),
-        ("prompt", "the last call as the model reads it"),
-    ],
-    "tidy": [("on", "each result in the smallest form that says the same"), ("off", "each result as it came")],
-    "predict": [("all", "every message stays"), ("none", "none stays"), ("off", "take the guess back")],
-    "timeline": [("all", "the whole session")],
+WORDS_OF = {
+    "context": ("next", "raw", "prompt"),
+    "tidy": ("on", "off"),
+    "predict": ("all", "none", "off"),
+    "timeline": ("all",),
+    "export": ("html", "md", "json"),
 }
 """What goes after a command that has few arguments."""
 
@@ -61,12 +58,10 @@ class Completions(Completer):
             "model": self._models,
             "articles": self._topics,
             "help": _topics_of_help,
-            "why": self._changed_messages,
-            "fork": self._last_spec,
+            "fork": self._compared,
             "retry": self._specs,
-            "tree": lambda _: self._branches(),
-            "export": self._formats,
             "load": self._kept_sessions,
+            **{name: partial(_words, *words) for name, words in WORDS_OF.items()},
         }
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
@@ -74,7 +69,7 @@ class Completions(Completer):
         text = document.text_before_cursor
         try:
             start, offers = self._offers(text)
-            done = _done(start) if text.startswith(OF_SPECS) else 0
+            done = max(start.rfind(mark) for mark in "+:,= ") + 1 if text.startswith(OF_SPECS) else 0
             for offer, meaning in offers:
                 if offer.startswith(start) and offer.isprintable() and clean(offer) == offer:
                     yield Completion(offer, -len(start), display=offer[done:], display_meta=line(meaning))
@@ -90,7 +85,7 @@ class Completions(Completer):
             return command, [(f"/{name}", known.summary) for name, known in _commands().items()]
         name = command[1:]
         rest = rest.lstrip()
-        return rest, self._arguments[name](rest) if name in self._arguments else FIXED.get(name, ())
+        return rest, self._arguments[name](rest) if name in self._arguments else ()
 
     def _specs(self, text: str) -> Iterator[Offer]:
         """Continuations of a SPEC; each is offered with all that stands before it."""
@@ -122,37 +117,16 @@ class Completions(Completer):
             values = dict.fromkeys((taken[key].shown, *taken[key].choices))
             yield from ((f"{done}{key}={value}", _legal(taken[key])) for value in values)
 
-    def _last_spec(self, text: str) -> Iterator[Offer]:
-        """Continuations of the last of several words, which is a SPEC."""
+    def _compared(self, text: str) -> Iterator[Offer]:
+        """Continuations of the last of several words, which is a SPEC; after `run` a question follows."""
         before, blank, last = text.rpartition(" ")
         if "run" not in before.split():
             yield from ((before + blank + offer, meaning) for offer, meaning in self._specs(last))
-
-    def _compared(self, text: str) -> Iterator[Offer]:
-        """Continuations of the last of several SPECs, and `run`, after which a question follows."""
-        before, blank, _ = text.rpartition(" ")
-        yield from self._last_spec(text)
-        if "run" not in before.split():
-            yield f"{before}{blank}run", "ask a question under each"
-
-    def _changed_messages(self, _: str) -> Iterable[Offer]:
-        from thimble.repl.commands.context.context import offers
-
-        return offers(self._session)
-
-    def _formats(self, _: str) -> Iterable[Offer]:
-        from thimble.repl.commands.export.export import FORMATS
-
-        return ((name, known.meaning) for name, known in FORMATS.items())
 
     def _kept_sessions(self, _: str) -> Iterable[Offer]:
         from thimble.repl.commands.sessions import offers
 
         return offers(self._session)
-
-    def _branches(self) -> list[Offer]:
-        tree = self._session.journal.tree
-        return [(str(number), "in use" if number == tree.current else "") for number in tree.branches]
 
     def _models(self, text: str) -> list[Offer]:
         """The models, if the server answers soon; else the answer is there at the next Tab. Of a path what goes on."""
@@ -180,6 +154,11 @@ class Completions(Completer):
         yield from ((path, "file") for path in islice(_files(self._session.settings.files), MOST_FILES))
 
 
+def _words(*words: str) -> list[Offer]:
+    """These words, whatever is typed, which comes last."""
+    return [(word, "") for word in words[:-1]]
+
+
 def _commands() -> dict[str, Command]:
     from thimble.repl.commands.table import COMMANDS
 
@@ -201,11 +180,6 @@ def _strategies() -> list[Offer]:
 
 def _legal(parameter: Parameter) -> str:
     return f"default {parameter.shown}: {parameter.meaning} ({parameter.legal})"
-
-
-def _done(spec: str) -> int:
-    """How much of a SPEC is complete, and need not be shown again."""
-    return max(spec.rfind(mark) for mark in "+:,= ") + 1
 
 
 def _files(root: Path) -> Iterator[str]:

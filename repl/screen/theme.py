@@ -95,6 +95,11 @@ def is_drawn(console: Console) -> bool:
     return console.is_terminal and not console.is_dumb_terminal
 
 
+def in_use(console: Console, used: bool) -> str:
+    """What stands in a list behind the name of what is in use."""
+    return (" ‹" if is_drawn(console) else " (in use)") * used
+
+
 @contextmanager
 def moving(console: Console, what: str) -> Iterator[Callable[[str], None]]:
     """Something moves while this goes on, where things may move; what this yields says what is under way."""

@@ -107,7 +107,16 @@ def listed(path: Path) -> Listed:
                 settings[setting] = value
     trouble = "" if version == VERSION else OTHER_VERSION if version else "its first line cannot be read"
     strategy, model = str(settings.get("strategy", "")), ModelId.read(str(settings.get("model", "")))
-    return Listed(path, at, name, tuple(questions), strategy, model, _is_one_shot(data), trouble)
+    return Listed(
+        path,
+        at,
+        name,
+        tuple(questions),
+        strategy,
+        model,
+        (ONE_SHOT in data.partition(b"\n")[0] and not TAKEN_UP.search(data)),
+        trouble,
+    )
 
 
 def written_after(path: Path, folder: Path) -> int:
@@ -169,11 +178,6 @@ def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, SavedSt
     except BaseException:
         journal.close()
         raise
-
-
-def _is_one_shot(data: bytes) -> bool:
-    """Whether a session's prompts were given, and nobody came back to it or named it."""
-    return ONE_SHOT in data.partition(b"\n")[0] and not TAKEN_UP.search(data)
 
 
 def _fields(raw: bytes) -> dict[str, object]:

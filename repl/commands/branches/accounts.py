@@ -12,27 +12,26 @@ from thimble.session.journal.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class BranchAccount:
     """A branch: its parent, its strategy, and the exchanges and calls that belong to it alone.
 
-    `behind`: it begins after this exchange of the parent. `calls_before`: answers of a model up to there.
-    `question`: the last one of the branch itself, "" if there is none.
+    `behind`: it begins after this exchange of the parent. `question`: the last one of the branch itself, "" if there is
+    none.
     """
 
     number: int
     parent: int
     behind: int
-    calls_before: int
     strategy: str
     exchanges: int
     calls: Sequence[Call]
     question: str
 
 
-def accounts(tree: Tree) -> list[Account]:
+def accounts(tree: Tree) -> list[BranchAccount]:
     """An account for each branch: a parent before its children, children by age, each followed by its own children."""
     found = [_account(tree, number) for number in tree.branches]
-    ordered: list[Account] = []
+    ordered: list[BranchAccount] = []
     waiting = [one for one in reversed(found) if not one.parent]
     while waiting:
         ordered.append(waiting.pop())
@@ -40,17 +39,15 @@ def accounts(tree: Tree) -> list[Account]:
     return ordered
 
 
-def _account(tree: Tree, number: int) -> Account:
+def _account(tree: Tree, number: int) -> BranchAccount:
     branch, state = tree.branches[number], SavedState()
     own = {line.number for line in branch.lines}
     behind, before, question = 0, 0, ""
     for line in tree.path(number):
-        if line.number not in own:
-            state.read(line, whole=False)
-            behind, before = state.ledger.exchanges, len(state.ledger.calls)
-            continue
         state.read(line, whole=False)
-        question = line.stored.message.content if isinstance(line.stored, Asked) else question
-    calls, exchanges = state.ledger.calls, state.ledger.exchanges - behind
-    answers = sum(call.purpose == "answer" for call in calls[:before])
-    return Account(number, branch.parent, behind, answers, state.strategy, exchanges, calls[before:], question)
+        if line.number not in own:
+            behind, before = state.ledger.exchanges, len(state.ledger.calls)
+        elif isinstance(line.stored, Asked):
+            question = line.stored.message.content
+    calls, exchanges = state.ledger.calls[before:], state.ledger.exchanges - behind
+    return BranchAccount(number, branch.parent, behind, state.strategy, exchanges, calls, question)

@@ -1,4 +1,4 @@
-"""/tree: every branch with its own cost, a chart of all prompts, and the switch to another branch."""
+"""/tree: every branch with its own cost, and the switch to another branch."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from rich.text import Text
 from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.ledger import Call
-from thimble.repl.commands.branches.accounts import Account, accounts
+from thimble.repl.commands.branches.accounts import BranchAccount, accounts
 from thimble.repl.commands.branches.moves import as_it_is
 from thimble.repl.commands.compare.trial import priced
-from thimble.repl.commands.stats import show_chart
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
-from thimble.repl.screen.theme import is_drawn, say
+from thimble.repl.screen.theme import in_use, is_drawn, say
 from thimble.repl.screen.trace import cut
 from thimble.session import figures
 from thimble.session.session import Session
@@ -27,17 +26,15 @@ from thimble.session.totals import totals
 def tree(session: Session, text: str, console: Console) -> None:
     """/tree [N]: all branches and what they cost, or go to branch N.
 
-    For each branch its parent, its strategy and its own cost; then the prompts of its calls. /tree 2 goes on with
-    branch 2 as you left it.
+    For each branch its parent, its strategy and its own cost. /tree 2 goes on with branch 2 as you left it.
     """
     if text:
         _go(session, text, console)
         return
     found = accounts(session.journal.tree)
     current = session.journal.tree.current
-    names = _names(found, current, is_drawn(console))
+    names = _names(found, current, console)
     table(found, names, session.agent.price_card()).show(console)
-    _show_charts(found, current, console)
 
 
 def _go(session: Session, text: str, console: Console) -> None:
@@ -51,25 +48,26 @@ def _go(session: Session, text: str, console: Console) -> None:
     say(console, f"On branch {int(text)}: {is_at}, {as_it_is(session)}.")
 
 
-def _names(found: Sequence[Account], current: int, drawn: bool) -> list[Text]:
+def _names(found: Sequence[BranchAccount], current: int, console: Console) -> list[Text]:
     """The number of each branch as a tree is drawn, the one in use marked; in words where nothing is drawn."""
-    if not drawn:
-        return [Text(f"{one.number}{' (in use)' if one.number == current else ''}") for one in found]
+    marked = [f"{one.number}{in_use(console, one.number == current)}" for one in found]
+    if not is_drawn(console):
+        return [*map(Text, marked)]
     last = {one.parent: one.number for one in found}
     parents = {one.number: one.parent for one in found}
     names = []
-    for one in found:
+    for one, mark in zip(found, marked, strict=True):
         above, stem = one.parent, ""
         if one.parent:
             stem = "└─ " if last[one.parent] == one.number else "├─ "
         while above and parents[above]:
             stem = ("   " if last[parents[above]] == above else "│  ") + stem
             above = parents[above]
-        names.append(Text(f"{stem}{one.number}{' ‹' if one.number == current else ''}"))
+        names.append(Text(f"{stem}{mark}"))
     return names
 
 
-def table(found: Sequence[Account], names: Sequence[Text], prices: Prices) -> Table:
+def table(found: Sequence[BranchAccount], names: Sequence[Text], prices: Prices) -> Table:
     """What each branch has cost of its own, where it grew from, under what, and its last question."""
     rows: list[Sequence[str | Text]] = [
         (name, *_spent(one.calls, prices), f"{_place(one)}{line(_used(one))}\n{cut(line(one.question), 60) or '–'}")
@@ -80,12 +78,12 @@ def table(found: Sequence[Account], names: Sequence[Text], prices: Prices) -> Ta
     return Table("The branches, and what each has cost of its own", columns, rows, (len(rows) - 1,))
 
 
-def _used(one: Account) -> str:
+def _used(one: BranchAccount) -> str:
     """The strategies of a branch, in order: those of its calls, and the one in use at its end."""
     return " → ".join(dict.fromkeys([*(call.strategy for call in one.calls), one.strategy]))
 
 
-def _place(one: Account) -> str:
+def _place(one: BranchAccount) -> str:
     """Where a branch grew from."""
     if not one.parent:
         return ""
@@ -97,12 +95,3 @@ def _spent(calls: Sequence[Call], prices: Prices) -> Sequence[str]:
     amounts = (figures.short(one.tokens, one.exact) for one in (sums.prompt, sums.prefill, sums.output))
     costs = priced(sums, prices)
     return (str(sums.turns), *amounts, figures.short(costs.tokens, costs.exact))
-
-
-def _show_charts(found: Sequence[Account], current: int, console: Console) -> None:
-    """Prompt tokens of each call of every branch, one chart below the other, to one scale."""
-    limits = (max(call.prompt.tokens or 0, call.limit) for one in found for call in one.calls)
-    top = max(limits, default=0)
-    for one in found:
-        used = ", in use" if one.number == current else ""
-        show_chart(one.calls, console, f" of branch {one.number}{used}", top, one.calls_before)

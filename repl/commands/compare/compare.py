@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
 
 from rich.console import Console
 
-from thimble.agent.errors import Stopped, UsageError
+from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
+from thimble.repl.commands.compare.each import under_each
 from thimble.repl.commands.compare.replay import Replayed, replayed
 from thimble.repl.commands.compare.replay_table import show_replayed
-from thimble.repl.screen.sanitise import line
-from thimble.repl.screen.theme import moving
-from thimble.session.replay import calls
 from thimble.session.session import Session
 from thimble.strategies.spec import parse
 from thimble.strategies.table import without_a_model
@@ -75,16 +72,7 @@ def _replay(session: Session, specs: Sequence[str], console: Console) -> None:
     agent, found = session.agent, list[Replayed]()
     if not agent.history:
         raise UsageError("there is no history to compare yet", f"ask something first, or {HOW_TO_COMPARE}")
-    steps, number = len(specs) * len(calls(agent.history)), count(1)
-
-    def step() -> None:
-        tell(f"{line(specs[len(found)])}: {next(number)} of {steps} calls")
-
     try:
-        with moving(console, "replaying") as tell:
-            for spec in specs:
-                found.append(replayed(session, spec, step))
-    except KeyboardInterrupt:
-        raise Stopped(f"stopped: {len(found)} of {len(specs)} strategies") from None
+        under_each(specs, lambda spec: found.append(replayed(session, spec)), console, "replaying")
     finally:
         show_replayed(session, found, console)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thimble.agent.errors import BudgetError, UsageError
@@ -61,7 +61,7 @@ class Replayed:
         self.most_over = max(self.most_over, view.tokens - view.limit)
 
 
-def replayed(session: Session, spec: str, on_call: Callable[[], None] = lambda: None) -> Replayed:
+def replayed(session: Session, spec: str) -> Replayed:
     """The figures of the session's history under a strategy, as if it had been in use from the start.
 
     The tools are those that it would offer with it. Nothing of the session changes. A strategy that asks a model
@@ -76,7 +76,6 @@ def replayed(session: Session, spec: str, on_call: Callable[[], None] = lambda: 
     try:
         for view in replay(fork.history, fork.strategy, fork.budget(tools)):
             found.add(view)
-            on_call()
     except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
         found.failed = broke(error, spec)
     found.asked = tuple(event for event in side.drain() if isinstance(event, SideCalled))

@@ -16,7 +16,7 @@ from thimble.repl.screen.fate_letters import FATE_LETTERS
 from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
-from thimble.repl.screen.theme import is_drawn, say
+from thimble.repl.screen.theme import in_use, is_drawn, say
 from thimble.repl.screen.trace import cut
 from thimble.session import figures
 from thimble.session.replay import calls
@@ -53,7 +53,10 @@ def table(session: Session, found: Sequence[Replayed], exact: bool, console: Con
         starred(found, [-one.kept if one.next else None for one in found], lambda kept: f"{-kept:,}"),
         [fates(one, is_drawn(console)) for one in found],
     ]
-    rows = [(marked_in_use(session, one.spec, console), *row) for one, *row in zip(found, *columns, strict=True)]
+    rows = [
+        (f"{one.spec}{in_use(console, one.spec == session.spec)}", *row)
+        for one, *row in zip(found, *columns, strict=True)
+    ]
     agent = session.agent
     past = figures.several(len(calls(agent.history)) - 1, "call")
     written = "; each /plant counts as a call" if session.planted else ""
@@ -64,7 +67,7 @@ def table(session: Session, found: Sequence[Replayed], exact: bool, console: Con
 def _show_bars(session: Session, found: Sequence[Replayed], console: Console) -> None:
     """The history under each strategy, all to one scale: a block a message, lettered by what became of it."""
     count = session.agent.backend.counter.count
-    names = [cut(line(marked_in_use(session, one.spec, console)), 26) for one in found]
+    names = [cut(line(f"{one.spec}{in_use(console, one.spec == session.spec)}"), 26) for one in found]
     room = max(map(cell_len, names)) + 4
     say(console, "Each message of the history, as wide as its tokens, oldest first", "bold")
     for one, name in zip(found, names, strict=True):
@@ -90,17 +93,17 @@ def starred(found: Sequence[Replayed], values: Sequence[int | None], written: Ca
 
 def fates(one: Replayed, drawn: bool) -> str:
     """The changed messages by fate: `M5 D12 · fit S1`, or `5 masked, 12 dropped; fit: 1 shortened` to be read aloud."""
-    own = {fate: count - one.fitted.get(fate, 0) for fate, count in changed(one).items()}
-    by_fit = _by_fate(one.fitted, drawn)
-    said = [_by_fate(own, drawn), f"fit{'' if drawn else ':'} {by_fit}" if by_fit else ""]
+
+    def counted(met: Mapping[str, int]) -> str:
+        counts = [(fate, met[fate]) for fate in FATE_LETTERS if met.get(fate)]
+        if drawn:
+            return " ".join(f"{FATE_LETTERS[fate]}{count:,}" for fate, count in counts)
+        return ", ".join(f"{count:,} {fate}" for fate, count in counts)
+
+    by_fit = counted(one.fitted)
+    said = [counted({fate: count - one.fitted.get(fate, 0) for fate, count in changed(one).items()})]
+    said += [f"fit{'' if drawn else ':'} {by_fit}"] * bool(by_fit)
     return (" · " if drawn else "; ").join(filter(None, said))
-
-
-def _by_fate(met: Mapping[str, int], drawn: bool) -> str:
-    counts = [(fate, met[fate]) for fate in FATE_LETTERS if met.get(fate)]
-    if drawn:
-        return " ".join(f"{FATE_LETTERS[fate]}{count:,}" for fate, count in counts)
-    return ", ".join(f"{count:,} {fate}" for fate, count in counts)
 
 
 def changed(one: Replayed) -> dict[str, int]:
@@ -138,9 +141,3 @@ def asked(side: Sequence[SideCalled], exact: bool) -> str:
     seconds, failed = figures.duration(sum(call.seconds for call in side)), sum(bool(call.error) for call in side)
     words = f"asked the model {figures.several(len(side), 'time')}: {figures.tokens(read, known)} tokens in, {seconds}"
     return words + (f", {failed} failed" if failed else "")
-
-
-def marked_in_use(session: Session, spec: str, console: Console) -> str:
-    """A SPEC, and whether it is the one in use."""
-    used = spec == session.spec
-    return f"{spec}{(' ‹' if is_drawn(console) else ' (in use)') if used else ''}"

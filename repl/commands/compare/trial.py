@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,17 +15,16 @@ from rich.text import Text
 from thimble.agent.agent import Agent
 from thimble.agent.budget import Prices
 from thimble.agent.errors import BudgetError, ModelError, NotRecorded, Stopped
-from thimble.agent.events import Answered, Ending, Event, Prepared, Preparing, PromptCut, ToolCalled
+from thimble.agent.events import Answered, Ending, PromptCut
 from thimble.agent.ledger import NOTHING, Amount, Call
 from thimble.agent.loop import run
-from thimble.agent.protocols import Waiting
 from thimble.corpus.questions import Exchange
+from thimble.repl.commands.compare.each import under_each
 from thimble.repl.commands.compare.known import known, verdict
 from thimble.repl.commands.compare.replay import broke
-from thimble.repl.commands.compare.replay_table import marked_in_use
 from thimble.repl.screen.sanitise import clean, line
 from thimble.repl.screen.tables import Table
-from thimble.repl.screen.theme import is_drawn, moving, say
+from thimble.repl.screen.theme import in_use, is_drawn, say
 from thimble.repl.screen.trace import cut
 from thimble.session import figures
 from thimble.session.session import Session
@@ -87,40 +86,29 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
         NotRecorded: a cassette is played that does not hold this; nothing is shown.
         Stopped: the user pressed Ctrl-C; what was done is shown.
     """
-    found, done = list[Trial](), 0
-    exchange = known(question, session.settings)
+    found, exchange = list[Trial](), known(question, session.settings)
+
+    def asked(spec: str) -> None:
+        found.append(Trial(spec))
+        fork = partial(session.fork, "" if spec == session.spec else spec)
+        found[-1] = session.aside(("compare", spec, question), Trial, lambda: ask(fork(), question, found[-1]))
+        if not is_drawn(console):
+            say(console, f"done {len(found)} of {len(specs)}, {line(spec)}: {line(came_to(found[-1], exchange))}")
+
     try:
-        with moving(console, "asking") as tell:
-            for place, spec in enumerate(specs, 1):
-                found.append(Trial(spec))
-                head = f"{place} of {len(specs)}, {line(spec)}"
-                asking = partial(_ask, session, question, found[-1], partial(_say_step, tell, head))
-                found[-1] = session.aside(("compare", spec, question), Trial, asking)
-                done += 1
-                if not is_drawn(console):
-                    say(console, f"done {head}: {line(came_to(found[-1], exchange))}")
-    except KeyboardInterrupt:
+        under_each(specs, asked, console, "asking")
+    except Stopped:
         show_asked(session, found, question, exchange, console)
-        raise Stopped(f"stopped: {done} of {len(specs)} strategies") from None
+        raise
     show_asked(session, found, question, exchange, console)
 
 
-def _say_step(tell: Callable[[str], None], head: str, said: str) -> None:
-    tell(f"{head}: {said}")
-
-
-def _ask(session: Session, question: str, found: Trial, on_step: Callable[[str], None]) -> Trial:
-    ask(session.fork("" if found.spec == session.spec else found.spec), question, found, on_step)
-    return found
-
-
-def ask(fork: Agent, question: str, found: Trial, on_step: Callable[[str], None]) -> None:
+def ask(fork: Agent, question: str, found: Trial) -> Trial:
     """Ask, and enter in `found` what came of it, whatever that is; Ctrl-C leaves it at what was complete by then.
 
-    `on_step` gets the step under way. Raises NotRecorded if a cassette has no answer.
+    Raises NotRecorded if a cassette has no answer.
     """
     prices, was_cut = fork.price_card(), ""
-    fork.side.on_ask = lambda purpose: on_step(f"asks a model: {purpose}")
     try:
         with unlearnt(fork.backend.counter), closing(run(fork, question)) as events:
             for event in events:
@@ -128,8 +116,6 @@ def ask(fork: Agent, question: str, found: Trial, on_step: Callable[[str], None]
                     found.outcome, found.answer = ENDED[event.ending] + was_cut, event.text
                 elif isinstance(event, PromptCut):
                     was_cut = "; the server cut a prompt"
-                elif said := _under_way(event):
-                    on_step(said)
     except NotRecorded:
         raise
     except BudgetError as error:
@@ -140,6 +126,7 @@ def ask(fork: Agent, question: str, found: Trial, on_step: Callable[[str], None]
         found.outcome = f"failed: {broke(error, found.spec)}"
     finally:
         found.spent(fork.ledger.calls, prices)
+    return found
 
 
 @contextmanager
@@ -153,26 +140,13 @@ def unlearnt(counter: Any) -> Iterator[None]:
             counter.learnt = learnt
 
 
-def _under_way(event: Event) -> str:
-    match event:
-        case Preparing():
-            return f"turn {event.turn}: prepares the view"
-        case Prepared():
-            return f"turn {event.turn}: sends {figures.tokens(event.view.tokens, event.exact)} tokens"
-        case Waiting(what):
-            return line(what)
-        case ToolCalled():
-            return line(event.call.name)
-    return ""
-
-
 def show_asked(
     session: Session, found: Sequence[Trial], question: str, exchange: Exchange | None, console: Console
 ) -> None:
     """Print the cost under each strategy, then the outcome and the beginning of each answer; equal answers once."""
     if not found:
         return
-    names = [marked_in_use(session, one.spec, console) for one in found]
+    names = [f"{one.spec}{in_use(console, one.spec == session.spec)}" for one in found]
     rows = [
         (
             f"{name}{' OVER' * bool(one.over)}",

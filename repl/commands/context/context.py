@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -90,13 +89,6 @@ def head(xray: Xray, width: int) -> str:
     room = width - cell_len(" · ".join([fields[0], "", *fields[2:]]))
     fields[1] = cut(fields[1], max(8, room))
     return " · ".join(fields)
-
-
-def offers(session: Session) -> Iterator[tuple[str, str]]:
-    """The completions of /why: the newest messages of the last call that were changed."""
-    if session.agent.ledger.view:
-        changed = [row for row in last_call(session).rows if row.fate != "kept"]
-        yield from ((row.name, f"{row.who}, {row.fate}") for row in changed[-100:])
 
 
 def _tell_later(session: Session, console: Console) -> None:

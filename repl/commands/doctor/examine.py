@@ -86,7 +86,9 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SE
     looks.append(Look("session", "strategy", partial(_strategy, settings)))
     for name, server in servers.items():
         find = partial(_server, server, settings.model if name == chosen else "")
-        looks.append(Look(name, "server", find, _late(_where(server), seconds)))
+        looks.append(
+            Look(name, "server", find, _late((server.what if isinstance(server, UsageError) else server.url), seconds))
+        )
     findings = side_by_side([*looks, *others], seconds)
     elsewhere = servers.keys() - {chosen}
     findings = [_tolerable(finding) if finding.group in elsewhere else finding for finding in findings]
@@ -144,10 +146,6 @@ def _servers(backends: Backends) -> dict[str, Server | UsageError]:
         except UsageError as error:
             found[name] = error
     return found
-
-
-def _where(server: Server | UsageError) -> str:
-    return server.what if isinstance(server, UsageError) else server.url
 
 
 def _chosen(backends: Backends) -> str:

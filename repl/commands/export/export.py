@@ -6,10 +6,8 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -19,25 +17,14 @@ from thimble.repl.commands.export import document, markdown, page
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import say
 from thimble.session.journal.folder import SUFFIX
+from thimble.session.session import Session
 
-if TYPE_CHECKING:
-    from thimble.session.session import Session
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A format: its description, and a function that yields the text of a file."""
-
-    meaning: str
-    pieces: Callable[[Session], Iterator[str]]
-
-
-FORMATS = {
-    "html": Format("a page to click through, call by call", page.export),
-    "md": Format("Markdown", markdown.export),
-    "json": Format("one JSON document, every view in it", document.export),
+FORMATS: dict[str, Callable[[Session], Iterator[str]]] = {
+    "html": page.export,
+    "md": markdown.export,
+    "json": document.export,
 }
-"""By the ending of their files."""
+"""What yields the text of a file, by the ending of its name."""
 HOW_TO_EXPORT = "write /export lesson.html; the formats are html, md and json"
 
 
@@ -51,7 +38,7 @@ def export(session: Session, rest: str, console: Console) -> None:
         raise UsageError(f"{path} is there already", f"to replace it: /export {kind} {path}!")
     if path.suffix == SUFFIX and path.parent.resolve() == session.settings.session_dir.resolve():
         raise UsageError(f"{path} is where a session is kept", "name another FILE")
-    size = write(path, FORMATS[kind].pieces(session))
+    size = write(path, FORMATS[kind](session))
     branches = len(session.journal.tree.branches)
     holds = f" It holds all {branches} branches." if branches > 1 else ""
     say(console, f"Written: {line(str(path))}, {size:,} bytes.{holds}")

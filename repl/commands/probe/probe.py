@@ -60,7 +60,16 @@ def questions(session: Session, question: str) -> list[tuple[str, Planted | None
         UsageError: there is neither a question nor a fact.
     """
     if question:
-        return [(question, max(reversed(session.planted), key=lambda one: _shared(one, question), default=None))]
+        return [
+            (
+                question,
+                max(
+                    reversed(session.planted),
+                    key=lambda one: len(stems(" ".join(content_words(one.fact))) & stems(question)),
+                    default=None,
+                ),
+            )
+        ]
     if not session.planted:
         raise UsageError("nothing is planted", "write /plant FACT first, or /probe QUESTION")
     return [(question_for(planted), planted) for planted in session.planted[-MOST_FACTS:]]
@@ -81,10 +90,6 @@ def _within(subject: str) -> str:
     """A subject as it stands within a sentence."""
     first, blank, rest = subject.partition(" ")
     return f"{first.lower() if first in LOWERED else first}{blank}{rest}"
-
-
-def _shared(planted: Planted, question: str) -> int:
-    return len(stems(" ".join(content_words(planted.fact))) & stems(question))
 
 
 def probe(session: Session, question: str, planted: Planted | None = None) -> Probe:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import count
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from thimble.agent.errors import BudgetError, Stopped
+from thimble.agent.errors import BudgetError
 from thimble.agent.events import Planted
 from thimble.agent.fates import Fate
 from thimble.agent.view import View
 from thimble.corpus.fact_match import quotes
+from thimble.repl.commands.compare.each import under_each
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
-from thimble.repl.screen.theme import is_drawn, moving, say
+from thimble.repl.screen.theme import in_use, is_drawn, say
 from thimble.session.replay import calls, replay
 from thimble.session.session import Session
 
@@ -26,25 +27,36 @@ Mark = Literal["stands", "gone", "over", "refused"]
 """Of a fact in one call. `over`: it stands in a prompt over the budget. `refused`: the call cannot be held."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Survival:
-    """A planted fact under one strategy: a mark for each call since it was planted, the next one's last.
+    """A planted fact under one strategy: for each call since it was planted, the next one's last, a mark.
 
     `changes` say at which of these calls, counted from 1, the message that held it met another fate than before.
     """
 
     strategy: str
     planted: Planted
-    marks: Sequence[Mark]
-    changes: Sequence[tuple[int, Fate]]
+    marks: list[Mark] = field(default_factory=list)
+    changes: list[tuple[int, Fate]] = field(default_factory=list)
 
     @property
     def stood(self) -> int:
         """In how many calls its words stand."""
         return sum(mark in ("stands", "over") for mark in self.marks)
 
+    def take(self, view: View | BudgetError, quotes: Callable[[str, str], bool]) -> None:
+        """The state of the fact in the next call."""
+        if isinstance(view, BudgetError):
+            self.marks.append("refused")
+            return
+        fate = next(fate for message, fate in view.fated if message.id == self.planted.holder.id)
+        there = fate == "kept" or any(quotes(one.content, self.planted.fact) for one in view.messages)
+        self.marks.append("gone" if not there else "over" if view.tokens > view.limit else "stands")
+        if fate != (self.changes[-1][1] if self.changes else "kept"):
+            self.changes.append((len(self.marks), fate))
 
-CELLS = {
+
+MARK_CELLS = {
     "stands": ("█", "fate.kept", "stands in the prompt"),
     "partly": ("▒", "warn", "in some of these calls"),
     "gone": ("·", "quiet", "gone"),
@@ -61,17 +73,8 @@ def show_survival(session: Session, planted: Sequence[Planted], console: Console
         Stopped: the user pressed Ctrl-C; what is done is printed.
     """
     specs, found = strategies(session), list[Survival]()
-    steps, number = len(specs) * len(calls(session.agent.history)), count(1)
-
-    def step() -> None:
-        tell(f"{line(specs[len(found) // len(planted)])}: {next(number)} of {steps} calls")
-
     try:
-        with moving(console, "replaying") as tell:
-            for spec in specs:
-                found += survive(session, spec, planted, step)
-    except KeyboardInterrupt:
-        raise Stopped(f"stopped: {len(found) // len(planted)} of {len(specs)} strategies are done") from None
+        under_each(specs, lambda spec: found.extend(survive(session, spec, planted)), console, "replaying")
     finally:
         table(session, specs, found, console)
 
@@ -79,20 +82,18 @@ def show_survival(session: Session, planted: Sequence[Planted], console: Console
 def table(session: Session, specs: Sequence[str], found: Sequence[Survival], console: Console) -> None:
     """Print a row for each strategy and fact: a cell for each call since it was planted, and the same in words."""
     drawn, several = is_drawn(console), len({one.planted.path for one in found}) > 1
-    names = [
-        f"{line(one.strategy)}{(' ‹' if drawn else ' (in use)') * (one.strategy == session.spec)}" for one in found
-    ]
+    names = [f"{line(one.strategy)}{in_use(console, one.strategy == session.spec)}" for one in found]
     columns = max(10, min(40, console.width - max(map(cell_len, names), default=0) - 44))
     rows: list[list[str | Text]] = []
     for one, name in zip(found, names, strict=True):
-        bar = Text.assemble(*(CELLS[mark][:2] for mark in cells(one.marks, columns)))
+        bar = Text.assemble(*(MARK_CELLS[mark][:2] for mark in cells(one.marks, columns)))
         rows.append([name, *[one.planted.path] * several, *[bar] * drawn, description(one)])
     left_out = "" if session.spec in specs else f"; {line(session.spec)} asks a model, and is left out"
     title = f"How long it survives, replayed under {len(specs)} strategies that ask no model{left_out}"
     Table(title, ["strategy", *["fact"] * several, *[">calls since then"] * drawn, "stands in"], rows).show(console)
     if drawn:
         met = {"stands", "gone"}.union(*(cells(one.marks, columns) for one in found))
-        signs = "   ".join(f"{sign} {meaning}" for mark, (sign, _, meaning) in CELLS.items() if mark in met)
+        signs = "   ".join(f"{sign} {meaning}" for mark, (sign, _, meaning) in MARK_CELLS.items() if mark in met)
         say(console, f"  {signs}\n  Calls count from the planting; the last is the next one.", "quiet")
 
 
@@ -106,54 +107,19 @@ def strategies(session: Session) -> list[str]:
     return list(dict.fromkeys([*used, *without_a_model()]))
 
 
-def survive(
-    session: Session, spec: str, planted: Sequence[Planted], tick: Callable[[], None] = lambda: None
-) -> list[Survival]:
+def survive(session: Session, spec: str, planted: Sequence[Planted]) -> list[Survival]:
     """How long each of these facts survives under a strategy, had it been in use from the start.
 
-    `tick` is called after each call of the replay. Nothing of the session changes.
+    Nothing of the session changes.
     """
     fork = session.fork(spec)
     history, budget = fork.history, fork.budget(fork.schemas())
-    followed = [_Followed(one, history.index(one.holder), history.index(one.messages[-1])) for one in planted]
+    found, known = [Survival(spec, one) for one in planted], cache(quotes)
     for until, view in zip(calls(history), replay(history, fork.strategy, budget), strict=True):
-        for one in followed:
-            one.take(until, view)
-        tick()
-    return [Survival(spec, one.planted, one.marks, one.changes) for one in followed]
-
-
-class _Followed:
-    """A fact on its way through the calls after the exchange that planted it."""
-
-    def __init__(self, planted: Planted, place: int, end: int) -> None:
-        self.planted, self.marks = planted, list[Mark]()
-        self.changes: list[tuple[int, Fate]] = []
-        self._place, self._end = place, end
-        self._fate: Fate = "kept"
-        self._said: dict[str, bool] = {}
-
-    def take(self, until: int, view: View | BudgetError) -> None:
-        """The state of the fact in the next call."""
-        if until <= self._end:
-            return
-        self.marks.append(self._mark(view))
-        if isinstance(view, View) and view.fates[self._place] != self._fate:
-            self._fate = view.fates[self._place]
-            self.changes.append((len(self.marks), self._fate))
-
-    def _mark(self, view: View | BudgetError) -> Mark:
-        if isinstance(view, BudgetError):
-            return "refused"
-        if view.fates[self._place] != "kept" and not any(map(self._says, (one.content for one in view.messages))):
-            return "gone"
-        return "over" if view.tokens > view.limit else "stands"
-
-    def _says(self, text: str) -> bool:
-        known = self._said.get(text)
-        if known is None:
-            known = self._said[text] = quotes(text, self.planted.fact)
-        return known
+        for one in found:
+            if until > history.index(one.planted.messages[-1]):
+                one.take(view, known)
+    return found
 
 
 def description(survival: Survival) -> str:

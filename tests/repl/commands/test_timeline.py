@@ -88,7 +88,6 @@ def test_plain_lines_have_each_span_with_its_number(session: Session) -> None:
     assert "  from 7.500 s: waiting: the agent waits, 1.0 s, for memory" in lines
     assert sum(line.startswith("  from") for line in lines) == 3 * 3 + 2
     assert not re.search("[█▒▓░]", "".join(lines))
-    assert sum(line.startswith("  exchange") for line in told(session, "/timeline all", drawn=False).splitlines()) == 2
 
 
 @settings(max_examples=40)

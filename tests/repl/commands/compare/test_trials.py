@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,7 @@ from thimble.agent.budget import Prices
 from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.ledger import Amount
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage, Waiting
+from thimble.agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage
 from thimble.corpus.questions import load
 from thimble.models.scripted import Scripted, Step
 from thimble.repl.commands.compare.known import known
@@ -97,27 +97,6 @@ def test_tools_are_used_and_counted() -> None:
     text = text_of(session, "/compare none run Why?")
     assert "strategy: none; turns: 2; " in text
     assert all_of(session) == before
-
-
-def test_what_is_under_way_is_told() -> None:
-    call = tool_call("search_articles", query="prefix cache")
-    session = after_one([Waiting("the server is busy", 0.1), call], "Found.")
-    words: list[str] = []
-    ask(session.fork("none"), "Why?", Trial("none"), words.append)
-    assert words[0] == "turn 1: prepares the view"
-    assert words[2:4] == ["the server is busy", "search_articles"]
-    assert words[1].startswith("turn 1: sends ")
-    assert words[1].endswith(" tokens")
-
-
-def test_that_a_strategy_asks_a_model_is_told_while_it_does() -> None:
-    session = open_session(Settings(backend="reader", budget=2000))
-    ask_session(session, "What is observation masking?")
-    fork, told = session.fork("summary-buffer"), list[str]()
-    ask(fork, "What are KV caches?", Trial("summary-buffer"), told.append)
-    asked = told.index("asks a model: summary")
-    assert told[asked - 1].endswith(": prepares the view")
-    assert ": sends " in told[asked + 1]
 
 
 # ---- errors are rows -------------------------------------------------------------------------------------------------
@@ -233,16 +212,23 @@ def test_the_reply_under_way_is_closed() -> None:
     assert server.closed == 1
 
 
+class Pressed:
+    """A tool during whose work Ctrl-C is pressed."""
+
+    name = "search_articles"
+    schema: ClassVar = {"type": "function", "function": {"name": name, "parameters": {}}}
+
+    def run(self, arguments: Mapping[str, Any]) -> str:
+        """Never comes to an end."""
+        raise KeyboardInterrupt
+
+
 def test_stopped_between_a_call_and_its_result_leaves_a_sound_fork() -> None:
     session = after_one([Text("I look."), tool_call("search_articles", query="x")])
     fork, found = session.fork("none"), Trial("none")
-
-    def stop(said: str) -> None:
-        if said == "search_articles":
-            raise KeyboardInterrupt
-
+    fork.tools = {"search_articles": Pressed()}
     with pytest.raises(KeyboardInterrupt):
-        ask(fork, "Why?", found, stop)
+        ask(fork, "Why?", found)
     assert found.outcome == "stopped"
     assert found.turns == 1
     assert found.prompt.tokens
@@ -254,7 +240,7 @@ def test_in_a_terminal_the_session_goes_on_after_ctrl_c(tmp_path: Path) -> None:
     try:
         here.see("thimble", "›", "ctx ")
         here.type("/compare none truncate run Why?\r")
-        here.see("1 of 2, none: turn 1")
+        here.see("asking none, 1 of 2")
         here.type("\x03")
         here.see("none: stopped", "stopped: 0 of 2 strategies", "ctx ")
         here.type("And now?\r")

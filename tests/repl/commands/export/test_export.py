@@ -135,7 +135,7 @@ def test_a_damaged_journal_is_exported_as_far_as_it_can_be_read(kind: str, tmp_p
         written = export(session, kind, tmp_path)
         assert len(written) > 500
         if kind == "json":
-            assert json.loads(written)["exchanges"]
+            assert json.loads(written)["branches"][0]["events"]
         journal.close()
 
 
@@ -192,8 +192,8 @@ def test_what_an_answer_rests_on_is_kept_resumed_and_exported(tmp_path: Path) ->
     invented, words = ["made-up", "a_b.md"], "cited and not read: made-up, a_b.md"
     answers = session.agent.ledger.answers
     assert [(one.from_memory, one.invented) for one in answers] == [(True, 2)]
-    (exchange,) = json.loads(export(session, "json", tmp_path))["exchanges"]
-    assert (exchange["answer"], exchange["from_memory"], exchange["invented"]) == (text, True, invented)
+    answered = json.loads(export(session, "json", tmp_path))["branches"][0]["events"][-1]
+    assert (answered["text"], answered["from_memory"], answered["invented"]) == (text, True, invented)
     page = export(session, "html", tmp_path)
     assert f'"answer":"{text}"' in page
     assert f'"grounds":["from memory","{words}"]' in page

@@ -1,0 +1,23 @@
+"""One strategy after another: which is under way, and how many are done when Ctrl-C ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rich.console import Console
+
+from thimble.agent.errors import Stopped
+from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.theme import moving
+
+
+def under_each(specs: Sequence[str], act: Callable[[str], object], console: Console, doing: str) -> None:
+    """Act under each of these strategies. Raises Stopped at Ctrl-C."""
+    done = 0
+    try:
+        with moving(console, doing) as tell:
+            for done, spec in enumerate(specs):
+                tell(f"{doing} {line(spec)}, {done + 1} of {len(specs)}")
+                act(spec)
+    except KeyboardInterrupt:
+        raise Stopped(f"stopped: {done} of {len(specs)} strategies") from None
