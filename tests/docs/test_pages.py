@@ -29,7 +29,7 @@ from thimble.models.counting.vocabulary import qwen_file
 from thimble.models.reader import answer
 from thimble.models.reader.answer import SECOND
 from thimble.models.reader.evidence import SURE, WEAK
-from thimble.models.text_calls.prompt import REACT, TextCounter, told
+from thimble.models.text_calls.prompt import REACT, TextCounter
 from thimble.repl.cli.headless import DONE, REFUSED
 from thimble.repl.cli.recordings import load as load_recording
 from thimble.repl.cli.recordings import settled
@@ -273,7 +273,8 @@ def test_the_laws_are_those_of_the_tests() -> None:
 
 
 def test_the_model_is_told_what_the_page_shows() -> None:
-    assert f"{told(scripted().agent.schemas())}\n" in blocks("text", "models")
+    told = REACT.description(scripted().agent.schemas()).content
+    assert f"{told}\n" in blocks("text", "models")
 
 
 @pytest.mark.skipif(qwen_file() is None, reason="the vocabulary of the Qwen models is not installed")

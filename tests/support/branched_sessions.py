@@ -74,7 +74,11 @@ def stands(session: Session) -> Any:
     following = outcome(lambda: prepare(agent, agent.next_call()))
     list(agent.side.drain())  # what this look has asked is no part of the session
     # what the server has cached comes of all branches, and is no part of one
-    view = following.what if isinstance(following, ThimbleError) else replace(following, cached=0, prefill=0)
+    view = (
+        following.what
+        if isinstance(following, ThimbleError)
+        else replace(following, cached=0, prefill=0, whole_cached=0)
+    )
     state, facts = agent.state.copy(), [one.fact for one in session.planted]
     remembered = deepcopy((getattr(agent.strategy, "state", None), session.notes.kept))
     return state.history, state.ledger, remembered, view, session.spec, agent.limit, facts

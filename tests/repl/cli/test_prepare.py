@@ -65,7 +65,9 @@ def test_what_comes_out_is_valid_within_the_budget_and_told_truly(name: str, dat
     assert json.dumps(entries) == before
     assert objections(messages) == []
     assert "notes" not in report
-    assert report["tokens_after"] == 3 + sum(map(TinyCounter().count, chat.read(messages))) <= report["tokens_before"]
+    assert report["tokens_after"] == 3 + sum(map(TinyCounter().count, chat.read(messages)))
+    masks_all = any(part.split(":")[0] in ("hybrid", "observation-masking") for part in spec.split("+"))
+    assert report["tokens_after"] <= report["tokens_before"] or masks_all  # a mask may be longer than its result
     assert report["tokens_after"] <= limit or spec.rpartition("+")[2] == "none"
     assert (report["strategy"], report["budget"]) == (spec, limit)
     check_fates(entries, messages, report)
