@@ -23,7 +23,7 @@ KNOWN, READ, STATED = 0.9, 0.75, 0.5
 PAGE = 0.28
 """The score from which on a page of thimble answers a question that is about thimble by its form."""
 NEAR = 0.27
-"""The score of the best passage of articles below which none is shown. Set on development questions."""
+"""The score of the best passage below which none is shown, but for a follow-up. Set on development questions."""
 ALSO = 0.7
 """The share of the best score that more on the same has."""
 LEAST, IN_FILE, OUR_FILE = 0.3, 0.15, 0.08
@@ -127,9 +127,9 @@ def _in_articles(part: str, view: View) -> list[Quote]:
     """The passages that speak of every name in the question, headings included; or the best, if they do so together."""
     found = searched(part, view)
     fits = best(found) if not view.wants_more else tuple(unsaid(best(found[-1:]), view))
-    if not fits or fits[0].score < NEAR:
-        return []
-    if leans(part):
+    if not leans(part):
+        fits = fits if fits and fits[0].score >= NEAR else ()
+    else:
         new = (one for one in unsaid(fits, view) if one.score >= SURE)
         fits = tuple(dict.fromkeys((*new, *fits)))
     asked = names(part)
