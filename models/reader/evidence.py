@@ -20,6 +20,8 @@ WEAK = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
 KNOWN, READ, STATED = 0.9, 0.75, 0.5
 """The share of a question's words that what was quoted, read in a file, or said by the user must have to answer it."""
+STRONG = 0.55
+"""The score of a passage that leaves no reason to look into thimble's own pages."""
 PAGE = 0.28
 """The score from which on a page of thimble answers a question that is about thimble by its form."""
 NEAR = 0.27
@@ -57,9 +59,9 @@ def evidence(part: str, view: View) -> Evidence:
     if known := in_view(part, view):
         return Evidence((replace(known[0], score=CERTAIN),), sure=True)
     pages = best(searched(part, view, manual=True))
-    if about_thimble(part, view):
-        return Evidence(pages, bool(pages) and pages[0].score >= PAGE)
     files, articles = _in_files(part, view), [] if readable(part, view) else _in_articles(part, view)
+    if about_thimble(part, view) and (not articles or articles[0].score < max([STRONG, *(one.score for one in pages)])):
+        return Evidence(pages, bool(pages) and pages[0].score >= PAGE)
     nearest = files if files and (not articles or files[0].score >= articles[0].score) else articles
     if pages and pages[0].score >= max([SURE, *(one.score for one in nearest[:1])]):
         return Evidence(pages, sure=True)

@@ -152,7 +152,7 @@ def test_the_lesson_is_the_lines_to_type_and_shows_what_it_says(workshop: Path) 
     for said in (
         "1,100/5,000 22%", "Planted in message 10", " 782 tokens over", "hold 3,748 of 5,000",
         "Predicted: 5 of 17 right", "message 10 (read_file), masked", "miss: ", "hit: ", "known answer: right",
-        "Branch 2 begins behind exchange 1 of branch 1, under offload", "of branch 2, in use; the budget is 5,000",
+        "Branch 2 begins behind exchange 1 of branch 1, under offload", "branch: 2 (in use); turns: 4",
     ):  # fmt: skip
         assert said in told, said
     assert "known answer: wrong" not in told
