@@ -11,7 +11,8 @@ from typing import Any
 from thimble.agent.budget import Prices
 from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.fates import fates
-from thimble.agent.messages import Message, common_prefix, last_turn, turns
+from thimble.agent.messages import Message, common_prefix, last_turn
+from thimble.agent.messages import turns as turns_of
 from thimble.agent.protocols import Strategy
 from thimble.agent.turns import pinned
 from thimble.workshop.trial import VALUE, Call, Trial
@@ -24,7 +25,7 @@ MASK_TOKENS = 15
 
 @dataclass(frozen=True)
 class Fault:
-    """What breaks a check: at which call of the run, which message (its id, or "") and why, in one line."""
+    """What breaks a check: at which call (-1: the whole run), which message (its id, or "") and why, in one line."""
 
     call: int
     message: str
@@ -135,14 +136,14 @@ def keeps_words(run: Run, at: int, call: Call) -> tuple[str, str] | None:
 
 @law
 def keeps_newest(run: Run, at: int, call: Call, turns: int = 1) -> tuple[str, str] | None:
-    """The newest turns are whole: the model has not used them yet."""
-    found = _acts(call.history)
-    start = found[-turns:][0].start if found else len(call.history)
+    """The newest turns are whole."""
+    found = turns_of(call.history)[-turns:]
+    start = found[0].start if found else len(call.history)
     shown = {message.id: message for message in call.view}
     for message in call.history[start:]:
         if message.id not in shown or not shown[message.id].same(message):
-            many = "newest turn" if turns == 1 else f"{turns} newest turns"
-            return message.id, f"this message belongs to the {many}, which the model has yet to use: it must stay whole"
+            which = "newest turn, which the model has yet to use" if turns == 1 else f"{turns} newest turns"
+            return message.id, f"this message belongs to the {which}: it must stay whole"
     return None
 
 
@@ -298,7 +299,7 @@ def survives_resume(run: Run) -> Fault | None:
     try:
         run.trial.run(save)
     except TypeError as error:
-        return Fault(0, "", f"state cannot be written as JSON: {error}")
+        return Fault(-1, "", f"state cannot be written as JSON: {error}")
     for at, call in enumerate(run.calls[1:], 1):
         view = run.trial.resumed(json.loads(saved[at - 1]), call.history)
         same = common_prefix(view, call.view)
@@ -331,7 +332,7 @@ def costs_little(run: Run, rivals: Sequence[str], within: float) -> Fault | None
         costs = {rival: trial.cost(replace(trial, spec=rival).run()) for rival in rivals}
         best = min(costs, key=costs.__getitem__)
         if cost > within * costs[best]:
-            return Fault(len(run.calls) - 1, "", (
+            return Fault(-1, "", (
                 f"with a cached token at {price:g}, the run costs {cost:,.0f}; {best} costs {costs[best]:,.0f}, "
                 f"and {within:g} times that is allowed"
             ))  # fmt: skip
@@ -344,7 +345,7 @@ def wins(run: Run, rivals: Sequence[str]) -> Fault | None:
     own = score(run.trial)
     for rival in rivals:
         if own >= (other := score(replace(run.trial, spec=rival))):
-            return Fault(len(run.calls) - 1, "", f"your score is {own:,.0f}, and {rival} has {other:,.0f}: lower wins")
+            return Fault(-1, "", f"your score is {own:,.0f}, and {rival} has {other:,.0f}: lower wins")
     return None
 
 
@@ -361,7 +362,7 @@ def score(trial: Trial) -> float:
 
 
 def _acts(history: Sequence[Message]) -> list[range]:
-    return [turn for turn in turns(history) if history[turn.start].calls]
+    return [turn for turn in turns_of(history) if history[turn.start].calls]
 
 
 def named_check(name: str) -> Check:

@@ -42,7 +42,9 @@ def judge(exercise: Exercise, file: Path, seed: int) -> Verdict:
         runs = [Run(trial, trial.run()) for trial in _trials(exercise, file, random)]
         for name, given in exercise.named_checks():
             for run in runs:
-                if fault := named_check(name)(run, **given):
+                if (fault := named_check(name)(run, **given)) and fault.call < 0:
+                    return Verdict(False, fault.why, "", name)
+                if fault:
                     return _shown(name, *_smallest(name, given, run, fault))
     except ThimbleError as error:
         return Verdict(False, error.what, error.fix)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,6 +29,11 @@ CUT_AFTER = 12
 """Words of each message that the small model of a trial repeats."""
 
 
+@lru_cache(maxsize=65_536)
+def _words(text: str) -> int:
+    return len(re.findall(r"\w+|[^\w\s]", text))
+
+
 class WordCounter(Counter):
     """A word or a sign is a token, and each message and each call costs four more."""
 
@@ -36,7 +42,7 @@ class WordCounter(Counter):
     def count(self, message: Message) -> int:
         """Tokens of one message."""
         texts = [message.content, *(call.arguments for call in message.calls)]
-        return 4 * len(texts) + sum(len(re.findall(r"\w+|[^\w\s]", text)) for text in texts)
+        return 4 * len(texts) + sum(map(_words, texts))
 
     def overhead(self, tools: Sequence[Schema]) -> int:
         """The same for all tools."""
@@ -59,13 +65,15 @@ class SmallModel(BackendDefaults):
     counter: WordCounter = field(default_factory=WordCounter)
 
     def stream(self, messages: Sequence[Message], tools: Sequence[Schema], **_: Any) -> Generator[Delta, None, None]:
-        """The first words of each line, at most ten lines."""
+        """The first words of each line, at most ten lines, without the values."""
         self.asked += 1
         self.waited_for += halt() is None
         if self.fails:
             raise ModelError("the server of the summary is gone", "go on without it")
-        lines = [line for message in messages for line in message.content.splitlines() if line.strip()]
-        yield Text(" … ".join(VALUE.sub("some", " ".join(line.split()[:CUT_AFTER])) for line in lines[:10]))
+        lines = messages[-1].content.splitlines()[1:]  # below the instruction
+        yield Text(
+            " … ".join(VALUE.sub("some", " ".join(line.split()[:CUT_AFTER])) for line in lines[:10]) or "Nothing."
+        )
         yield Usage()
 
 
