@@ -55,9 +55,9 @@ def _trials(exercise: Exercise, file: Path, random: Random) -> Iterator[Trial]:
     """The trials, short histories first."""
     spec, solution = (spec_of(one, exercise.member) for one in (file, exercise.solution))
     least, most = exercise.turns
-    for number in range(1, exercise.histories + 1):
-        longest = max(least, most * number // exercise.histories)
-        history = invent(random, (least, longest), exercise.words, exercise.tools)
+    for number in range(exercise.histories):
+        turns = least + (most - least) * number // max(1, exercise.histories - 1)
+        history = invent(random, turns, exercise.words, exercise.tools)
         yield Trial(spec, solution, history, exercise.limit or a_limit(random, history), lag=exercise.lag)
 
 

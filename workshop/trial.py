@@ -163,8 +163,8 @@ def histories(messages: Sequence[Message]) -> list[list[Message]]:
     return found
 
 
-def invent(random: Random, turns: Sequence[int], words: Sequence[int], tools: bool) -> list[Message]:
-    """A history of so many turns (least, most), with results of so many words; each result holds one value."""
+def invent(random: Random, turns: int, words: Sequence[int], tools: bool) -> list[Message]:
+    """A history of so many turns, with results of twice so many words (least, most); each result holds one value."""
     values = random.sample(range(1_000, 10_000), 400)
     told = [Message("m1", "system", "You are a careful assistant.")]
 
@@ -175,7 +175,7 @@ def invent(random: Random, turns: Sequence[int], words: Sequence[int], tools: bo
         told.append(Message(f"m{len(told) + 1}", role, content, **rest))
 
     add("user", f"Find the {prose(2, 6)}?")
-    for turn in range(random.randint(*turns)):
+    for turn in range(turns):
         if turn and (not tools or random.random() < 0.15):
             add("assistant", f"It is the {prose(5, 30)}.")
             add("user", f"And the {prose(2, 6)}?")
