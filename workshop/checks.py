@@ -15,7 +15,7 @@ from thimble.agent.messages import Message, common_prefix, last_turn
 from thimble.agent.messages import turns as turns_of
 from thimble.agent.protocols import Strategy
 from thimble.agent.turns import pinned
-from thimble.workshop.trial import VALUE, Call, Trial
+from thimble.workshop.trial import VALUE, Call, CountedWaits, SmallModel, Trial
 
 FOUR_PRICES = (0.0, 0.1, 0.5, 1.0)
 """What a cached token may cost, where a computed one costs 1."""
@@ -205,6 +205,8 @@ def can_recall(run: Run, at: int, call: Call) -> tuple[str, str] | None:
                 )
             if copy.ref != message.id:
                 return message.id, "this copy has no ref: message.rewritten(text, why, ref=message.id)"
+            if "recall" not in run.trial.strategy(SmallModel(), CountedWaits()).tools:
+                return message.id, 'no tool brings this result back: write tools = ("recall",) in the class'
     return None
 
 

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import say
-from thimble.workshop.commands import check, hint, reset, show_page
 from thimble.workshop.progress import Progress
+from thimble.workshop.steps import check, hint, reset, show_page
 
 KEYS = "h hint · n next · r reset · q leave"
 LOOK_SECONDS = 0.2
