@@ -26,6 +26,8 @@ commands:
   prepare          manage the context of any program: its messages in, what to
                    send out; thimble prepare --help
   lab              experiments, such as a replay of recorded runs; lists them
+  workshop         twelve exercises in writing a strategy, which check
+                   themselves; thimble workshop --help
 
 Piped standard input is read as prompts, one a line. A prompt that begins with
 / is a command; /help lists them. Settings come from flags, then the session
