@@ -83,7 +83,7 @@ CHECKS: dict[str, tuple[str, Check]] = {
         ),
     ),
     "edit-seen": (
-        "a prompt in which the strategy changes something",
+        "an edit by the strategy",
         lambda session, event, _: isinstance(event, Prepared) and any(event.view.acted.values()),
     ),
     "over-budget": (
@@ -92,10 +92,10 @@ CHECKS: dict[str, tuple[str, Check]] = {
     ),
     "planted": ("a planted fact", lambda session, event, _: session.is_ready and bool(session.planted)),
     "guessed": ("a guess", lambda session, event, _: session.guess is not None),
-    "probe-missed": ("a /probe that misses the fact", lambda session, event, _: bool(_probed(event).get("missing"))),
-    "probe-found": ("a /probe that finds the fact", lambda session, event, _: _probed(event).get("missing") == []),
+    "probe-missed": ("a /probe that misses", lambda session, event, _: bool(_probed(event).get("missing"))),
+    "probe-found": ("a /probe that finds it", lambda session, event, _: _probed(event).get("missing") == []),
     "asked-each": (
-        "a strategy's answer in /compare run",
+        "answers of /compare run",
         lambda session, event, _: isinstance(event, Aside) and event.asked[0] == "compare",
     ),
     "forked": ("a new branch", lambda session, event, _: isinstance(event, Branched)),
@@ -146,9 +146,10 @@ class Tour:
 
     @property
     def missing(self) -> str:
-        """What the step still waits for, in words."""
-        left = [check.partition(" ") for check in self.step.seen if check not in self._came] if self.step else []
-        return " and ".join(CHECKS[name][0].format(value) for name, _, value in left)
+        """What the step still waits for first, in words."""
+        left = (check for check in self.step.seen if check not in self._came) if self.step else iter(())
+        name, _, value = next(left, "").partition(" ")
+        return CHECKS[name][0].format(value) if name else ""
 
     def go_on(self) -> None:
         """To the next step."""

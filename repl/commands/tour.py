@@ -13,7 +13,6 @@ from thimble.session.session import Session
 from thimble.session.tour import TOURS, Tour
 
 HOW, PLAIN_HOW = "Enter sends the line · Tab edits it", "Enter sends the next line"
-BACK = "/tour goes on · /tour skip · /tour stop"
 
 
 def tour(session: Session, text: str, console: Console) -> None:
@@ -34,12 +33,13 @@ def tour(session: Session, text: str, console: Console) -> None:
         session.tour = None
         session.keep_tour()
         say(console, "The tour is over; the session goes on.")
-    elif word == "skip" and there:
+        return
+    if word == "skip" and there:
         there.go_on()
     elif word or there is None:
-        session.tour = Tour(word or TOURS[0])
-    else:
-        there.said = False
+        session.tour = there = Tour(word or TOURS[0])
+    there.said = False
+    say(console, f"The tour of {there.title}. Wander as you like: it waits. /tour comes back, /tour stop ends it.")
 
 
 def guide(session: Session, console: Console) -> None:
@@ -48,7 +48,7 @@ def guide(session: Session, console: Console) -> None:
         here.see(session)
         while here.is_seen:
             if here.step and here.step.after:
-                _show(console, Text("✓ " if is_drawn(console) else "seen: ", "mark"), here.step.after)
+                _show(console, Text("✓ " if is_drawn(console) else "seen", "mark"), here.step.after)
             here.go_on()
             here.see(session)
         if here.step is None:
@@ -70,7 +70,7 @@ def guide(session: Session, console: Console) -> None:
 
 def waiting(tour: Tour) -> str:
     """The line that says what the tour waits for, and how to come back."""
-    return f"The tour waits for {tour.missing} · {BACK}"
+    return f"The tour waits for {tour.missing} · back: /tour (skip, stop)"
 
 
 def _show(console: Console, head: Text, words: str) -> None:
