@@ -116,15 +116,16 @@ def _start(given: Namespace) -> int:
         from thimble.repl.cli.recordings import played
 
         playback, settings = played(given, pace, settings, headless)
+    first = f"/tour {given.tour}".strip() if given.command == "tour" else ""
     if headless:
-        return _answer(given, _session(given, settings, playback, one_shot=True))
+        return _answer(given, _session(given, settings, playback, one_shot=True), first)
     if given.json or not _is_terminal(sys.stdout):
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
     session = _session(given, settings, playback)  # it looks for a server while the rest is imported
     from thimble.repl.conversation import interactive
 
-    return interactive(session)
+    return interactive(session, first)
 
 
 def _settings(given: Namespace) -> Settings:
@@ -179,10 +180,10 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
     return session
 
 
-def _answer(given: Namespace, session: Session) -> int:
+def _answer(given: Namespace, session: Session, first: str) -> int:
     from thimble.repl.cli import headless
 
-    return headless.answer(session, headless.prompts(given.prompts, session.playback), given.json)
+    return headless.answer(session, headless.prompts(given.prompts, session, first), given.json)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
