@@ -210,7 +210,10 @@ class Session:
             raise
 
     def _suit(self, agent: Agent) -> Iterator[Event]:
-        """Settle how the model calls tools, by a trial where nobody knows; give the agent what that needs."""
+        """Settle how the model calls tools, by a trial where nobody knows; give the agent what that needs.
+
+        Once old turns are summarised, a memory file that has changed counts from the next question on.
+        """
         backend = agent.backend
         agent.nudges = isinstance(backend, ServedBackend)
         if isinstance(backend, ToolCaller) and backend.is_open:
@@ -218,11 +221,12 @@ class Session:
             yield from backend.loading()
             titles = [article.title for article in self.library.articles[: len(QUESTIONS)]]
             backend.settle("tools" if calls_tools(agent, titles) else "schema")
-        if by_schema(backend) != bool(agent.examples):
+        summarised = agent.ledger.view and "summarised" in agent.ledger.view.fates
+        anew = by_schema(backend) != bool(agent.examples)
+        if anew:
             self._equip(agent, self.notes)
-            system = self.system(agent)
-            if system != agent.state.system:
-                agent.enter(Changed("system", system))
+        if (anew or summarised) and (system := self.system(agent)) != agent.state.system:
+            agent.enter(Changed("system", system))
 
     def _remember(self, kept: Mapping[str, Any]) -> None:
         self.notices += remember(self.agent, self.notes, kept, same_strategy=True, same_model=True)

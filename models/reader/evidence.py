@@ -20,10 +20,12 @@ WEAK = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
 KNOWN, READ, STATED = 0.9, 0.75, 0.5
 """The share of a question's words that what was quoted, read in a file, or said by the user must have to answer it."""
+STRONG = 0.55
+"""The score of a passage that leaves no reason to look into thimble's own pages."""
 PAGE = 0.28
 """The score from which on a page of thimble answers a question that is about thimble by its form."""
 NEAR = 0.27
-"""The score of the best passage of articles below which none is shown. Set on development questions."""
+"""The score of the best passage below which none is shown, but for a follow-up. Set on development questions."""
 ALSO = 0.7
 """The share of the best score that more on the same has."""
 LEAST, IN_FILE, OUR_FILE = 0.3, 0.15, 0.08
@@ -57,9 +59,9 @@ def evidence(part: str, view: View) -> Evidence:
     if known := in_view(part, view):
         return Evidence((replace(known[0], score=CERTAIN),), sure=True)
     pages = best(searched(part, view, manual=True))
-    if about_thimble(part, view):
-        return Evidence(pages, bool(pages) and pages[0].score >= PAGE)
     files, articles = _in_files(part, view), [] if readable(part, view) else _in_articles(part, view)
+    if about_thimble(part, view) and (not articles or articles[0].score < max([STRONG, *(one.score for one in pages)])):
+        return Evidence(pages, bool(pages) and pages[0].score >= PAGE)
     nearest = files if files and (not articles or files[0].score >= articles[0].score) else articles
     if pages and pages[0].score >= max([SURE, *(one.score for one in nearest[:1])]):
         return Evidence(pages, sure=True)
@@ -127,9 +129,9 @@ def _in_articles(part: str, view: View) -> list[Quote]:
     """The passages that speak of every name in the question, headings included; or the best, if they do so together."""
     found = searched(part, view)
     fits = best(found) if not view.wants_more else tuple(unsaid(best(found[-1:]), view))
-    if not fits or fits[0].score < NEAR:
-        return []
-    if leans(part):
+    if not leans(part):
+        fits = fits if fits and fits[0].score >= NEAR else ()
+    else:
         new = (one for one in unsaid(fits, view) if one.score >= SURE)
         fits = tuple(dict.fromkeys((*new, *fits)))
     asked = names(part)

@@ -16,7 +16,7 @@ from thimble.corpus.article import OPENING
 from thimble.corpus.manual import COMMANDS
 from thimble.corpus.markdown import sentences
 from thimble.corpus.observations import CERTAIN, Quote
-from thimble.models.reader.evidence import WEAK, earlier, evidence, in_view, looked_up, readable, searched
+from thimble.models.reader.evidence import STRONG, WEAK, earlier, evidence, in_view, looked_up, readable, searched
 from thimble.models.reader.lines import Lines
 from thimble.models.reader.request import ARTICLES, IN_FILES, OURS, PROGRAM, SAID, TO_DO, WHAT, Request
 from thimble.models.reader.view import View
@@ -33,8 +33,6 @@ class Step:
     why: str
 
 
-STRONG = 0.55
-"""The score of a passage that leaves no reason to look into thimble's own pages."""
 MORE_HITS = 12
 """The passages that are searched for more on the same."""
 Plan = Iterator[Step]
@@ -69,7 +67,8 @@ def _question(wanted: Request, view: View) -> Plan:
     parts = [part for part in wanted.parts if not (SAID.search(part) or in_view(part, view))]
     pages = tuple(("search_articles", {"query": part, "earlier": COMMANDS}) for part in parts)
     if PROGRAM.search(view.question):
-        yield Step(pages, "I will look into thimble's own pages.")
+        articles = tuple(("search_articles", {"query": part}) for part in parts)
+        yield Step((*pages, *articles), "I will look into thimble's own pages, and into the articles.")
         return
     for part in parts:
         within = tuple(("search_files", one) for one in looked_up(part, view) if "folder" in one)

@@ -35,9 +35,10 @@ EIGHTHS = " ▁▂▃▄▅▆▇█"
 def show_stats(session: Session, _: str, console: Console) -> None:
     """/stats: where the tokens are, and what they cost so far.
 
-    The prompt of each call against the budget; the last prompt by what its messages are; each exchange; the cost of
-    answers and of summaries, in dollars if the price card has them; the cost of the same calls with the whole history
-    in each, and who made them smaller. ~ is an estimate, ? is unknown, ≥ is the known part of a sum.
+    How full the context is, and what was spent: the prompt of each call against the budget; the last prompt by what
+    its messages are; each exchange; the cost of answers and of summaries, in dollars if the price card has them; the
+    cost of the same calls with the whole history in each, and who made them smaller. ~ is an estimate, ? is unknown,
+    ≥ is the known part of a sum.
     """
     agent = session.agent
     ledger, view, exact = agent.ledger, agent.ledger.view, agent.backend.counter.exact

@@ -26,8 +26,7 @@ def strategy(session: Session, spec: str, console: Console) -> None:
 
     A SPEC is a name, a name with parameters (observation-masking:window=4,target=0.6), several joined by + (left to
     right), a file of yours (./mine.py) or package.module:Name. The history stays; the new strategy sees all of it
-    and remembers nothing of the old one. NAME:paper is the rule of the paper and leaves results as they came (tidy is
-    off). /help strategy NAME explains one strategy.
+    and remembers nothing of the old one. /help strategy NAME explains one strategy.
     """
     if not spec:
         with paged(console):

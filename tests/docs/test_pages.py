@@ -22,13 +22,12 @@ from tests.support.printed_replies import call, deltas
 from tests.support.sessions import ask, scripted
 from thimble.corpus.passages import MOST_WORDS
 from thimble.corpus.questions import load
-from thimble.corpus.ranking import AT_HAND, EARLIER, SAID
-from thimble.corpus.search import ENOUGH, ENOUGH_WORDS
+from thimble.corpus.ranking import ASKING, AT_HAND, EARLIER, SAID
 from thimble.models.counting.choose import counter_for
 from thimble.models.counting.vocabulary import qwen_file
 from thimble.models.reader import answer
 from thimble.models.reader.answer import SECOND
-from thimble.models.reader.evidence import SURE, WEAK
+from thimble.models.reader.evidence import NEAR, PAGE, SURE, WEAK
 from thimble.models.text_calls.prompt import REACT, TextCounter
 from thimble.repl.cli.headless import DONE, REFUSED
 from thimble.repl.cli.recordings import load as load_recording
@@ -153,7 +152,7 @@ def test_the_lesson_is_the_lines_to_type_and_shows_what_it_says(workshop: Path) 
     for said in (
         "1,100/5,000 22%", "Planted in message 10", " 782 tokens over", "hold 3,748 of 5,000",
         "Predicted: 5 of 17 right", "message 10 (read_file), masked", "miss: ", "hit: ", "known answer: right",
-        "Branch 2 begins behind exchange 1 of branch 1, under offload", "of branch 2, in use; the budget is 5,000",
+        "Branch 2 begins behind exchange 1 of branch 1, under offload", "branch: 2 (in use); turns: 4",
     ):  # fmt: skip
         assert said in told, said
     assert "known answer: wrong" not in told
@@ -258,7 +257,9 @@ def test_the_page_on_the_reader_has_the_figures_of_the_code() -> None:
     for figure in (
         f"at most {MOST_WORDS} words",
         f"From {SURE} on, a passage is an answer",
-        f"Nothing below {ENOUGH} is shown ({ENOUGH_WORDS} without vectors)",
+        f"best passage has less than {NEAR}, none is shown",
+        f"needs a score of {PAGE}",
+        f"weigh {ASKING} of the others in every search",
         f"{SECOND:.0%} of the score of the first, and if there is room in {answer.MOST_WORDS} words",
         f"count {'half' if SAID == 0.5 else SAID} when the second",
         f"weigh {EARLIER} of the others, and each passage of the cited article gets {AT_HAND} more",

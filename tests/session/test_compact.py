@@ -206,3 +206,17 @@ def test_notes_outlive_a_session_and_what_ifs_write_none(here: Path) -> None:
     assert [notice.partition(", ")[2] for notice in three.notices] == [
         "as no whole note: line 2. Mend it there, or delete it."
     ]
+
+
+def test_once_old_turns_are_summarised_a_changed_file_counts_from_the_next_question_on(here: Path) -> None:
+    users(here, "Call me Ada.")
+    session = open_session(settings(strategy="llm-summary:every=1,tail=1"))
+    steps = [*READS[:3], "Masking hides.", "It keeps a prefix.", "Yes.", "Yes."]
+    session.agent.use(Scripted(steps, TinyCounter()))
+    ask(session)
+    users(here, "Call me Grace.")
+    ask(session, "And what is a prompt cache?")
+    assert session.agent.ledger.view
+    assert "summarised" in session.agent.ledger.view.fates
+    assert "Ada" in session.agent.history[0].content
+    assert seen(session)[0].endswith("Call me Grace.")

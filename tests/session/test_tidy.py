@@ -70,7 +70,7 @@ def test_it_is_seen_and_its_reason_told() -> None:
         "message 4 (fetch), tidied, 1,549 → 331 tokens: tidy made it 331 tokens (its JSON as tables, nothing left out)."
         in paper.text
     )
-    assert "tidied; messages: 1; in history: 1,549; in view: 331" in paper.text
+    assert "tidy; the last: 1,218; all: 1,218; calls: 1 of 2" in paper.text
     assert "fates: 1 tidied" in paper.text
 
 

@@ -44,8 +44,8 @@ def test_of_an_exchange_that_is_most_of_the_view_the_old_turns_go_too() -> None:
     history = two_exchanges(1, 9)
     view = build("compaction:tail=3").prepare(history, budget())
     asked = next(message for message in history if message.content == "the question")
-    assert view == [*history[:2], view[2], asked, *history[-6:]]
-    assert set(view[2].covers) == {message.id for message in history[2:-6] if message is not asked}
+    assert view == [*history[:2], asked, view[3], *history[-6:]]
+    assert set(view[3].covers) == {message.id for message in history[2:-6] if message is not asked}
 
 
 @pytest.mark.parametrize("tail", [1, 2, 5])

@@ -167,9 +167,9 @@ def test_a_server_that_has_gone_says_so_where_its_models_are_asked_for() -> None
 
 def test_names_stand_in_one_column_and_the_one_in_use_is_marked() -> None:
     session = scripted(base_url="http://127.0.0.1:1")
-    assert "\n    reader  \n  › scripted\n" in said(session, "/model", drawn=True)
+    assert "\n  reader    \n  scripted ‹\n" in said(session, "/model", drawn=True)
     session.use_model("reader")
-    assert "\n  › reader\n" in said(session, "/model", drawn=True)
+    assert "\n  reader ‹\n" in said(session, "/model", drawn=True)
 
 
 def test_reset_says_what_goes_and_what_stays() -> None:

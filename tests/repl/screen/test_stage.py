@@ -30,7 +30,7 @@ from thimble.session.settings import Settings
 
 READS = [[tool_call("read_article", page, slug="observation-masking", page=page)] for page in (1, 98, 99)]
 """One long result, then two errors that are too short to be masked."""
-MASKING: dict[str, Any] = {"strategy": "observation-masking:when=always,window=1", "budget": 20_000}
+MASKING: dict[str, Any] = {"strategy": "observation-masking:window=1", "budget": 2_150}
 SECRETS = {"/home/alice": "~", "/home/alice/talk": "…/talk", "alice": "…", "gpu.example.org": "…"}
 
 
@@ -77,7 +77,7 @@ def test_a_caption_explains_every_kind_of_deed(history: list[Message], spec: str
 def test_a_caption_says_what_was_done_and_why_and_what_it_costs() -> None:
     first, *more = captions(scripted(*READS, "So.", **MASKING))
     assert first[0].startswith("nothing was touched: ")
-    assert first[0].endswith(" of 20,000 tokens; none of them cached yet")
+    assert first[0].endswith(" of 2,150 tokens; none of them cached yet")
     (acted,) = (words for words in more if len(words) > 1)
     assert "masked 1 result" in acted[0]
     assert acted[1].startswith("Why: older than")

@@ -251,12 +251,8 @@ def test_tab() -> None:
     def offered(text: str, session: Session = SESSION) -> list[str]:
         return [offer.text for offer in Completions(session).get_completions(Document(text), CompleteEvent())]
 
-    view = SESSION.agent.ledger.view
-    assert view is not None
     assert offered("/context ") == ["next", "raw", "prompt"]
     assert offered("/context r") == ["raw"]
-    assert offered("/why ") == [str(place + 1) for place, fate in enumerate(view.fates) if fate != "kept"]
-    assert offered("/why ", scripted()) == []
 
 
 def test_wide_characters_stay_in_their_columns() -> None:
