@@ -28,7 +28,7 @@ def tried(exercises: ExerciseSet, exercise: Exercise, file: Path) -> tuple[Verdi
     with tempfile.TemporaryFile() as printed:
         try:
             run = subprocess.run(
-                [sys.executable, "-m", "thimble.workshop.child", *job],
+                [sys.executable, "-P", "-m", "thimble.workshop.child", *job],
                 cwd=file.parent,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
