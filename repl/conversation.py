@@ -147,6 +147,9 @@ class Conversation:
 
     def _step(self) -> bool:
         text = self._read().strip()
+        with self._interrupts.allowed():
+            self.session.reload()
+        self._tell_news()
         if not text:
             return True
         from thimble.repl.commands.command import meant
