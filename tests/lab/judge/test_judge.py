@@ -14,7 +14,7 @@ from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
 from thimble.lab.judge.child import Entry, judged
 from thimble.lab.judge.command import SHIPPED, main, row
-from thimble.lab.judge.dialogues import FACTS, Dialogue, generated, planted
+from thimble.lab.judge.dialogues import FACTS, generated, planted
 from thimble.lab.judge.measure import Measured, asked_again, measured
 from thimble.lab.replay.recorded_replay import ReplaySetting, replay
 from thimble.lab.replay.trajectories import Trajectory
@@ -111,9 +111,6 @@ def test_made_dialogues_go_by_the_seed_and_read_some_articles_again() -> None:
 
 # --- laws -------------------------------------------------------------------------------------------------------------
 
-TO_RESULTS = (
-    "import random\ndef prepare(messages, budget):\n    return [{} if m.role == 'tool' else m for m in messages]\n"
-)
 BROKEN = {
     "not sound": ("return [m for m in messages if m.role != 'tool']", "the view had to be mended"),
     "without the system message": ("return messages[1:]", "put back the system message"),
@@ -128,7 +125,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("body, told", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize(("body", "told"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_law_is_told_with_its_place(tmp_path: Path, body: str, told: str) -> None:
     found = verdict(tmp_path, f"def prepare(messages, budget):\n    {body}\n")
     assert isinstance(found, str)
@@ -148,8 +145,8 @@ def test_over_the_budget_is_a_broken_law_where_nothing_makes_it_fit(tmp_path: Pa
 # --- hostile files ----------------------------------------------------------------------------------------------------
 
 HOSTILE: dict[str, tuple[str, str]] = {
-    "an endless loop": ("    while True: pass\n", "it had not ended after 2 s"),
-    "an endless loop at import": ("    pass\nwhile True: pass\n", "it had not ended after 2 s"),
+    "an endless loop": ("    while True: pass\n", "it had not ended after 1 s"),
+    "an endless loop at import": ("    pass\nwhile True: pass\n", "it had not ended after 1 s"),
     "too much memory": ("    return 'x' * 10**11\n", "MemoryError"),
     "a flood of print": ("    while True: print('FLOOD' * 1000)\n", "it prints"),
     "one word of print": ("    print('FLOOD')\n    return messages[:]\n", "it prints"),
@@ -165,9 +162,9 @@ HOSTILE: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("body, told", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize(("body", "told"), HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_file_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str], body: str, told: str) -> None:
-    found = verdict(tmp_path, f"def prepare(messages, budget):\n{body}", seconds=2 if "ended after" in told else 60)
+    found = verdict(tmp_path, f"def prepare(messages, budget):\n{body}", seconds=1 if "ended after" in told else 60)
     assert isinstance(found, str)
     assert told in found
     assert found.isprintable()
@@ -225,8 +222,9 @@ def test_the_same_seed_gives_the_same_table_and_page(says: Callable[..., str], f
     page = folder / "page.html"
     first = says("--seed", "5", "--report", str(page))
     drawn = page.read_bytes()
-    assert says("--seed", "5", "--report", f"{page}!").splitlines() == first.splitlines()
-    assert page.read_bytes().replace(b"page.html!", b"page.html") == drawn.replace(b"'", b"'")
+    page.unlink()
+    assert says("--seed", "5", "--report", str(page)) == first
+    assert page.read_bytes() == drawn
     assert "Score = 30 · saved + 40 · facts + 30 · found" in first
     assert "seed 5" in first
 
@@ -241,7 +239,3 @@ def test_without_a_seed_one_is_made_and_told(says: Callable[..., str]) -> None:
 def test_a_folder_without_strategies(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"has no file that ends in \.py"):
         main([str(tmp_path)], "thimble lab judge")
-
-
-def test_dialogue_is_compared_by_what_it_holds() -> None:
-    assert Dialogue(RUNS[0], []) == Dialogue(RUNS[0], [])
