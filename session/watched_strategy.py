@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,35 +10,29 @@ from thimble.agent.protocols import Strategy
 from thimble.strategies.spec import Kind, parse_spec
 
 
-@dataclass
 class WatchedStrategy:
-    """The SPEC, and the state of its files when they were read last. Raises UsageError for a SPEC without a file."""
+    """A SPEC, and when its files were saved last. Raises UsageError for a SPEC without a file."""
 
-    spec: str
-    stamps: list[tuple[int, int]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._files = [Path(part.name).expanduser() for part in parse_spec(self.spec) if part.kind is Kind.FILE]
+    def __init__(self, spec: str) -> None:
+        self.spec = spec
+        self._files = [Path(part.name).expanduser() for part in parse_spec(spec) if part.kind is Kind.FILE]
         if not self._files:
-            raise UsageError(f"{self.spec!r} is no file", "only a file can be watched: /strategy ./mine.py watch")
-        self.has_changed()
+            raise UsageError(f"{spec!r} is no file", "only a file can be watched: /strategy ./mine.py watch")
+        self._saved = self._times()
 
     def has_changed(self) -> bool:
-        """Whether a file is another one than at the last look. One that is away for a moment counts when it is back."""
-        try:
-            found = [(stat.st_mtime_ns, stat.st_size) for stat in (file.stat() for file in self._files)]
-        except OSError:
-            return False
-        before, self.stamps = getattr(self, "stamps", found), found
-        return before != found
+        """Whether a file was saved, or has gone or come back, since the last look."""
+        before, self._saved = self._saved, self._times()
+        return before != self._saved
+
+    def _times(self) -> list[int]:
+        return [file.stat().st_mtime_ns if file.exists() else 0 for file in self._files]
 
 
 def carried(state: Any, strategy: Strategy) -> bool:
     """Give a strategy the state of another; whether there is one and it fits, so that nothing of it is lost."""
-    if state is None:
-        return False
     try:
-        strategy.state = deepcopy(state)
-    except (LookupError, UsageError):
+        strategy.state = state
+    except UsageError:
         return False
-    return bool(strategy.state == state)
+    return state is not None and bool(strategy.state == state)

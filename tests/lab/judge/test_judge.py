@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
-from thimble.lab.judge.child import Entry, judged
+from thimble.lab.judge.child import judged
 from thimble.lab.judge.command import SHIPPED, main, row
 from thimble.lab.judge.dialogues import FACTS, generated, planted
 from thimble.lab.judge.measure import Measured, asked_again, measured
@@ -46,7 +48,7 @@ def settings(spec: str, limit: int = LIMIT) -> list[ReplaySetting]:
 def verdict(folder: Path, text: str, seconds: int = 60, limit: int = LIMIT) -> Measured | str:
     (folder / "mine.py").write_text(text)
     dialogues = [planted(one, 7) for one in RUNS]
-    return judged(Entry("mine.py", "mine.py", folder), dialogues, settings("mine.py", limit), seconds)
+    return judged("mine.py", folder, dialogues, settings("mine.py", limit), seconds)
 
 
 def figures(found: Measured | str) -> Measured:
@@ -70,12 +72,12 @@ def test_the_score_by_hand() -> None:
 
 def test_two_runs_by_hand(tmp_path: Path) -> None:
     dialogues = [planted(one, 7) for one in RUNS]
-    assert [len(one.facts) for one in dialogues] == [3, 5]
+    assert [len(facts) for _, facts in dialogues] == [3, 5]
     everything = measured(dialogues, settings("none"), lawful=False)
     assert (everything.kept, everything.planted, everything.faults, everything.again) == (8, 8, 0, 1 + 3)
     hidden = figures(verdict(tmp_path, HIDES))
     assert (hidden.kept, hidden.planted, hidden.faults, hidden.again) == (0, 8, 4, 4)
-    prompts = [call.view for one in dialogues for call in replay(one.run, settings("none")[0])]
+    prompts = [call.view for one, _ in dialogues for call in replay(one, settings("none")[0])]
     sent = sum(view.tokens for view in prompts if view)
     cached = sum(view.cached for view in prompts if view)
     assert everything.costs == [sent, sent - cached / 2]
@@ -88,23 +90,23 @@ def test_a_repeated_call_is_a_fault_where_its_newest_result_is_not_shown() -> No
 
 
 def test_a_fact_is_a_line_of_a_result_and_the_seed_says_which() -> None:
-    one = planted(RUNS[1], 7)
-    assert len(one.facts) == min(FACTS, 5)
-    for fact in one.facts:
-        (holds,) = [message for message in one.run.messages if fact in message.content]
+    run_, facts = planted(RUNS[1], 7)
+    assert len(facts) == min(FACTS, 5)
+    for fact in facts:
+        (holds,) = [message for message in run_.messages if fact in message.content]
         assert holds.role == "tool"
         assert f"The key of this part is {fact}." in holds.content.split("\n")
-    assert planted(RUNS[1], 7) == one
-    assert {*planted(RUNS[1], 8).facts}.isdisjoint(one.facts)
+    assert planted(RUNS[1], 7) == (run_, facts)
+    assert {*planted(RUNS[1], 8)[1]}.isdisjoint(facts)
 
 
 def test_made_dialogues_go_by_the_seed_and_read_some_articles_again() -> None:
     assert generated(3) == generated(3)
     assert generated(3) != generated(4)
-    for one in generated(3):
-        assert planted(one, 3).run.messages[0].role == "system"
-        assert one.messages[-1].role == "assistant"
-    again = [shown for one in generated(3) for shown in asked_again(one, [*replay(one, settings("none", 10**9)[0])])]
+    runs = [planted(one, 3)[0] for one in generated(3)]
+    for one in runs:
+        assert (one.messages[0].role, one.messages[-1].role) == ("system", "assistant")
+    again = [shown for one in runs for shown in asked_again(one, [*replay(one, settings("none", 10**9)[0])])]
     assert again
     assert all(again)
 
@@ -173,13 +175,13 @@ def test_a_hostile_file_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture
 
 
 def test_what_a_file_leaves_running_is_ended(tmp_path: Path) -> None:
-    text = (
-        "import os, time\nif not os.fork():\n    open('child', 'w').write(str(os.getpid()))\n    time.sleep(600)\n"
-        "while not os.path.exists('child') or not open('child').read(): pass\n"
-    )
+    reader, writer = os.pipe()  # every process that the judge starts has its writing end
+    text = "import os, time\nif not os.fork():\n    time.sleep(600)\n"
     assert isinstance(verdict(tmp_path, f"{text}def prepare(messages, budget):\n    return messages[:]\n"), Measured)
-    child = Path(f"/proc/{(tmp_path / 'child').read_text()}/stat")
-    assert not child.exists() or child.read_text().split()[2] == "Z"
+    os.close(writer)
+    assert select.select([reader], [], [], 60) == ([reader], [], [])
+    assert os.read(reader, 1) == b""
+    os.close(reader)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

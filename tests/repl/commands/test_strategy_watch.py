@@ -111,15 +111,15 @@ def test_a_broken_file_is_one_line_once_and_the_old_strategy_stays(tmp_path: Pat
     assert session.news() == [f"{path} has changed: it begins anew."]
 
 
-def test_a_file_that_is_away_changes_nothing_until_it_is_back(tmp_path: Path) -> None:
+def test_a_file_that_is_gone_is_told_and_counts_when_it_is_back(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     session = watching(path, NEWEST)
     path.unlink()
     ask(session)
-    assert session.news() == []
+    assert session.news() == [f"there is no file {path}. The strategy as it was before stays in use."]
     save(path, NEWEST)
     ask(session)
-    assert len(session.news()) == 1
+    assert session.news() == [f"{path} has changed: it begins anew."]
 
 
 def test_another_strategy_ends_the_watch(tmp_path: Path) -> None:
