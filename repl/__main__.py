@@ -29,6 +29,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments[:1] in (["lab"], ["workshop"]):
         return _in_room(arguments[0], arguments[1:])
+    if "_ARGCOMPLETE" in os.environ:
+        from thimble.repl.cli.completion import complete
+
+        complete()
     try:
         return _run(arguments)
     except (Exception, KeyboardInterrupt, SystemExit) as error:  # a strategy may raise anything
@@ -67,6 +71,11 @@ def _run(arguments: Sequence[str]) -> int:
 
     if sys.stdout is None:  # told before anything is asked, and paid
         raise UsageError("standard output is closed", "open it: > FILE")
+    if arguments[:1] == ["completion"]:
+        from thimble.repl.cli.completion import shell_code
+
+        sys.stdout.write(shell_code(arguments[1:]))
+        return 0
     try:
         given = options.parse(arguments)
     except SystemExit:  # --help and --version end so
