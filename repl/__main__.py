@@ -27,21 +27,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     built-in reader, said that it cannot answer.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments[:1] == ["lab"]:
-        return _experiment(arguments[1:])
+    if arguments[:1] in (["lab"], ["workshop"]):
+        return _in_room(arguments[0], arguments[1:])
+    if "_ARGCOMPLETE" in os.environ:
+        from thimble.repl.cli.completion import complete
+
+        complete()
     try:
         return _run(arguments)
     except (Exception, KeyboardInterrupt, SystemExit) as error:  # a strategy may raise anything
         return _report(error, as_json="--json" in arguments)
 
 
-def _experiment(arguments: Sequence[str]) -> int:
-    """Hand over to `python -m thimble.lab`, as if it had been asked itself: no room on this level imports the other."""
+def _in_room(room: str, arguments: Sequence[str]) -> int:
+    """Hand over to `python -m thimble.ROOM`, as if it had been asked itself: this room imports neither of them."""
     import runpy
 
-    before, sys.argv = sys.argv, ["thimble lab", *arguments]
+    before, sys.argv = sys.argv, [f"thimble {room}", *arguments]
     try:
-        runpy.run_module("thimble.lab", run_name="__main__", alter_sys=True)
+        runpy.run_module(f"thimble.{room}", run_name="__main__", alter_sys=True)
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else 0
     finally:
@@ -67,6 +71,11 @@ def _run(arguments: Sequence[str]) -> int:
 
     if sys.stdout is None:  # told before anything is asked, and paid
         raise UsageError("standard output is closed", "open it: > FILE")
+    if arguments[:1] == ["completion"]:
+        from thimble.repl.cli.completion import shell_code
+
+        sys.stdout.write(shell_code(arguments[1:]))
+        return 0
     try:
         given = options.parse(arguments)
     except SystemExit:  # --help and --version end so

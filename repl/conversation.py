@@ -54,6 +54,8 @@ def interactive(session: Session, first: str = "") -> int:
         if reconfigure:
             reconfigure(errors="replace")  # for a letter that the terminal cannot show, or does not send in UTF-8
     session.backends.can_pull = True
+    if session.playback and not plain:
+        session.notices.append("Enter sends the grey line, the next one of the recording.")
     return Conversation(session, plain).run(first)
 
 
@@ -160,6 +162,9 @@ class Conversation:
         return not (kept or self.session.saved or self.session.playback)
 
     def _step(self, text: str) -> bool:
+        with self._interrupts.allowed():
+            self.session.reload()
+        self._tell_news()
         if not text:
             return True
         from thimble.repl.commands.command import meant

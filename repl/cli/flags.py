@@ -27,6 +27,13 @@ commands:
                    send out; thimble prepare --help
   tour             a lesson that leads: thimble tour [context|hour|strategies]
   lab              experiments, such as a replay of recorded runs; lists them
+  workshop         twelve exercises in writing a strategy, which check
+                   themselves; thimble workshop --help
+  completion       print what a shell sources, so that Tab completes flags and
+                   strategies: source <(thimble completion bash); zsh, fish
+
+To install from a clone: uv tool install ., pipx install . or pip install .
+(make run needs none of them). The package is called thimble-agent.
 
 Piped standard input is read as prompts, one a line. A prompt that begins with
 / is a command; /help lists them. Settings come from flags, then the session
@@ -108,7 +115,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     for given in argv:
         if any("\ud800" <= char <= "\udfff" for char in given):
             raise UsageError(f"the argument {given!a} is not UTF-8 text", "write it in UTF-8")
-    options, rest = _parser(prepare=argv[:1] == ["prepare"]).parse_known_args(argv)
+    options, rest = parser(prepare=argv[:1] == ["prepare"]).parse_known_args(argv)
     options.command = options.tour = ""
     for word in rest:
         if options.command == "tour" and not options.tour and not word.startswith("-"):
@@ -124,10 +131,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def _parser(prepare: bool) -> _Parser:
+def parser(prepare: bool) -> _Parser:
     """The parser of the flags, with the help of `thimble` or of `thimble prepare`."""
     usage, description, epilog = (PREPARE_USAGE, PREPARE, PREPARE_EPILOG) if prepare else (USAGE, DESCRIPTION, EPILOG)
-    parser = _Parser(
+    made = _Parser(
         prog="thimble",
         usage=usage,
         description=description,
@@ -136,11 +143,11 @@ def _parser(prepare: bool) -> _Parser:
         allow_abbrev=False,
         add_help=False,
     )
-    actions = [parser.add_argument("-h", "--help", action="help", help="show this help message and exit")]
-    actions += [parser.add_argument(flag, **how) for flag, how in FLAGS.items()]
+    actions = [made.add_argument("-h", "--help", action="help", help="show this help message and exit")]
+    actions += [made.add_argument(flag, **how) for flag, how in FLAGS.items()]
     for action in actions if prepare else ():
         action.help = PREPARE_FLAGS.get(action.dest, argparse.SUPPRESS)
-    return parser
+    return made
 
 
 class _Parser(Parser):

@@ -32,6 +32,7 @@ from thimble.repl.screen.streams import Unwritable, aside, tell, write
 from thimble.repl.screen.wrapping import columns, wrapped
 from thimble.session import jsonl
 from thimble.session.bounded import MOST_INPUT_BYTES
+from thimble.strategies.own_code import limited
 
 if TYPE_CHECKING:
     from thimble.repl.screen.trace import Kind
@@ -62,6 +63,7 @@ ASIDE = ("/pull", "/export")
 BUG = "this is a bug, in thimble or in a strategy of yours: the lines above say where"
 
 
+@limited()
 def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     """Answer prompts one after the other in one session; the exit code is the worst that happened.
 

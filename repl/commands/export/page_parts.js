@@ -133,9 +133,9 @@ function context(side, call, rows) {
   const told = make("p", { className: "told" });
   const tools = { letter: "T", tokens: call.overhead, row: null };
   const block = (size) => (row) => ({ letter: isPrompt(row) ? "P" : row.letter, tokens: row[size], row });
-  const was = bar(side, "was", [tools, ...rows.filter((row) => row.was).map(block("before"))], Math.max(call.all, call.limit),
-    call.limit, { role: "img", label: `The whole history: ${byFate(rows.filter((row) => row.was), "before", mark)}` });
-  const whole = Math.max(call.tokens, call.limit);
+  const whole = Math.max(call.all, call.tokens, call.limit); // one scale for both
+  const was = bar(side, "was", [tools, ...rows.filter((row) => row.was).map(block("before"))], whole, call.limit,
+    { role: "img", label: `The whole history: ${byFate(rows.filter((row) => row.was), "before", mark)}` });
   const sent = bar(side, "now", [tools, ...list.map(block("after"))], whole, call.limit,
     { role: "listbox", label: "What was sent, a block a message; arrow up and down go through them" });
   sent.tabIndex = 0;
