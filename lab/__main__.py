@@ -18,6 +18,7 @@ EXPERIMENTS: Mapping[str, str] = {
     "simulate": "How do the prompts of a long run grow under each strategy, and what do they cost?",
     "questions": "Which strategy keeps the answers to the questions?",
     "run": "How do strategies do on questions × budgets × seeds × models, in a store?",
+    "judge": "Which strategy in FOLDER wins the contest, by laws, cost, faults and planted facts?",
     "comem": "How fast is CoMem on simulated servers, and how fast in its paper?",
 }
 """The question of each experiment. `main` of lab/NAME/command.py gets the arguments and the command as `prog`."""

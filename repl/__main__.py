@@ -27,8 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     built-in reader, said that it cannot answer.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments[:1] == ["lab"]:
-        return _experiment(arguments[1:])
+    if arguments[:1] in (["lab"], ["workshop"]):
+        return _in_room(arguments[0], arguments[1:])
     if "_ARGCOMPLETE" in os.environ:
         from thimble.repl.cli.completion import complete
 
@@ -39,13 +39,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _report(error, as_json="--json" in arguments)
 
 
-def _experiment(arguments: Sequence[str]) -> int:
-    """Hand over to `python -m thimble.lab`, as if it had been asked itself: no room on this level imports the other."""
+def _in_room(room: str, arguments: Sequence[str]) -> int:
+    """Hand over to `python -m thimble.ROOM`, as if it had been asked itself: this room imports neither of them."""
     import runpy
 
-    before, sys.argv = sys.argv, ["thimble lab", *arguments]
+    before, sys.argv = sys.argv, [f"thimble {room}", *arguments]
     try:
-        runpy.run_module("thimble.lab", run_name="__main__", alter_sys=True)
+        runpy.run_module(f"thimble.{room}", run_name="__main__", alter_sys=True)
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else 0
     finally:
@@ -125,15 +125,16 @@ def _start(given: Namespace) -> int:
         from thimble.repl.cli.recordings import played
 
         playback, settings = played(given, pace, settings, headless)
+    first = f"/tour {given.tour}".strip() if given.command == "tour" else ""
     if headless:
-        return _answer(given, _session(given, settings, playback, one_shot=True))
+        return _answer(given, _session(given, settings, playback, one_shot=True), first)
     if given.json or not _is_terminal(sys.stdout):
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
     session = _session(given, settings, playback)  # it looks for a server while the rest is imported
     from thimble.repl.conversation import interactive
 
-    return interactive(session)
+    return interactive(session, first)
 
 
 def _settings(given: Namespace) -> Settings:
@@ -188,10 +189,10 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
     return session
 
 
-def _answer(given: Namespace, session: Session) -> int:
+def _answer(given: Namespace, session: Session, first: str) -> int:
     from thimble.repl.cli import headless
 
-    return headless.answer(session, headless.prompts(given.prompts, session.playback), given.json)
+    return headless.answer(session, headless.prompts(given.prompts, session, first), given.json)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
 
-COMMANDS = ("config", "doctor", "prepare")
+COMMANDS = ("config", "doctor", "prepare", "tour")
 
 DESCRIPTION = "A research assistant in the terminal that thinks inside a small token budget."
 EPILOG = """\
@@ -25,7 +25,10 @@ commands:
                    to type to mend what is wrong; with --json a check a line
   prepare          manage the context of any program: its messages in, what to
                    send out; thimble prepare --help
+  tour             a lesson that leads: thimble tour [context|hour|strategies]
   lab              experiments, such as a replay of recorded runs; lists them
+  workshop         twelve exercises in writing a strategy, which check
+                   themselves; thimble workshop --help
   completion       print what a shell sources, so that Tab completes flags and
                    strategies: source <(thimble completion bash); zsh, fish
 
@@ -43,7 +46,7 @@ budget is too small, 5 the model (or the reader) said that it cannot answer.
 """
 
 
-USAGE = "thimble [config|doctor|prepare] [-p TEXT]... [--json] [options]"
+USAGE = "thimble [config|doctor|prepare|tour] [-p TEXT]... [--json] [options]"
 
 
 FLAGS: dict[str, dict[str, Any]] = {
@@ -101,8 +104,9 @@ PREPARE_FLAGS = {
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The flags that were given: `command`, `prompts`, `json`, and each setting's text, None where it is not given.
+    """The flags that were given: `command`, the name of a `tour`, `prompts`, `json`, and each setting's text.
 
+    Of a setting that is not given it is None.
     `--help` and `--version` print and raise SystemExit.
 
     Raises:
@@ -112,11 +116,14 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         if any("\ud800" <= char <= "\udfff" for char in given):
             raise UsageError(f"the argument {given!a} is not UTF-8 text", "write it in UTF-8")
     options, rest = parser(prepare=argv[:1] == ["prepare"]).parse_known_args(argv)
-    options.command = ""
+    options.command = options.tour = ""
     for word in rest:
-        if word not in COMMANDS or options.command:
+        if options.command == "tour" and not options.tour and not word.startswith("-"):
+            options.tour = word
+        elif word not in COMMANDS or options.command:
             raise _unknown(word)
-        options.command = word
+        else:
+            options.command = word
     if options.command and options.prompts:
         raise UsageError(f"{options.command} takes no prompts", f"run thimble {options.command}, or thimble -p TEXT")
     if options.command and options.resume is not None:

@@ -17,6 +17,7 @@ from thimble.agent.errors import ThimbleError
 from thimble.corpus.safe_open import opened, walk
 from thimble.models import READER
 from thimble.repl.screen.sanitise import clean, line
+from thimble.session.tour import TOURS
 
 if TYPE_CHECKING:
     from thimble.repl.commands.command import Command
@@ -38,6 +39,7 @@ WORDS_OF = {
     "predict": ("all", "none", "off"),
     "timeline": ("all",),
     "export": ("html", "md", "json"),
+    "tour": (*TOURS, "skip", "stop"),
 }
 """What goes after a command that has few arguments."""
 

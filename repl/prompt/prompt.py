@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
-from prompt_toolkit.application.current import set_app
+from prompt_toolkit.application.current import get_app, set_app
 from prompt_toolkit.auto_suggest import AutoSuggest, Suggestion
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import has_focus
+from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input.typeahead import store_typeahead
@@ -72,8 +72,8 @@ class PlainPrompt:
     The line that `suggested` returns is printed first, and Enter alone sends it.
     """
 
-    def __init__(self, suggested: Callable[[], str | None] = lambda: None) -> None:
-        self._suggested = suggested
+    def __init__(self, suggested: Callable[[], str | None] = lambda: None, label: str = "next") -> None:
+        self._suggested, self._label = suggested, label
 
     def greet(self, name: str, rest: str) -> None:
         """Without colours."""
@@ -83,7 +83,7 @@ class PlainPrompt:
         """The line; the terminal itself keeps what is typed already."""
         suggested = self._suggested()
         if suggested is not None:
-            sys.stdout.write(f"recorded: {line(suggested)} (Enter sends it)\n" if suggested else f"{AT_THE_END}\n")
+            sys.stdout.write(f"{self._label}: {line(suggested)} (Enter sends it)\n" if suggested else f"{AT_THE_END}\n")
         try:
             return input("you: ") or suggested or ""
         except (KeyboardInterrupt, EOFError):
@@ -97,7 +97,8 @@ class TerminalPrompt:
     Args:
         session: What is completed and measured; it is warmed in the background, once the prompt is drawn.
         announce: Prints what is known only then; called with the prompt out of the way.
-        suggested: What stands on an empty prompt, where Enter sends it; "" at the end of all that, None for nothing.
+        suggested: What stands on an empty prompt, where Enter sends it and Tab takes it to be edited; "" at the end of
+            all that, None for nothing.
     """
 
     def __init__(
@@ -185,16 +186,19 @@ def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> 
     """The best prompt that this terminal can show."""
 
     def suggested() -> str | None:
-        return session.playback.suggested() if session.playback else None
+        if session.playback:
+            return session.playback.suggested()
+        return session.tour.line(session) if session.tour else None
 
+    label = "recorded" if session.playback else "next"
     if plain or not sys.stdin.isatty():
-        return PlainPrompt(suggested)
+        return PlainPrompt(suggested, label)
     try:
         return TerminalPrompt(session, announce, suggested)
     except Exception as error:
         if type(error).__name__ != "NoConsoleScreenBufferError":  # only Windows can import it
             raise
-        return PlainPrompt(suggested)
+        return PlainPrompt(suggested, label)
 
 
 def open_history() -> History:
@@ -260,7 +264,14 @@ def _keys(suggested: Callable[[], str | None]) -> KeyBindings:
 
     @keys.add("tab", filter=typing)
     def _(event: KeyPressEvent) -> None:
-        _complete(event.current_buffer)
+        if event.current_buffer.text:
+            _complete(event.current_buffer)
+        else:
+            event.current_buffer.insert_text(suggested() or "")
+
+    @keys.add("right", filter=typing & Condition(lambda: not get_app().current_buffer.text))
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(suggested() or "")
 
     @keys.add("<vt100-mouse-event>", eager=True)
     def _(event: KeyPressEvent) -> None:

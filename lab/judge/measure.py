@@ -1,0 +1,129 @@
+"""What a strategy does on the dialogues: the laws first, then its cost, its faults and the facts that it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from thimble.agent.budget import Budget
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Strategy
+from thimble.agent.view import View
+from thimble.lab.judge.dialogues import Dialogue
+from thimble.lab.replay.recorded_replay import (
+    Figures,
+    ReplayedCall,
+    ReplaySetting,
+    counter_of,
+    decides_by_price,
+    figures,
+    replay,
+)
+from thimble.lab.replay.trajectories import Trajectory
+
+SHOWN = ("kept", "tidied")
+"""The fates of a message that a view shows whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Sums over all dialogues. `costs` has one for each price; a computed prompt token costs 1.
+
+    `kept` of the `planted` facts are in the last view of their dialogue. `again` counts the calls of a dialogue that
+    were made before, `faults` those of them whose earlier result the view of that moment does not show.
+    """
+
+    costs: Sequence[float]
+    kept: int
+    planted: int
+    faults: int
+    again: int
+
+
+@dataclass
+class AskedTwice(Strategy):
+    """A strategy that is asked twice for each view. Raises UsageError where the two differ."""
+
+    strategy: Strategy
+
+    @property
+    def fitted(self) -> bool:
+        """As the strategy has it."""
+        return self.strategy.fitted
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+        """Its view."""
+        view = self.strategy.prepare(messages, budget)
+        if [*self.strategy.prepare(messages, budget)] != [*view]:
+            raise UsageError("asked twice, it makes two different views")
+        return view
+
+
+def measured(dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], *, lawful: bool = True) -> Measured:
+    """The sums of a strategy: each setting has its SPEC and another price. Facts and faults are those at the first.
+
+    Raises:
+        UsageError: the strategy fails, or breaks a law though it must be `lawful`; in one line.
+    """
+    counter = counter_of(settings[0].model)
+    priced = decides_by_price(settings[0].strategy, settings[0].model)
+    played: list[list[list[ReplayedCall]]] = []
+    costs = []
+    for setting in settings:
+        if priced or not played:
+            played.append([_calls(dialogue.run, setting, lawful) for dialogue in dialogues])
+        sums = (figures(one.run, calls, counter) for one, calls in zip(dialogues, played[-1], strict=True))
+        costs.append(sum(sums, Figures()).cost(setting.prices))
+    each = [*zip(dialogues, played[0], strict=True)]
+    asked = [shown for one, calls in each for shown in asked_again(one.run, calls)]
+    return Measured(
+        costs,
+        sum(_kept(one, calls) for one, calls in each),
+        sum(len(one.facts) for one in dialogues),
+        asked.count(False),
+        len(asked),
+    )
+
+
+def _calls(run: Trajectory, setting: ReplaySetting, lawful: bool) -> list[ReplayedCall]:
+    if not lawful:
+        return [*replay(run, setting)]
+    calls = []
+    for call in replay(run, setting, AskedTwice):
+        broken = _broken(call.view) if call.view else ""
+        if broken:
+            raise UsageError(f"{run.name}, turn {call.turn}: {broken}")
+        calls.append(call)
+    return calls
+
+
+def _broken(view: View) -> str:
+    """The law that a view breaks; the history is sound, so that each note is about the strategy's answer."""
+    if view.notes:
+        return f"the view had to be mended: {view.notes[0]}"
+    return f"{view.tokens:,} tokens, and the budget is {view.limit:,}" if view.tokens > view.limit else ""
+
+
+def _kept(dialogue: Dialogue, calls: Sequence[ReplayedCall]) -> int:
+    """How many of its facts are in the last view."""
+    last = next((call.view.messages for call in reversed(calls) if call.view), ())
+    return sum(any(fact in (message.content or "") for message in last) for fact in dialogue.facts)
+
+
+def asked_again(run: Trajectory, calls: Sequence[ReplayedCall]) -> Iterator[bool]:
+    """For each call of a run that was made before, alike to the letter: whether the view shows the newest result."""
+    results: dict[tuple[str, str], str] = {}
+    made: dict[str, tuple[str, str]] = {}
+    views = iter(calls)
+    for message in run.messages:
+        if message.role == "tool" and message.call_id in made:
+            results[made[message.call_id]] = message.id
+        if message.role != "assistant":
+            continue
+        view = next(views).view
+        shown = {one.id for one, fate in view.fated if fate in SHOWN} if view else ()
+        for call in message.calls:
+            made[call.id] = call.name, call.arguments
+            if view and made[call.id] in results:
+                yield results[made[call.id]] in shown
