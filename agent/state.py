@@ -33,7 +33,7 @@ class State:
     """
 
     strategy: str = ""
-    limit: int = 8000
+    limit: int = 4000
     system: str = SYSTEM
     history: list[Message] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)

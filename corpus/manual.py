@@ -21,6 +21,7 @@ FIGURES = "results/"
 """The pages that hold measurements, and tell nobody how to use thimble."""
 TABLES = "reference/command-line.md"
 """The page that the tables of commands, keys, flags and settings write; each row is found by itself."""
+SETTINGS = "Settings"
 ROW = re.compile(r"^\| (`.+?`) \|(.+)\|$", re.MULTILINE)
 
 
@@ -37,9 +38,12 @@ def _ours(page: Article) -> Article:
 
 
 def _rows(page: Article) -> Iterator[Section]:
-    """A section for each row of its tables, named after what that tells of, such as `/stats`; and the rest."""
+    """A section for each row of its tables, named after what that tells of, such as `/stats`; and the rest.
+
+    The table of settings repeats the flags, with fewer words.
+    """
     for section in page.sections:
-        for name, told in ROW.findall(section.text):
+        for name, told in ROW.findall(section.text) if section.title != SETTINGS else ():
             cells = filter(None, (cell.strip() for cell in re.split(r"(?<!\\)\|", told)))
             written = plain(name).replace("\\|", "|")
             yield Section(written, f"{written}: {'. '.join(cells)}".replace("\\|", "|"))

@@ -94,7 +94,7 @@ def room(budget_tokens: int) -> int:
 
 
 def make(
-    name: str, model: str = "", base_url: str = "", *, pace: Hardware | None = None, budget: int = 8000
+    name: str, model: str = "", base_url: str = "", *, pace: Hardware | None = None, budget: int = 4000
 ) -> Backend:
     """A backend in one step: the reader, or a model on the server of this name. Raises UsageError and ModelError."""
     if name == READER:

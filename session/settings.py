@@ -67,7 +67,7 @@ class Settings:
     model: str = ""
     base_url: str = ""
     strategy: str = "observation-masking"
-    budget: int = 8000
+    budget: int = 4000
     summariser: str = ""
     memory: str = ""
     embeddings: str = AUTO

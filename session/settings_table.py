@@ -241,7 +241,7 @@ ROWS = (
         "budget",
         number(int, 500, 2_000_000),
         "a whole number of tokens, 500 to 2,000,000",
-        "prompt tokens that one model call may use; default: 8000",
+        "prompt tokens that one model call may use; default: 4000",
         "N",
         harmless=True,
     ),

@@ -33,7 +33,8 @@ MORE = re.compile(
 """A request for what was not said yet of what the question before was about."""
 ASKS = re.compile(
     rf"\?|{LEAD}(?:how|what|which|who|when|where|why|tell|show|give|explain|read|find|list|compare|summari[sz]e|search|"
-    r"note|remember|define|describe|back to)\b|\b(?:how|what|which|whether|why|should|please|any (?:way|idea)|worth)\b"
+    r"note|remember|define|describe|back to|is|are|am|do|does|did|can|could|will|would|has|have)\b"
+    r"|\b(?:how|what|which|whether|why|should|please|any (?:way|idea)|worth)\b"
     r"|\b(?:want|need|like) to (?:know|learn|understand|see)\b|[.!,;:]\s+(?:is|are|do|does|did|has|have|will|would)\b",
     re.IGNORECASE,
 )

@@ -100,7 +100,7 @@ budget is too small.
 PREPARE_FLAGS = {
     "help": "show this and exit",
     "strategy": FLAGS["--strategy"]["help"],
-    "budget": "prompt tokens that one model call may use, or none; default: 8000",
+    "budget": "prompt tokens that one model call may use, or none; default: 4000",
     "model": "count tokens as this model does; a strategy that asks a model asks it",
     "backend": "whom such a strategy asks: auto, ollama, vllm, openai, gguf or reader; default: auto",
     "base_url": "where that server is; default: OLLAMA_HOST, or OPENAI_BASE_URL",
