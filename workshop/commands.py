@@ -11,7 +11,7 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import console_for, is_plain, say
-from thimble.workshop.exercise_set import OURS, SOLUTION, STARTER, TOML, load_set
+from thimble.workshop.exercise_set import OURS, TOML, load_set
 from thimble.workshop.judge import judge
 from thimble.workshop.progress import begin, found
 from thimble.workshop.steps import check, hint, reset, show_page
@@ -87,7 +87,7 @@ def check_set(folder: Path, out: Console) -> bool:
     wrong = 0
     exercises = load_set(folder).exercises
     for exercise in exercises:
-        begun, solved = (judge(exercise, exercise.folder / file, randrange(2**32)) for file in (STARTER, SOLUTION))
+        begun, solved = (judge(exercise, file, randrange(2**32)) for file in (exercise.starter, exercise.solution))
         faults = [f"the model solution fails: {solved.why}"] * (not solved.passed)
         faults += ["the starter passes already"] * begun.passed
         wrong += len(faults)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.workshop.wrong_solutions import WRONG
-from thimble.workshop.exercise_set import OURS, STARTER, Exercise, load_set
+from thimble.workshop.exercise_set import OURS, Exercise, load_set
 from thimble.workshop.judge import judge
 
 EXERCISES = load_set(OURS).exercises
@@ -24,7 +24,7 @@ def test_the_model_solution_passes(exercise: Exercise) -> None:
 
 @every_exercise
 def test_the_starter_fails_with_its_line(exercise: Exercise) -> None:
-    verdict = judge(exercise, exercise.folder / STARTER, 1)
+    verdict = judge(exercise, exercise.starter, 1)
     assert not verdict.passed
     assert verdict.check
     assert verdict.why
