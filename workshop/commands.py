@@ -23,7 +23,8 @@ EXAMPLE = "02-window"
 def init_command(given: Namespace) -> None:
     """Make a workshop."""
     progress = begin(given.folder, given.set)
-    say(_console(), f"{len(progress.set.exercises)} exercises are in {given.folder}. Go there: thimble workshop next")
+    many, where = len(progress.set.exercises), given.folder.resolve()
+    say(_console(), f"{many} exercises are in {where}\nGo there, and begin: thimble workshop next")
 
 
 def next_command(given: Namespace) -> None:
@@ -75,7 +76,7 @@ def new_command(given: Namespace) -> None:
         (folder / TOML).write_text(f'title = "{folder.name}"\n\n[[exercise]]{example}\n', encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{folder} cannot be made: {error.strerror}", "give the name of a new folder") from error
-    say(_console(), f"A set with one exercise is in {folder}. Go there, and check it: thimble workshop check")
+    say(_console(), f"A set with one exercise is in {folder.resolve()}\nGo there, and check it: thimble workshop check")
 
 
 def check_set(folder: Path, out: Console) -> bool:
