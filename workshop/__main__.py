@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "reset": "Begin the file of the exercise anew; yours is kept beside it.",
     "new": "Make the skeleton of a set of your own.",
 }
+DESCRIPTION = "Exercises in writing a strategy. Each checks itself, and shows what is wrong."
 EPILOG = "All but init and new work in the folder of a workshop, and below. docs/how-to/run-a-workshop.md tells more."
 
 
@@ -36,7 +37,7 @@ def _run(arguments: Sequence[str], prog: str) -> None:
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
+    parser = Parser(prog, description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, about in COMMANDS.items():
         add = commands.add_parser(name, help=about, description=about).add_argument

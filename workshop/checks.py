@@ -15,7 +15,7 @@ from thimble.agent.messages import Message, common_prefix, last_turn
 from thimble.agent.messages import turns as turns_of
 from thimble.agent.protocols import Strategy
 from thimble.agent.turns import pinned
-from thimble.workshop.trial import VALUE, Call, CountedWaits, SmallModel, Trial
+from thimble.workshop.trial import VALUE, Call, Trial
 
 FOUR_PRICES = (0.0, 0.1, 0.5, 1.0)
 """What a cached token may cost, where a computed one costs 1."""
@@ -39,14 +39,9 @@ class Run:
     trial: Trial
     calls: Sequence[Call]
 
-    def view_before(self, at: int) -> Sequence[Message]:
-        """The view of the call before with what is new since: what an untouched view would be."""
-        if not at:
-            return self.calls[0].history
-        before = self.calls[at - 1]
-        return [*before.view, *self.calls[at].history[len(before.history) :]]
 
-
+Found = tuple[str, str] | None
+"""What breaks a law: the id of the message ("" for none), and why."""
 Check = Callable[..., Fault | None]
 CHECKS: dict[str, Check] = {}
 """The checks by the names that a set of exercises gives them."""
@@ -58,12 +53,12 @@ def check(function: Check) -> Check:
     return function
 
 
-def law(function: Callable[..., tuple[str, str] | None]) -> Check:
+def law(function: Callable[..., Found]) -> Check:
     """A check of each call by itself: the function gives the message and the reason, or None."""
 
     def every_call(run: Run, **given: Any) -> Fault | None:
         for at, call in enumerate(run.calls):
-            if found := function(run, at, call, **given):
+            if found := function(call, **given):
                 return Fault(at, *found)
         return None
 
@@ -76,7 +71,7 @@ def law(function: Callable[..., tuple[str, str] | None]) -> Check:
 
 
 @law
-def keeps_pinned(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+def keeps_pinned(call: Call) -> Found:
     """The system message, the task and the question are there, word for word."""
     shown = {message.id: message for message in call.view}
     for message in pinned(call.history):
@@ -88,7 +83,7 @@ def keeps_pinned(run: Run, at: int, call: Call) -> tuple[str, str] | None:
 
 
 @law
-def keeps_order(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+def keeps_order(call: Call) -> Found:
     """Messages stay in the order of the history, each once."""
     places, seen, latest = {message.id: at for at, message in enumerate(call.history)}, set[str](), -1
     for message in call.view:
@@ -103,7 +98,7 @@ def keeps_order(run: Run, at: int, call: Call) -> tuple[str, str] | None:
 
 
 @law
-def keeps_pairs(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+def keeps_pairs(call: Call) -> Found:
     """Each result follows its call, and each call has its result."""
     waiting: dict[str, str] = {}
     for message in call.view:
@@ -124,7 +119,7 @@ def keeps_pairs(run: Run, at: int, call: Call) -> tuple[str, str] | None:
 
 
 @law
-def keeps_words(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+def keeps_words(call: Call) -> Found:
     """Only results change; what the user and the model said stays, and no message goes."""
     for message, fate in zip(call.history, fates(call.history, call.view), strict=True):
         if fate == "dropped":
@@ -135,7 +130,7 @@ def keeps_words(run: Run, at: int, call: Call) -> tuple[str, str] | None:
 
 
 @law
-def keeps_newest(run: Run, at: int, call: Call, turns: int = 1) -> tuple[str, str] | None:
+def keeps_newest(call: Call, turns: int = 1) -> Found:
     """The newest turns are whole."""
     found = turns_of(call.history)[-turns:]
     start = found[0].start if found else len(call.history)
@@ -148,21 +143,21 @@ def keeps_newest(run: Run, at: int, call: Call, turns: int = 1) -> tuple[str, st
 
 
 @law
-def whole_while_it_fits(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+def whole_while_it_fits(call: Call) -> Found:
     """A history that fits is sent as it is."""
-    size, limit = run.trial.budget.size(call.history), run.trial.limit
-    same = common_prefix(call.history, call.view)
-    if size > limit or same == len(call.history) == len(call.view):
+    size, same = call.budget.size(call.history), common_prefix(call.history, call.view)
+    if size > call.budget.limit or same == len(call.history) == len(call.view):
         return None
     return call.history[min(same, len(call.history) - 1)].id, (
-        f"the whole history takes {size:,} of {limit:,} tokens, so it fits, and still this message is changed"
+        f"the whole history takes {size:,} of {call.budget.limit:,} tokens, so it fits, "
+        "and still this message is changed"
     )
 
 
 @law
-def fits(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+def fits(call: Call) -> Found:
     """The view is within the budget, where that can be."""
-    budget = run.trial.budget
+    budget = call.budget
     needed = {one.id: one for one in (*pinned(call.history), *call.history[last_turn(call.history) :])}
     size = budget.size(call.view)
     if size <= budget.limit or budget.size(needed.values()) + 2 * MASK_TOKENS > budget.limit:
@@ -172,7 +167,7 @@ def fits(run: Run, at: int, call: Call) -> tuple[str, str] | None:
 
 
 @law
-def nothing_lost(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+def nothing_lost(call: Call) -> Found:
     """Each message is in the view, or a summary says that it covers it."""
     for message, fate in zip(call.history, fates(call.history, call.view), strict=True):
         if fate == "dropped":
@@ -182,7 +177,7 @@ def nothing_lost(run: Run, at: int, call: Call) -> tuple[str, str] | None:
 
 
 @law
-def keeps_values(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+def keeps_values(call: Call) -> Found:
     """Each planted value is somewhere in the view."""
     shown = {value for message in call.view for value in VALUE.findall(message.content)}
     for message in call.history:
@@ -192,7 +187,7 @@ def keeps_values(run: Run, at: int, call: Call) -> tuple[str, str] | None:
 
 
 @law
-def can_recall(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+def can_recall(call: Call) -> Found:
     """Each result that is moved away says how `recall` gets it back."""
     shown = {message.id: message for message in call.view}
     for message in call.history:
@@ -205,7 +200,7 @@ def can_recall(run: Run, at: int, call: Call) -> tuple[str, str] | None:
                 )
             if copy.ref != message.id:
                 return message.id, "this copy has no ref: message.rewritten(text, why, ref=message.id)"
-            if "recall" not in run.trial.strategy(SmallModel(), CountedWaits()).tools:
+            if "recall" not in call.tools:
                 return message.id, 'no tool brings this result back: write tools = ("recall",) in the class'
     return None
 
@@ -214,28 +209,25 @@ def can_recall(run: Run, at: int, call: Call) -> tuple[str, str] | None:
 
 
 @law
-def keeps_prefix(run: Run, at: int, call: Call) -> tuple[str, str] | None:
-    """The prefix changes only where the view before and the new messages are over the budget."""
-    would = run.view_before(at)
-    same, size = common_prefix(would, call.view), run.trial.budget.size(would)
-    if not at or size > run.trial.limit or same >= len(run.calls[at - 1].view):
+def keeps_prefix(call: Call) -> Found:
+    """The prefix changes only where the untouched view is over the budget."""
+    same, size = common_prefix(call.untouched, call.view), call.budget.size(call.untouched)
+    if size > call.budget.limit or same >= call.before:
         return None
-    return would[same].id, (
-        f"the view before and the new messages take {size:,} of {run.trial.limit:,} tokens, so nothing had to change; "
-        "after this message the server computes all anew"
+    return call.untouched[same].id, (
+        f"the view before and the new messages take {size:,} of {call.budget.limit:,} tokens, so nothing had to "
+        "change; after this message the server computes all anew"
     )
 
 
 @law
-def frees(run: Run, at: int, call: Call, to: float) -> tuple[str, str] | None:
+def frees(call: Call, to: float) -> Found:
     """An edit brings the view down to this share of the budget, or leaves no older result as it was."""
-    would, size = run.view_before(at), run.trial.budget.size(call.view)
-    if [*would] == [*call.view] or size <= to * run.trial.limit:
+    share = call.budget.size(call.view) / call.budget.limit
+    if [*call.untouched] == [*call.view] or share <= to:
         return None
-    fated = zip(call.history[: last_turn(call.history)], fates(call.history, call.view), strict=False)
-    for message, fate in fated:
-        if message.role == "tool" and fate == "kept" and run.trial.budget.count(message) > MASK_TOKENS:
-            share = size / run.trial.limit
+    for message, fate in zip(call.history[: last_turn(call.history)], fates(call.history, call.view), strict=False):
+        if message.role == "tool" and fate == "kept" and call.budget.count(message) > MASK_TOKENS:
             return message.id, (
                 f"after this edit the view still takes {share:.0%} of the budget, so the next edit is near; "
                 f"come down to {to:.0%} at once: this result could go too"
@@ -244,25 +236,27 @@ def frees(run: Run, at: int, call: Call, to: float) -> tuple[str, str] | None:
 
 
 @law
-def asks_seldom(run: Run, at: int, call: Call) -> tuple[str, str] | None:
-    """The model is asked only where the view before and the new messages are over the budget."""
-    would = run.trial.budget.size(run.view_before(at))
-    if call.asked == (run.calls[at - 1].asked if at else 0) or would > run.trial.limit:
+def asks_seldom(call: Call) -> Found:
+    """The model is asked only where the untouched view is over the budget."""
+    size = call.budget.size(call.untouched)
+    if not call.asks or size > call.budget.limit:
         return None
-    return "", f"the model was asked although {would:,} of {run.trial.limit:,} tokens fit: keep its reply in state"
+    return "", f"the model was asked although {size:,} of {call.budget.limit:,} tokens fit: keep its reply in state"
 
 
 @law
-def masks_first(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+def masks_first(call: Call) -> Found:
     """The model is asked only where masks alone are not enough."""
-    if call.asked == (run.calls[at - 1].asked if at else 0):
-        return None
-    budget, would = run.trial.budget, run.view_before(at)
+    count = call.budget.count
     old = {message.id for message in call.history[: last_turn(call.history)] if message.role == "tool"}
-    size = budget.size(would) - sum(max(0, budget.count(one) - MASK_TOKENS) for one in would if one.id in old)
-    if size > budget.limit:
+    size = call.budget.size(call.untouched)
+    size -= sum(max(0, count(one) - MASK_TOKENS) for one in call.untouched if one.id in old)
+    if not call.asks or size > call.budget.limit:
         return None
-    return "", f"the model was asked although masks alone bring the view down to {size:,} of {budget.limit:,} tokens"
+    return (
+        "",
+        f"the model was asked although masks alone bring the view down to {size:,} of {call.budget.limit:,} tokens",
+    )
 
 
 @check
@@ -317,7 +311,7 @@ def survives_resume(run: Run) -> Fault | None:
 def never_waits(run: Run, turns: int) -> Fault | None:
     """The summary is asked for in the background, and used when it has come."""
     for at, call in enumerate(run.calls):
-        if call.waited_for:
+        if call.waits:
             return Fault(at, "", "the agent waited for the model: begin() an errand, look() at it in later calls")
     long = next((at for at, call in enumerate(run.calls) if len(_acts(call.history)) >= turns), None)
     if long is not None and not any(message.covers for message in run.calls[long].view):

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import console_for, is_plain, say
-from thimble.workshop.exercise_set import OURS, SOLUTION, STARTER, TOML, load_set
+from thimble.workshop.exercise_set import OURS, TOML, load_set
 from thimble.workshop.judge import judge
 from thimble.workshop.progress import begin, found
 from thimble.workshop.steps import check, hint, reset, show_page
@@ -23,7 +23,8 @@ EXAMPLE = "02-window"
 def init_command(given: Namespace) -> None:
     """Make a workshop."""
     progress = begin(given.folder, given.set)
-    say(_console(), f"{len(progress.set.exercises)} exercises are in {given.folder}. Go there: thimble workshop next")
+    many, where = len(progress.set.exercises), given.folder.resolve()
+    say(_console(), f"{many} exercises are in {where}\nGo there, and begin: thimble workshop next")
 
 
 def next_command(given: Namespace) -> None:
@@ -75,7 +76,7 @@ def new_command(given: Namespace) -> None:
         (folder / TOML).write_text(f'title = "{folder.name}"\n\n[[exercise]]{example}\n', encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{folder} cannot be made: {error.strerror}", "give the name of a new folder") from error
-    say(_console(), f"A set with one exercise is in {folder}. Go there, and check it: thimble workshop check")
+    say(_console(), f"A set with one exercise is in {folder.resolve()}\nGo there, and check it: thimble workshop check")
 
 
 def check_set(folder: Path, out: Console) -> bool:
@@ -87,7 +88,7 @@ def check_set(folder: Path, out: Console) -> bool:
     wrong = 0
     exercises = load_set(folder).exercises
     for exercise in exercises:
-        begun, solved = (judge(exercise, exercise.folder / file, randrange(2**32)) for file in (STARTER, SOLUTION))
+        begun, solved = (judge(exercise, file, randrange(2**32)) for file in (exercise.starter, exercise.solution))
         faults = [f"the model solution fails: {solved.why}"] * (not solved.passed)
         faults += ["the starter passes already"] * begun.passed
         wrong += len(faults)

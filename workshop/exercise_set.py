@@ -14,22 +14,24 @@ from thimble.workshop.checks import named_check
 
 TOML = "workshop.toml"
 OURS = Path(__file__).parent / "exercises"
-PAGE, STARTER, SOLUTION = "page.md", "starter.py", "solution.py"
+PAGE, SOLUTION = "page.md", "solution.py"
 
 
 @dataclass(frozen=True)
 class Exercise:
     """One exercise, as the TOML has it; each field but `name`, `checks` and `hints` may be left out there.
 
-    `checks`: names, or tables `{check = NAME, …}` with its parameters. `member`: the class in the file; "" for a plain
-    function. `limit`: the budget in tokens; 0 for one at the edge of what a history needs. `turns`, `words`: the least
-    and the most of a history, and of each half of a result. `lag`: calls until the small model's reply is there.
+    `checks`: names, or tables `{check = NAME, …}` with its parameters. `begins_as`: the path of the starter from its
+    folder, such as another exercise's solution. `member`: the class in the file; "" for a plain function. `limit`: the
+    budget in tokens; 0 for one at the edge of what a history needs. `turns`, `words`: the least and the most of a
+    history, and of each half of a result. `lag`: calls until the small model's reply is there.
     """
 
     name: str
     folder: Path
     checks: Sequence[str | Mapping[str, Any]]
     hints: Sequence[str]
+    begins_as: str = "starter.py"
     member: str = ""
     limit: int = 700
     turns: Sequence[int] = (1, 9)
@@ -37,6 +39,16 @@ class Exercise:
     tools: bool = True
     lag: int = 0
     histories: int = 30
+
+    @property
+    def page(self) -> Path:
+        """What the participant reads."""
+        return self.folder / PAGE
+
+    @property
+    def starter(self) -> Path:
+        """What the participant's file begins as."""
+        return self.folder / self.begins_as
 
     @property
     def solution(self) -> Path:
@@ -56,7 +68,7 @@ class ExerciseSet:
     title: str
     folder: Path
     exercises: Sequence[Exercise] = field(default=())
-    seconds: int = 20
+    seconds: int = 10
     megabytes: int = 2_000
 
     def find(self, name: str) -> Exercise:
@@ -87,19 +99,14 @@ def load_set(folder: Path) -> ExerciseSet:
     for exercise in rows:
         for name, given in exercise.named_checks():
             try:
-                inspect.signature(inspect.unwrap(named_check(name))).bind(*_by_thimble(name), **given)
+                inspect.signature(inspect.unwrap(named_check(name))).bind(None, **given)
             except TypeError as error:
-                raise UsageError(
-                    f"{path}: {exercise.name}: {name}: {error}", "give the parameters of the check"
-                ) from error
-        for file in (PAGE, STARTER, SOLUTION):
-            if not (exercise.folder / file).is_file():
-                raise UsageError(
-                    f"{exercise.folder / file} is missing", "an exercise has a page, a starter and a solution"
-                )
+                fix = "docs/how-to/run-a-workshop.md lists the parameters of each check"
+                raise UsageError(f"{path}: {exercise.name}: {name}: {error}", fix) from error
+        missing = next(
+            (file for file in (exercise.page, exercise.starter, exercise.solution) if not file.is_file()), None
+        )
+        if missing or not exercise.hints:
+            what = f"{missing} is missing" if missing else f"{path}: {exercise.name} has no hint"
+            raise UsageError(what, "an exercise has a page, a starter, a solution and hints")
     return made
-
-
-def _by_thimble(name: str) -> Sequence[None]:
-    """What thimble gives a check: the run, and to a law the call and its place too."""
-    return (None,) * (3 if hasattr(named_check(name), "__wrapped__") else 1)

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
-from thimble.workshop.exercise_set import OURS, PAGE, SOLUTION, STARTER, Exercise, ExerciseSet, load_set
+from thimble.workshop.exercise_set import OURS, SOLUTION, Exercise, ExerciseSet, load_set
 
 PROGRESS, MINE = "progress.json", "mine.py"
 
@@ -67,7 +67,7 @@ class Progress:
     def reset(self) -> Path | None:
         """Begin the file anew; where the one before is kept, if there was one."""
         kept = self.file.replace(self.file.with_suffix(".py.old")) if self.file.exists() else None
-        shutil.copy(self.exercise.folder / STARTER, self.file)
+        shutil.copy(self.exercise.starter, self.file)
         return kept
 
 
@@ -84,9 +84,9 @@ def begin(folder: Path, exercises_in: Path | None) -> Progress:
         for exercise in progress.set.exercises:
             own = folder / exercise.name
             own.mkdir(parents=True, exist_ok=True)
-            shutil.copy(exercise.folder / PAGE, own)
+            shutil.copy(exercise.page, own)
             if not (own / MINE).exists():
-                shutil.copy(exercise.folder / STARTER, own / MINE)
+                shutil.copy(exercise.starter, own / MINE)
         progress.save()
     except OSError as error:
         raise UsageError(f"{error.filename} cannot be written: {error.strerror}", "choose another folder") from error

@@ -7,14 +7,14 @@ from rich.console import Console
 from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.workshop.child import tried
-from thimble.workshop.exercise_set import PAGE, SOLUTION
+from thimble.workshop.exercise_set import SOLUTION
 from thimble.workshop.progress import Progress
 from thimble.workshop.verdict_screen import show_verdict
 
 
 def show_page(progress: Progress, out: Console) -> None:
     """The page of the exercise, formatted where the terminal takes that."""
-    page = (progress.exercise.folder / PAGE).read_text(encoding="utf-8")
+    page = progress.exercise.page.read_text(encoding="utf-8")
     if is_drawn(out):
         from thimble.repl.screen.markdown import Markdown
 

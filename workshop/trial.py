@@ -90,12 +90,20 @@ class CountedWaits(Lagged):
 
 @dataclass(frozen=True)
 class Call:
-    """One model call: the history and the view, and how often the small model was asked and waited for so far."""
+    """One model call: its history and its view, and how often the small model was asked and waited for.
+
+    `untouched`: the view before with what is new, which begins with the `before` messages of that view. `tools`: those
+    that the strategy brings.
+    """
 
     history: Sequence[Message]
     view: Sequence[Message]
-    asked: int
-    waited_for: int
+    untouched: Sequence[Message]
+    before: int
+    asks: int
+    waits: int
+    tools: Sequence[str]
+    budget: Budget
 
 
 @dataclass(frozen=True)
@@ -130,10 +138,16 @@ class Trial:
         """
         model, worker, calls = SmallModel(self.fails), CountedWaits(self.lag), list[Call]()
         strategy = self.strategy(model, worker)
+        before: Sequence[Message] = ()
+        known = 0
         for history in histories(self.history):
+            model.asked = model.waited_for = worker.waits = 0
+            untouched = [*before, *history[known:]]
             view = strategy.prepare(history, self.budget)
-            calls.append(Call(history, view, model.asked, model.waited_for + worker.waits))
+            waits = model.waited_for + worker.waits
+            calls.append(Call(history, view, untouched, len(before), model.asked, waits, strategy.tools, self.budget))
             each(strategy, calls[-1])
+            before, known = view, len(history)
         return calls
 
     def resumed(self, state: Any, history: Sequence[Message]) -> Sequence[Message]:
