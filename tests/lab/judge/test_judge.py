@@ -62,14 +62,22 @@ def figures(found: Measured | str) -> Measured:
 
 
 def test_the_score_by_hand() -> None:
-    everything = Measured([1000.0, 400.0], kept=10, planted=10, faults=0, again=4)
-    found = Measured([500.0, 300.0], kept=4, planted=10, faults=1, again=4)
+    everything = Measured([1000.0, 400.0], 9, kept=10, planted=10, faults=0, again=4)
+    found = Measured([500.0, 300.0], 9, kept=4, planted=10, faults=1, again=4)
     told = row("mine.py", found, everything)
     assert told["cost"] == [0.5, 0.75]
     assert told["score"] == pytest.approx(30 * (1 - 0.625) + 40 * 0.4 + 30 * 0.75)
     assert row("none", everything, everything)["score"] == pytest.approx(70)
-    nothing_planted = Measured([500.0, 200.0], kept=0, planted=0, faults=0, again=0)
+    nothing_planted = Measured([500.0, 200.0], 9, kept=0, planted=0, faults=0, again=0)
     assert row("mine.py", nothing_planted, everything)["score"] == pytest.approx(15 + 40 + 30)
+
+
+def test_a_call_without_a_view_is_no_saving(tmp_path: Path) -> None:
+    everything = measured([planted(one, 7) for one in RUNS], settings("none"), lawful=False)
+    assert everything.calls == 4 + 6
+    fewer = Measured([1.0, 1.0], 8, kept=8, planted=8, faults=0, again=4)
+    told = row("mine.py", fewer, everything)
+    assert (told["score"], told["reason"]) == (None, "no view fits the budget at 2 calls")
 
 
 def test_two_runs_by_hand(tmp_path: Path) -> None:
@@ -240,6 +248,11 @@ def test_without_a_seed_one_is_made_and_told(says: Callable[..., str]) -> None:
     assert ", seed " in says()
 
 
+def test_a_budget_that_holds_no_call(says: Callable[..., str]) -> None:
+    with pytest.raises(UsageError, match="no call of the dialogues fits the budget"):
+        says("--budget", "5")
+
+
 def test_a_folder_without_strategies(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"has no file that ends in \.py"):
         main([str(tmp_path)], "thimble lab judge")
@@ -250,7 +263,7 @@ def test_the_page_has_the_formula_and_its_example() -> None:
     formula = " + ".join(f"{points} · {part}" for part, points in WEIGHTS.items())
     assert f"Score = {formula}" in text
     assert FORMULA.startswith(f"Score = {formula}. ")
-    told = row("mine.py", Measured([500, 300], 4, 10, 1, 4), Measured([1000, 400], 10, 10, 0, 4))
+    told = row("mine.py", Measured([500, 300], 9, 4, 10, 1, 4), Measured([1000, 400], 9, 10, 10, 0, 4))
     assert f"{told['score']:.2f}" in text
     assert all(f"| {name} |" in text for name in SHIPPED)
 
