@@ -39,8 +39,8 @@ nightly: .venv/dev.stamp  # what is marked so, then every law on at least 20,000
 	$(PYTEST) -m nightly $(ARGS)
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests/strategies tests/agent tests/session/test_timeline.py tests/models/test_chat.py $(ARGS)
 
-laws: .venv/dev.stamp  # the laws on a strategy of your own: make laws STRATEGY=./mine.py ARGS=--tb=short
-	STRATEGY=$(STRATEGY) $(PYTEST) tests/strategies/test_laws.py tests/strategies/test_laws_nasty.py -k "$(STRATEGY)" --tb=no $(ARGS)
+laws: .venv/dev.stamp  # the laws on a strategy of your own: make laws STRATEGY=./mine.py
+	@$(BIN)/python -m scripts.laws "$(STRATEGY)"
 
 format: .venv/dev.stamp
 	$(BIN)/ruff check --fix .

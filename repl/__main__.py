@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # as in typing, whose import would cost a quarter of the 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from typing import TextIO
 
     from thimble.session.playback import Playback
@@ -27,21 +28,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     built-in reader, said that it cannot answer.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments[:1] == ["lab"]:
-        return _experiment(arguments[1:])
+    if arguments[:1] in (["lab"], ["workshop"]):
+        return _in_room(arguments[0], arguments[1:])
+    if "_ARGCOMPLETE" in os.environ:
+        from thimble.repl.cli.completion import complete
+
+        complete()
     try:
         return _run(arguments)
     except (Exception, KeyboardInterrupt, SystemExit) as error:  # a strategy may raise anything
         return _report(error, as_json="--json" in arguments)
 
 
-def _experiment(arguments: Sequence[str]) -> int:
-    """Hand over to `python -m thimble.lab`, as if it had been asked itself: no room on this level imports the other."""
+def _in_room(room: str, arguments: Sequence[str]) -> int:
+    """Hand over to `python -m thimble.ROOM`, as if it had been asked itself: this room imports neither of them."""
     import runpy
 
-    before, sys.argv = sys.argv, ["thimble lab", *arguments]
+    before, sys.argv = sys.argv, [f"thimble {room}", *arguments]
     try:
-        runpy.run_module("thimble.lab", run_name="__main__", alter_sys=True)
+        runpy.run_module(f"thimble.{room}", run_name="__main__", alter_sys=True)
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else 0
     finally:
@@ -67,6 +72,11 @@ def _run(arguments: Sequence[str]) -> int:
 
     if sys.stdout is None:  # told before anything is asked, and paid
         raise UsageError("standard output is closed", "open it: > FILE")
+    if arguments[:1] == ["completion"]:
+        from thimble.repl.cli.completion import shell_code
+
+        sys.stdout.write(shell_code(arguments[1:]))
+        return 0
     try:
         given = options.parse(arguments)
     except SystemExit:  # --help and --version end so
@@ -116,15 +126,30 @@ def _start(given: Namespace) -> int:
         from thimble.repl.cli.recordings import played
 
         playback, settings = played(given, pace, settings, headless)
+    first = f"/tour {given.tour}".strip() if given.command == "tour" else ""
     if headless:
-        return _answer(given, _session(given, settings, playback, one_shot=True))
+        session = _session(given, settings, playback, one_shot=True)
+        with _shown_live(session, given.live):
+            return _answer(given, session, first)
     if given.json or not _is_terminal(sys.stdout):
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
     session = _session(given, settings, playback)  # it looks for a server while the rest is imported
     from thimble.repl.conversation import interactive
 
-    return interactive(session)
+    with _shown_live(session, given.live):
+        return interactive(session, first)
+
+
+def _shown_live(session: Session, where: str | None) -> AbstractContextManager[object]:
+    """The session on a page for as long as it runs, where that is asked for."""
+    from contextlib import nullcontext
+
+    if where is None:
+        return nullcontext()
+    from thimble.repl.live.server import shown_live
+
+    return shown_live(session, where)
 
 
 def _settings(given: Namespace) -> Settings:
@@ -132,10 +157,10 @@ def _settings(given: Namespace) -> Settings:
     from thimble.session.settings_table import NO
 
     flags = {name: value for name, value in vars(given).items() if value is not None}
-    if given.stage or os.environ.get("THIMBLE_STAGE", NO[0]).lower() not in NO:
+    if given.stage or given.live is not None or os.environ.get("THIMBLE_STAGE", NO[0]).lower() not in NO:
         _hide(None)  # the settings themselves may be wrong
     settings = resolve(flags)
-    if settings.stage:
+    if settings.stage or given.live is not None:
         _hide(settings)
     return settings
 
@@ -179,10 +204,10 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
     return session
 
 
-def _answer(given: Namespace, session: Session) -> int:
+def _answer(given: Namespace, session: Session, first: str) -> int:
     from thimble.repl.cli import headless
 
-    return headless.answer(session, headless.prompts(given.prompts, session.playback), given.json)
+    return headless.answer(session, headless.prompts(given.prompts, session, first), given.json)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

@@ -37,11 +37,13 @@ WITHOUT_ARTICLES = ("/quit", "/exit", "/help", "/?")
 """Commands that do not wait for the articles."""
 MOMENT_SECONDS = 0.3
 """What is done in this time has run while nobody could type."""
+NEW_HERE = "/tour guides you. Or: What is context rot? What is masking? What is prefill?"
+"""For who begins the first session: a tour, and questions that show what thimble is about."""
 HOW_TO_LEAVE = "Ctrl-D or /quit leaves"
 
 
-def interactive(session: Session) -> int:
-    """Converse until the user leaves; the exit code.
+def interactive(session: Session, first: str = "") -> int:
+    """Converse until the user leaves, beginning with the line `first`; the exit code.
 
     Raises:
         ThimbleError: the session cannot be used at all: its strategy or its model server.
@@ -52,7 +54,9 @@ def interactive(session: Session) -> int:
         if reconfigure:
             reconfigure(errors="replace")  # for a letter that the terminal cannot show, or does not send in UTF-8
     session.backends.can_pull = True
-    return Conversation(session, plain).run()
+    if session.playback and not plain:
+        session.notices.append("Enter sends the grey line, the next one of the recording.")
+    return Conversation(session, plain).run(first)
 
 
 class Conversation:
@@ -73,7 +77,7 @@ class Conversation:
         """Where everything but the prompt is printed."""
         return console_for(self.plain, color=self.session.settings.color, stage=self.session.settings.stage)
 
-    def run(self) -> int:
+    def run(self, first: str = "") -> int:
         """Until Ctrl-D or /quit. Ctrl-C never ends it."""
         going = True
         with self._interrupts, silent_keyboard(not self.plain):
@@ -82,7 +86,8 @@ class Conversation:
             self._greet()
             while going:
                 try:
-                    going = self._step()
+                    text, first = first or self._read(), ""
+                    going = self._step(text.strip())
                 except KeyboardInterrupt as stop:
                     say(self.console, str(stop) or HOW_TO_LEAVE, "quiet")
                 except EOFError:
@@ -108,6 +113,8 @@ class Conversation:
             words = [f"{line(agent.backend.id.called)} ({'built in' if builtin else line(agent.backend.name)})"]
             words.append(figures.several(len(library.articles), "article"))
             words.append(figures.several(len(agent.tools), "tool"))
+            if not (agent.backend.counter.exact or self.session.playback):
+                words.append("tokens are estimates (~)")
             say(self.console, " · ".join(words), "quiet")
         self._tell_news()
 
@@ -139,14 +146,24 @@ class Conversation:
             from thimble.repl.screen.resumed import show_resumed
 
             show_resumed(self.session, self.console)
+        if self.session.tour:
+            from thimble.repl.commands.tour import waiting
+
+            say(self.console, waiting(self.session.tour), "quiet")
+        elif self._is_new():
+            self._prompt.greet("", NEW_HERE)
         if isinstance(self._prompt, PlainPrompt):
             try:
                 self.introduce()
             except Stopped as stop:
                 say(self.console, stop.what)
 
-    def _step(self) -> bool:
-        text = self._read().strip()
+    def _is_new(self) -> bool:
+        """Whether there is no session but this one, which has not begun."""
+        kept = any(self.session.settings.session_dir.glob("*.jsonl"))
+        return not (kept or self.session.saved or self.session.playback)
+
+    def _step(self, text: str) -> bool:
         with self._interrupts.allowed():
             self.session.reload()
         self._tell_news()
@@ -164,6 +181,10 @@ class Conversation:
             self.introduce()
             self._ask(question)
         self._tell_news()
+        if question is not None and self.session.tour:
+            from thimble.repl.commands.tour import guide
+
+            guide(self.session, self.console)
         return question is not None
 
     def _read(self) -> str:

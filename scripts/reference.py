@@ -1,4 +1,4 @@
-"""Write the reference pages that come from the code: docs/reference/{command-line,strategies,tools}.md.
+"""Write the reference pages that come from the code: docs/reference/{command-line,strategies,tools}.md and thimble.1.
 
     python scripts/reference.py
 
@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
 from thimble.corpus.library import Library
-from thimble.repl.cli.flags import EPILOG, FLAGS
+from thimble.repl.cli.flags import DESCRIPTION, EPILOG, FLAGS, USAGE
 from thimble.repl.commands.command import ALIASES
 from thimble.repl.commands.help import KEYS
 from thimble.repl.commands.strategy import first_sentence, paragraphs
@@ -29,6 +29,19 @@ from thimble.strategies.table import FAMILIES, asks_a_model
 from thimble.tools import everyday, on_demand, toolbox
 from thimble.tools.notes import Notes
 
+MANUAL = """\
+.TH THIMBLE 1
+.SH NAME
+thimble \\- {description}
+.SH SYNOPSIS
+{usage}
+.SH OPTIONS
+{options}
+.SH COMMANDS
+.nf
+{epilog}
+.fi
+"""
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 
 
@@ -142,9 +155,9 @@ TOOLS = """\
 `make reference` writes this page. Its words are the docstrings in `tools/`, as the model reads them.
 
 A tool is a typed function; its signature and docstring become the JSON schema. Every result has a size limit and says
-when it was cut. An error of a tool goes to the model, in words that help it to call the tool again. The strategy
-`offload` brings `recall`, and the strategy `delegate` brings `delegate`; every strategy has the others. `search`
-is the one search of a model that [calls by schema](models.md#calls-by-schema).
+when it was cut. An error of a tool goes to the model, in words that help it to call the tool again. The strategies
+`offload`, `compress` and `dedup` bring `recall`, `delegate` brings `delegate`, and `todo` brings `todo`. `search` is
+the one search of a model that [calls by schema](models.md#calls-by-schema). Every strategy has the others.
 """
 
 
@@ -209,10 +222,23 @@ def page(name: str) -> str:
     return "\n".join(PAGES[name]()).rstrip("\n") + "\n"
 
 
+def manual() -> str:
+    """The page that `man thimble` shows."""
+    options = "\n".join(f".TP\n.B {_roff(flag.strip('`'))}\n{_roff(told)}" for flag, told in flags())
+    told = {"description": DESCRIPTION, "usage": USAGE, "epilog": EPILOG.removeprefix("commands:\n")}
+    return MANUAL.format(options=options, **{name: _roff(text) for name, text in told.items()})
+
+
+def _roff(text: str) -> str:
+    """A text in which nothing is a request of roff."""
+    return re.sub(r"^([.'])", r"\\&\1", text.replace("\\", "\\e").replace("-", "\\-"), flags=re.MULTILINE)
+
+
 def main() -> None:
     """Write every page."""
     for name in PAGES:
         (FOLDER / f"{name}.md").write_text(page(name), "utf-8")
+    (FOLDER / "thimble.1").write_text(manual(), "utf-8")
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ from thimble.session.journal.records import (
     Resumed,
     Stored,
     Switched,
+    Toured,
     Unanswered,
 )
 from thimble.session.journal.state import SavedState, saved_state
@@ -54,8 +55,8 @@ from thimble.strategies.spec import is_code
 T = TypeVar("T")
 Pace = Callable[[float, Line], float]
 """Seconds to wait before a line, from the seconds that it took then."""
-LEFT_OUT = ("/quit", "/exit", "/doctor", "/pull", "/sessions", "/save", "/load", "/export")
-"""Commands that are never repeated: they reach beyond the session."""
+LEFT_OUT = ("/quit", "/exit", "/doctor", "/pull", "/sessions", "/save", "/load", "/export", "/tour")
+"""Commands that are never repeated: they reach beyond the session, or lead through it."""
 STOPPED = "stopped, as it was when it was recorded"
 LONGEST_SECONDS = 600.0
 """No pause is longer."""
@@ -226,11 +227,11 @@ class Playback:
             raise self._missing("the end of this answer is missing")
 
     def _exchange(self, first: Line) -> Iterable[Line]:
-        """The lines of an exchange; what was resumed or named in the middle of it changes nothing."""
+        """The lines of an exchange; what was resumed, named or toured in the middle of it changes nothing."""
         place = self.recording.lines.index(first)
         yield first
         for line in self.recording.lines[place + 1 :]:
-            if isinstance(line.stored, BETWEEN) and not isinstance(line.stored, Resumed | Named):
+            if isinstance(line.stored, BETWEEN) and not isinstance(line.stored, Resumed | Named | Toured):
                 return
             yield line
 

@@ -36,7 +36,7 @@ from thimble.session.journal.checksum_lines import as_fields
 from thimble.session.journal.folder import found_by
 from thimble.session.journal.header import opened
 from thimble.session.journal.journal import Journal
-from thimble.session.journal.records import Aside, Branched, Change, Command, Named, Record, Remark, Switched
+from thimble.session.journal.records import Aside, Branched, Change, Command, Named, Record, Remark, Switched, Toured
 from thimble.session.journal.state import SavedState
 from thimble.session.lagged import Lagged
 from thimble.session.memory import memory_of, remember
@@ -45,6 +45,7 @@ from thimble.session.plant import plant
 from thimble.session.prices import by_timings, fixed, read_prices
 from thimble.session.settings import MEMORY_FILE, Settings, refuse_code
 from thimble.session.settings_table import AUTO
+from thimble.session.tour import TOURS, Tour
 from thimble.strategies.paper_names import in_our_names
 from thimble.tools import everyday, on_demand, toolbox
 from thimble.tools.examples import examples
@@ -60,7 +61,7 @@ T = TypeVar("T")
 SKIPPED_SHOWN = 5
 READS_WITH = "observation-masking"
 """The strategy of a sub-agent."""
-MEMORY_UNCHANGED = Said | Waiting | Preparing | Branched | Switched
+MEMORY_UNCHANGED = Said | Waiting | Preparing | Branched | Switched | Toured
 """Records after which the session remembers what it did before."""
 
 
@@ -97,6 +98,7 @@ class Session:
         reading: How far the reading of the articles is.
         notices: One-line words for the user. Those about the articles come when these are first read.
         guess: What the room expects of the next prompt, until it is revealed.
+        tour: The lesson that leads through the session; None where there is none.
         watched: The strategy of the user's own that is read anew when its file has changed.
         trusted: The SPECs that the user has typed: they may be code.
         backends: The models to choose from, and the server that has them.
@@ -116,6 +118,8 @@ class Session:
         self.reading = reading or Reading()
         self.notices = [*settings.notices, *(playback.notices if playback else ())]
         self.guess: Guess | None = None
+        toured = self.journal.tree.tour
+        self.tour = Tour(toured.tour, max(0, toured.step), said=True) if toured.tour in TOURS else None
         self.watched: WatchedStrategy | None = None
         self.trusted = {settings.strategy.strip()}
         widest = saved.widest if saved else 0
@@ -254,8 +258,20 @@ class Session:
         self.remark(Aside(asked, as_fields(found)))
         return found
 
+    def see(self, event: object) -> None:
+        """Let the tour take note of what has happened."""
+        if self.tour:
+            self.tour.see(self, event)
+
+    def keep_tour(self) -> None:
+        """Write to the journal how far the tour is, where that is news to it."""
+        now = Toured(self.tour.name, self.tour.at) if self.tour else Toured("", 0)
+        if self.journal.begun and now != self.journal.tree.tour:
+            self.record(now)
+
     def remark(self, remark: Remark) -> None:
         """Write a remark to the journal."""
+        self.see(remark)
         self.notices += self.journal.write(remark)
 
     def news(self) -> list[str]:
@@ -412,6 +428,7 @@ class Session:
 
     def _write(self, agent: Agent, record: Record) -> None:
         """Write what has happened. A change before the first question stands in the first line."""
+        self.see(record)
         journal = self.journal
         if not journal.begun:
             if isinstance(record, Change) and not isinstance(record, Named):

@@ -19,7 +19,8 @@ from thimble.agent.errors import Stopped, ThimbleError, UsageError
 from thimble.agent.laws import messages_of
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
-from thimble.strategies.own_code import HOW_TO_RETRY, guarded, in_line, in_words
+from thimble.strategies import own_code
+from thimble.strategies.own_code import HOW_TO_RETRY, guarded, in_line, in_time, in_words
 
 HOW_TO_WRITE = "write: def prepare({}messages, budget)"
 HOW_TO_COPY = "a message never changes: message.rewritten(content, why) makes a copy"
@@ -57,7 +58,7 @@ class Own(Strategy):
             Stopped: the user pressed Ctrl-C while it ran.
         """
         try:
-            return messages_of(self.inner.prepare(list(messages), budget))
+            return in_time(lambda: messages_of(self.inner.prepare(list(messages), budget)))
         except BaseException as error:
             if type(error).__module__ == ThimbleError.__module__ and isinstance(error, ThimbleError):
                 raise
@@ -99,7 +100,7 @@ class Own(Strategy):
 
     def _located(self, error: BaseException) -> UsageError | Stopped:
         """The same error in words, with the line in the file of `prepare`."""
-        code, ours = self._code, (__file__, laws.__file__)
+        code, ours = self._code, (__file__, laws.__file__, own_code.__file__)
         frames = [at for at in extract_tb(error.__traceback__) if at.filename not in ours]
         file = code.co_filename if code else frames[0].filename if frames else ""
         at = next((at for at in reversed(frames) if at.filename == file), None)
@@ -123,22 +124,7 @@ def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> 
         Stopped: the user pressed Ctrl-C while it was loaded.
     """
     try:
-        module = _run_file(Path(where).expanduser()) if where.endswith(".py") else importlib.import_module(where)
-        found = getattr(module, member) if member else module
-        if not callable(getattr(found, "prepare", None)):
-            held = () if member else vars(module).values()
-            classes = [one for one in held if isinstance(one, type) and hasattr(one, "prepare")]
-            classes = [one for one in classes if one.__module__ == module.__name__]
-            if len(classes) != 1:
-                fix = f"write {spec}:{classes[-1].__name__}" if classes else HOW_TO_WRITE.format("")
-                raise UsageError(f"{spec} defines no prepare()", fix)
-            (found,) = classes
-        if isinstance(found, type):
-            found = make(found)
-        elif found is not module:
-            found = deepcopy(found)  # a module is loaded once: each session gets its own copy
-        _check(spec, found.prepare, "" if found is module else "self, ")
-        strategy = Own(spec, found)
+        return in_time(lambda: _loaded(spec, where, member, make))
     except UsageError:
         raise
     except BaseException as error:  # the user's own code may raise anything
@@ -149,7 +135,25 @@ def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> 
         if isinstance(error, KeyboardInterrupt):
             raise Stopped(f"stopped while {spec} was loaded{line}") from error
         raise UsageError(f"{spec} cannot be loaded: {in_words(error)}{line}", HOW_TO_RETRY) from error
-    return strategy
+
+
+def _loaded(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
+    module = _run_file(Path(where).expanduser()) if where.endswith(".py") else importlib.import_module(where)
+    found = getattr(module, member) if member else module
+    if not callable(getattr(found, "prepare", None)):
+        held = () if member else vars(module).values()
+        classes = [one for one in held if isinstance(one, type) and hasattr(one, "prepare")]
+        classes = [one for one in classes if one.__module__ == module.__name__]
+        if len(classes) != 1:
+            fix = f"write {spec}:{classes[-1].__name__}" if classes else HOW_TO_WRITE.format("")
+            raise UsageError(f"{spec} defines no prepare()", fix)
+        (found,) = classes
+    if isinstance(found, type):
+        found = make(found)
+    elif found is not module:
+        found = deepcopy(found)  # a module is loaded once: each session gets its own copy
+    _check(spec, found.prepare, "" if found is module else "self, ")
+    return Own(spec, found)
 
 
 def _run_file(path: Path) -> ModuleType:

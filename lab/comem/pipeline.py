@@ -57,7 +57,7 @@ def simulate(runs: Sequence[AgentRun], setting: Deployment) -> PipelineOutcome:
     try:
         from simpy import AllOf, Environment
     except ImportError as error:
-        raise UsageError("the simulation needs simpy", "pip install 'thimble-agent[simulation]'") from error
+        raise UsageError("the simulation needs simpy", "pip install simpy") from error
     env = Environment()
     agent, memory = (SimulatedServer(env, host, setting.offload) for host in (setting.agent, setting.memory))
     agents = [_Agent(env, number, run, setting, agent, memory) for number, run in enumerate(runs)]

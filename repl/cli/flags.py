@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
 
-COMMANDS = ("config", "doctor", "prepare")
+COMMANDS = ("config", "doctor", "prepare", "tour")
 
 DESCRIPTION = "A research assistant in the terminal that thinks inside a small token budget."
 EPILOG = """\
@@ -25,7 +25,15 @@ commands:
                    to type to mend what is wrong; with --json a check a line
   prepare          manage the context of any program: its messages in, what to
                    send out; thimble prepare --help
+  tour             a lesson that leads: thimble tour [context|hour|strategies]
   lab              experiments, such as a replay of recorded runs; lists them
+  workshop         twelve exercises in writing a strategy, which check
+                   themselves; thimble workshop --help
+  completion       print what a shell sources, so that Tab completes flags and
+                   strategies: source <(thimble completion bash); zsh, fish
+
+To install from a clone: uv tool install ., pipx install . or pip install .
+(make run needs none of them). The package is called thimble-agent.
 
 Piped standard input is read as prompts, one a line. A prompt that begins with
 / is a command; /help lists them. Settings come from flags, then the session
@@ -38,7 +46,7 @@ budget is too small, 5 the model (or the reader) said that it cannot answer.
 """
 
 
-USAGE = "thimble [config|doctor|prepare] [-p TEXT]... [--json] [options]"
+USAGE = "thimble [config|doctor|prepare|tour] [-p TEXT]... [--json] [options]"
 
 
 FLAGS: dict[str, dict[str, Any]] = {
@@ -61,6 +69,12 @@ FLAGS: dict[str, dict[str, Any]] = {
     "--replay": {
         "metavar": "FILE",
         "help": "play a cassette, without any model; by its name one that ships, such as reader/hybrid",
+    },
+    "--live": {
+        "metavar": "HOST:PORT",
+        "help": "show the session in a browser as it happens, with nothing private; alone, to this machine only",
+        "nargs": "?",
+        "const": "127.0.0.1:0",
     },
     **{setting.flag: setting.argument for setting in SETTINGS.values() if setting.help},
     "--version": {"action": "version", "version": f"thimble {__version__}", "help": "print the version and exit"},
@@ -96,8 +110,9 @@ PREPARE_FLAGS = {
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The flags that were given: `command`, `prompts`, `json`, and each setting's text, None where it is not given.
+    """The flags that were given: `command`, the name of a `tour`, `prompts`, `json`, and each setting's text.
 
+    Of a setting that is not given it is None.
     `--help` and `--version` print and raise SystemExit.
 
     Raises:
@@ -106,12 +121,15 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     for given in argv:
         if any("\ud800" <= char <= "\udfff" for char in given):
             raise UsageError(f"the argument {given!a} is not UTF-8 text", "write it in UTF-8")
-    options, rest = _parser(prepare=argv[:1] == ["prepare"]).parse_known_args(argv)
-    options.command = ""
+    options, rest = parser(prepare=argv[:1] == ["prepare"]).parse_known_args(argv)
+    options.command = options.tour = ""
     for word in rest:
-        if word not in COMMANDS or options.command:
+        if options.command == "tour" and not options.tour and not word.startswith("-"):
+            options.tour = word
+        elif word not in COMMANDS or options.command:
             raise _unknown(word)
-        options.command = word
+        else:
+            options.command = word
     if options.command and options.prompts:
         raise UsageError(f"{options.command} takes no prompts", f"run thimble {options.command}, or thimble -p TEXT")
     if options.command and options.resume is not None:
@@ -119,10 +137,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def _parser(prepare: bool) -> _Parser:
+def parser(prepare: bool) -> _Parser:
     """The parser of the flags, with the help of `thimble` or of `thimble prepare`."""
     usage, description, epilog = (PREPARE_USAGE, PREPARE, PREPARE_EPILOG) if prepare else (USAGE, DESCRIPTION, EPILOG)
-    parser = _Parser(
+    made = _Parser(
         prog="thimble",
         usage=usage,
         description=description,
@@ -131,11 +149,11 @@ def _parser(prepare: bool) -> _Parser:
         allow_abbrev=False,
         add_help=False,
     )
-    actions = [parser.add_argument("-h", "--help", action="help", help="show this help message and exit")]
-    actions += [parser.add_argument(flag, **how) for flag, how in FLAGS.items()]
+    actions = [made.add_argument("-h", "--help", action="help", help="show this help message and exit")]
+    actions += [made.add_argument(flag, **how) for flag, how in FLAGS.items()]
     for action in actions if prepare else ():
         action.help = PREPARE_FLAGS.get(action.dest, argparse.SUPPRESS)
-    return parser
+    return made
 
 
 class _Parser(Parser):

@@ -32,10 +32,10 @@ from thimble.repl.screen.streams import Unwritable, aside, tell, write
 from thimble.repl.screen.wrapping import columns, wrapped
 from thimble.session import jsonl
 from thimble.session.bounded import MOST_INPUT_BYTES
+from thimble.strategies.own_code import limited
 
 if TYPE_CHECKING:
     from thimble.repl.screen.trace import Kind
-    from thimble.session.playback import Playback
     from thimble.session.session import Session
 
 DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET, REFUSED = range(6)
@@ -63,6 +63,7 @@ ASIDE = ("/pull", "/export")
 BUG = "this is a bug, in thimble or in a strategy of yours: the lines above say where"
 
 
+@limited()
 def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     """Answer prompts one after the other in one session; the exit code is the worst that happened.
 
@@ -91,6 +92,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
             if ended:
                 break
             _tell_news(session, as_json)
+            _guide(session, as_json)
     except (ThimbleError, KeyboardInterrupt) as error:
         code = report(error, as_json)
     session.leave()
@@ -131,6 +133,27 @@ def _tell_resumed(session: Session, as_json: bool) -> None:
         write(jsonl.to_line({"type": "resumed", **about}))
 
 
+def _guide(session: Session, as_json: bool) -> None:
+    """Go on with the tour, and tell the line that it offers: an empty one sends it."""
+    if not session.tour:
+        return
+    from thimble.repl.commands.tour import guide
+    from thimble.repl.screen.tables import Paper
+    from thimble.repl.screen.theme import console_for
+
+    told = Paper(_aside)
+    guide(session, console_for(plain=True, file=told))
+    if offered := offered_line(session):
+        told.write(f"next: {offered}\n")
+    if as_json:
+        write(jsonl.to_line({"type": "notice", "text": told.getvalue()}))
+
+
+def offered_line(session: Session | None) -> str:
+    """The line that a tour offers; "" where there is none."""
+    return (session.tour.line(session) or "") if session and session.tour else ""
+
+
 def _aside(text: str) -> None:
     aside(wrapped(text, columns(sys.stderr)))
 
@@ -146,10 +169,11 @@ def _notice(text: str, as_json: bool) -> None:
         write(jsonl.to_line({"type": "notice", "text": text}))
 
 
-def prompts(given: Sequence[str], playback: Playback | None = None) -> Iterator[str]:
+def prompts(given: Sequence[str], session: Session | None = None, first: str = "") -> Iterator[str]:
     """The prompts as they come: those that were given, where `-` is all of standard input, or else its lines.
 
-    Where there is neither, those of a recording that is played.
+    An empty line is the one that a tour offers. Where there is neither, those of a recording that is played. Before
+    all of them comes `first`.
 
     Raises:
         UsageError: there is none, one is empty, or standard input is not UTF-8.
@@ -163,9 +187,11 @@ def prompts(given: Sequence[str], playback: Playback | None = None) -> Iterator[
         yield prompt
     if given:
         return
+    playback = session.playback if session else None
     plays = playback is not None and bool(playback.suggested())
-    piped = filter(None, map(str.strip, () if plays and sys.stdin and sys.stdin.isatty() else _input_lines()))
-    first = next(piped, "")
+    lines = () if plays and sys.stdin and sys.stdin.isatty() else _input_lines()
+    piped = filter(None, (line.strip() or offered_line(session) for line in lines))
+    first = first or next(piped, "")
     while playback and plays and not first:
         if not (recorded := playback.suggested()):
             return

@@ -27,6 +27,7 @@ from thimble.session.lagged import Lagged
 from thimble.session.prices import read_prices
 from thimble.session.replay import replay
 from thimble.session.settings_table import AUTO
+from thimble.strategies.own_code import limited
 from thimble.strategies.spec import parse, parse_tidied
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Document:
     tools: Sequence[Schema] = ()
 
 
+@limited()
 def run(settings: Settings, budget: str | None) -> int:
     """Prepare the conversation on standard input; the exit code.
 

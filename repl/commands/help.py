@@ -28,6 +28,7 @@ TOGETHER = {
     ("undo", "retry"): "go back a question; ask it again",
     ("model", "pull", "doctor"): "choose or download a model; find problems",
     ("sessions", "save", "load"): "list the saved sessions; name one, open one",
+    ("tour", "help"): "a lesson that leads; this list, or more on one command",
 }
 """Commands that share a line of /help, and their common summary."""
 

@@ -31,9 +31,11 @@ from thimble.repl.commands.stats import show_stats
 from thimble.repl.commands.strategy import strategy
 from thimble.repl.commands.tidy import tidy
 from thimble.repl.commands.timeline import show_timeline
+from thimble.repl.commands.tour import tour
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session.session import Session
+from thimble.session.tour import Ran
 
 
 def run_command(session: Session, text: str, console: Console) -> str | None:
@@ -61,7 +63,11 @@ def obey(session: Session, text: str, console: Console) -> str | None:
     command, rest = COMMANDS[name], rest.strip()
     if rest and command.usage == f"/{name}":
         raise UsageError(f"{word[:40]} takes no arguments, not {rest[:40]!r}", f"write {word[:40]}")
-    return None if name == "quit" else command.run(session, rest, console) or ""
+    if name == "quit":
+        return None
+    question = command.run(session, rest, console) or ""
+    session.see(Ran(name))
+    return question
 
 
 def show_error(console: Console, error: ThimbleError) -> None:
@@ -120,6 +126,7 @@ FUNCTIONS = (
     pull,
     doctor,
     reset,
+    tour,
     help,
     quit,
 )

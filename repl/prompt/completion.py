@@ -17,6 +17,7 @@ from thimble.agent.errors import ThimbleError
 from thimble.corpus.safe_open import opened, walk
 from thimble.models import READER
 from thimble.repl.screen.sanitise import clean, line
+from thimble.session.tour import TOURS
 
 if TYPE_CHECKING:
     from thimble.repl.commands.command import Command
@@ -38,6 +39,7 @@ WORDS_OF = {
     "predict": ("all", "none", "off"),
     "timeline": ("all",),
     "export": ("html", "md", "json"),
+    "tour": (*TOURS, "skip", "stop"),
 }
 """What goes after a command that has few arguments."""
 
@@ -53,13 +55,13 @@ class Completions(Completer):
         self._known_models: list[str] = [READER]
         self._asking: Thread | None = None
         self._arguments: dict[str, Callable[[str], Iterable[Offer]]] = {
-            "strategy": self._specs,
+            "strategy": specs,
             "compare": self._compared,
             "model": self._models,
             "articles": self._topics,
             "help": _topics_of_help,
             "fork": self._compared,
-            "retry": self._specs,
+            "retry": specs,
             "load": self._kept_sessions,
             **{name: partial(_words, *words) for name, words in WORDS_OF.items()},
         }
@@ -87,41 +89,11 @@ class Completions(Completer):
         rest = rest.lstrip()
         return rest, self._arguments[name](rest) if name in self._arguments else ()
 
-    def _specs(self, text: str) -> Iterator[Offer]:
-        """Continuations of a SPEC; each is offered with all that stands before it."""
-        from thimble.strategies.parameter import as_in_the_paper, parameters
-        from thimble.strategies.spec import parse_spec
-        from thimble.strategies.table import STRATEGIES
-
-        last = parse_spec(text)[-1]
-        done, part = text[: last.start], text[last.start :]
-        if part.startswith(PATHS):
-            yield from ((done + path, "your strategy") for path in _paths(part, ".py"))
-            return
-        kind = STRATEGIES.get(last.name)
-        taken = {p.name: p for p in parameters(kind)} if kind else {}
-        if ":" not in part:
-            yield from ((done + known, meaning) for known, meaning in _strategies())
-            if taken:
-                yield f"{done}{last.name}:", f"set {', '.join(taken)}"
-            return
-        given, comma, setting = last.settings.rpartition(",")
-        done += f"{last.name}:{given}{comma}"
-        key, equals, _ = setting.partition("=")
-        if not equals:
-            known = {earlier.partition("=")[0].strip() for earlier in given.split(",")}
-            yield from ((f"{done}{p.name}=", _legal(p)) for p in taken.values() if p.name not in known)
-            if kind and "paper" not in known and (papers := as_in_the_paper(kind)):
-                yield f"{done}paper", f"as in the paper: {papers}"
-        elif key in taken:
-            values = dict.fromkeys((taken[key].shown, *taken[key].choices))
-            yield from ((f"{done}{key}={value}", _legal(taken[key])) for value in values)
-
     def _compared(self, text: str) -> Iterator[Offer]:
         """Continuations of the last of several words, which is a SPEC; after `run` a question follows."""
         before, blank, last = text.rpartition(" ")
         if "run" not in before.split():
-            yield from ((before + blank + offer, meaning) for offer, meaning in self._specs(last))
+            yield from ((before + blank + offer, meaning) for offer, meaning in specs(last))
 
     def _kept_sessions(self, _: str) -> Iterable[Offer]:
         from thimble.repl.commands.sessions import offers
@@ -152,6 +124,37 @@ class Completions(Completer):
         articles = () if self._session.reading.words else self._session.library.articles
         yield from ((article.slug, article.title) for article in articles)
         yield from ((path, "file") for path in islice(_files(self._session.settings.files), MOST_FILES))
+
+
+def specs(text: str) -> Iterator[Offer]:
+    """Continuations of a SPEC; each is offered with all that stands before it."""
+    from thimble.strategies.parameter import as_in_the_paper, parameters
+    from thimble.strategies.spec import parse_spec
+    from thimble.strategies.table import STRATEGIES
+
+    last = parse_spec(text)[-1]
+    done, part = text[: last.start], text[last.start :]
+    if part.startswith(PATHS):
+        yield from ((done + path, "your strategy") for path in _paths(part, ".py"))
+        return
+    kind = STRATEGIES.get(last.name)
+    taken = {p.name: p for p in parameters(kind)} if kind else {}
+    if ":" not in part:
+        yield from ((done + known, meaning) for known, meaning in _strategies())
+        if taken:
+            yield f"{done}{last.name}:", f"set {', '.join(taken)}"
+        return
+    given, comma, setting = last.settings.rpartition(",")
+    done += f"{last.name}:{given}{comma}"
+    key, equals, _ = setting.partition("=")
+    if not equals:
+        known = {earlier.partition("=")[0].strip() for earlier in given.split(",")}
+        yield from ((f"{done}{p.name}=", _legal(p)) for p in taken.values() if p.name not in known)
+        if kind and "paper" not in known and (papers := as_in_the_paper(kind)):
+            yield f"{done}paper", f"as in the paper: {papers}"
+    elif key in taken:
+        values = dict.fromkeys((taken[key].shown, *taken[key].choices))
+        yield from ((f"{done}{key}={value}", _legal(taken[key])) for value in values)
 
 
 def _words(*words: str) -> list[Offer]:

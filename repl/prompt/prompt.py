@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
-from prompt_toolkit.application.current import set_app
+from prompt_toolkit.application.current import get_app, set_app
 from prompt_toolkit.auto_suggest import AutoSuggest, Suggestion
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import has_focus
+from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input.typeahead import store_typeahead
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from thimble.session.session import Session
 
 REDRAW_SECONDS = 0.2
+MOST_LINES = 10
+"""Of a paste that is shown as it is."""
 AT_THE_END = "the cassette is at its end: Ctrl-D leaves"
 STYLE = Style.from_dict(
     {
@@ -72,8 +74,8 @@ class PlainPrompt:
     The line that `suggested` returns is printed first, and Enter alone sends it.
     """
 
-    def __init__(self, suggested: Callable[[], str | None] = lambda: None) -> None:
-        self._suggested = suggested
+    def __init__(self, suggested: Callable[[], str | None] = lambda: None, label: str = "next") -> None:
+        self._suggested, self._label = suggested, label
 
     def greet(self, name: str, rest: str) -> None:
         """Without colours."""
@@ -83,7 +85,7 @@ class PlainPrompt:
         """The line; the terminal itself keeps what is typed already."""
         suggested = self._suggested()
         if suggested is not None:
-            sys.stdout.write(f"recorded: {line(suggested)} (Enter sends it)\n" if suggested else f"{AT_THE_END}\n")
+            sys.stdout.write(f"{self._label}: {line(suggested)} (Enter sends it)\n" if suggested else f"{AT_THE_END}\n")
         try:
             return input("you: ") or suggested or ""
         except (KeyboardInterrupt, EOFError):
@@ -97,7 +99,8 @@ class TerminalPrompt:
     Args:
         session: What is completed and measured; it is warmed in the background, once the prompt is drawn.
         announce: Prints what is known only then; called with the prompt out of the way.
-        suggested: What stands on an empty prompt, where Enter sends it; "" at the end of all that, None for nothing.
+        suggested: What stands on an empty prompt, where Enter sends it and Tab takes it to be edited; "" at the end of
+            all that, None for nothing.
     """
 
     def __init__(
@@ -107,18 +110,19 @@ class TerminalPrompt:
         self._meter = Meter(session, self._redraw)
         self._warming = False
         session.reading.watch(lambda words: self._redraw(), REDRAW_SECONDS)
+        self._pastes = Pastes()
         stage = session.settings.stage
         self._style = STAGE_STYLE if stage else STYLE
         self._prompt: PromptSession[str] = PromptSession(
             [("class:glyph", GLYPH)],
             multiline=True,
             prompt_continuation=" " * len(GLYPH),
-            history=InMemoryHistory() if stage else open_history(),
+            history=InMemoryHistory() if stage else open_history(self._pastes.whole),
             auto_suggest=SuggestWhole(),
             placeholder=lambda: [("class:auto-suggestion", on_empty(suggested()))],
             completer=Completions(session),
             complete_while_typing=False,
-            key_bindings=_keys(suggested),
+            key_bindings=_keys(suggested, self._pastes),
             bottom_toolbar=self._toolbar,
             style=self._style,
             include_default_pygments_style=False,
@@ -147,11 +151,11 @@ class TerminalPrompt:
         if self._meter.error:
             raise self._meter.error
         self._meter.refresh()
-        return self._prompt.prompt(default=typed)
+        return self._pastes.whole(self._prompt.prompt(default=self._pastes.folded(typed)))
 
     def _toolbar(self) -> StyleAndTextTuples:
         columns = self._prompt.app.output.get_size().columns
-        return [*self._meter.pieces(self._prompt.default_buffer.text, columns - 1)]
+        return [*self._meter.pieces(self._pastes.whole(self._prompt.default_buffer.text), columns - 1)]
 
     def _redraw(self) -> None:
         self._soon(self._prompt.app.invalidate)
@@ -185,20 +189,48 @@ def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> 
     """The best prompt that this terminal can show."""
 
     def suggested() -> str | None:
-        return session.playback.suggested() if session.playback else None
+        if session.playback:
+            return session.playback.suggested()
+        return session.tour.line(session) if session.tour else None
 
+    label = "recorded" if session.playback else "next"
     if plain or not sys.stdin.isatty():
-        return PlainPrompt(suggested)
+        return PlainPrompt(suggested, label)
     try:
         return TerminalPrompt(session, announce, suggested)
     except Exception as error:
         if type(error).__name__ != "NoConsoleScreenBufferError":  # only Windows can import it
             raise
-        return PlainPrompt(suggested)
+        return PlainPrompt(suggested, label)
 
 
-def open_history() -> History:
-    """The lines typed in earlier sessions, in a file that only the user can read; in memory if there can be none."""
+class Pastes:
+    """Long pastes: a word stands on the screen for each, and all of it is sent."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def folded(self, text: str) -> str:
+        """The text, or if it is long the word that stands for it."""
+        lines = text.count("\n") + 1
+        if lines <= MOST_LINES:
+            return text
+        word = f"[paste {len(self._texts) + 1}: {lines:,} lines]"
+        self._texts[word] = text
+        return word
+
+    def whole(self, text: str) -> str:
+        """The text with every paste in it again."""
+        for word, paste in self._texts.items():
+            text = text.replace(word, paste)
+        return text
+
+
+def open_history(whole: Callable[[str], str] = str) -> History:
+    """The lines typed in earlier sessions, in a file that only the user can read; in memory if there can be none.
+
+    `whole` makes the line that is kept of the line that was typed.
+    """
     from platformdirs import user_state_dir
 
     path = Path(user_state_dir("thimble"), "history")
@@ -207,11 +239,15 @@ def open_history() -> History:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600))
     except OSError:
         return InMemoryHistory()
-    return _History(path)
+    return _History(path, whole)
 
 
 class _History(FileHistory):
     """A file that can be lost or locked at any time: the session goes on without it."""
+
+    def __init__(self, path: Path, whole: Callable[[str], str]) -> None:
+        super().__init__(path)
+        self._whole = whole
 
     def load_history_strings(self) -> Iterable[str]:
         try:
@@ -221,7 +257,7 @@ class _History(FileHistory):
 
     def store_string(self, string: str) -> None:
         with suppress(OSError):
-            super().store_string(string)
+            super().store_string(self._whole(string))
 
 
 class SuggestWhole(AutoSuggest):
@@ -242,7 +278,7 @@ def on_empty(suggested: str | None) -> str:
     return "" if suggested is None else line(suggested) or AT_THE_END
 
 
-def _keys(suggested: Callable[[], str | None]) -> KeyBindings:
+def _keys(suggested: Callable[[], str | None], pastes: Pastes) -> KeyBindings:
     keys = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)
 
@@ -253,6 +289,11 @@ def _keys(suggested: Callable[[], str | None]) -> KeyBindings:
         if event.current_buffer.text.strip():
             event.current_buffer.validate_and_handle()
 
+    @keys.add("<bracketed-paste>", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        text = event.data.replace("\r\n", "\n").replace("\r", "\n")
+        event.current_buffer.insert_text(pastes.folded(text))
+
     @keys.add("c-j", filter=typing)
     @keys.add("escape", "enter", filter=typing)
     def _(event: KeyPressEvent) -> None:
@@ -260,7 +301,14 @@ def _keys(suggested: Callable[[], str | None]) -> KeyBindings:
 
     @keys.add("tab", filter=typing)
     def _(event: KeyPressEvent) -> None:
-        _complete(event.current_buffer)
+        if event.current_buffer.text:
+            _complete(event.current_buffer)
+        else:
+            event.current_buffer.insert_text(suggested() or "")
+
+    @keys.add("right", filter=typing & Condition(lambda: not get_app().current_buffer.text))
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(suggested() or "")
 
     @keys.add("<vt100-mouse-event>", eager=True)
     def _(event: KeyPressEvent) -> None:

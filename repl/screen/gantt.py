@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -26,6 +27,11 @@ NAME_COLUMNS = 24
 LEAST_COLUMNS = 20
 LEAST_SECONDS = 0.001
 """The shortest axis."""
+TICK_COLUMNS = 16
+STEPS = [
+    times * unit for unit in (0.001, 0.01, 0.1, 1, 10, *(60 * 10**power for power in range(8))) for times in (1, 2, 5)
+]
+"""Seconds between two ticks."""
 
 
 @dataclass
@@ -70,10 +76,16 @@ def legend(spans: Sequence[Span]) -> Text:
 
 
 def axis(seconds: float, cells: int) -> str:
-    """The times below the chart: at its beginning, its middle and its end."""
-    half, end = f"|{figures.duration(seconds / 2)}", f"{figures.duration(seconds)}|"
-    marks = f"{'|0':{cells // 2}}{half}"
-    return f"{marks if len(marks) + len(end) < cells else '|0':{cells - len(end)}}{end}"
+    """The times below the chart: a tick at each round one, as many as there is room for."""
+    seconds = max(seconds, LEAST_SECONDS)
+    step = next(step for step in STEPS if step * cells >= TICK_COLUMNS * seconds)
+    marks = "|0"
+    for tick in count(1):
+        at, told = round(tick * step * cells / seconds), f"|{figures.duration(tick * step)}"
+        if at + len(told) > cells:
+            break
+        marks = f"{marks:{at}}{told}"
+    return f"{marks:{cells}}"
 
 
 def _bar(spans: Sequence[Span], began: float, cells: int, scale: float) -> tuple[Text, list[Span]]:

@@ -15,6 +15,7 @@ GIVE_BACK = b"\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[m\r\n\x1b[J"
 """Resets a terminal: no marked pastes, long lines wrapped, cursor shown, no colour, a fresh line, nothing below."""
 SPECIAL_KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?")
 NEXT_STEP, RUN_ON = (b"\r", b"\n", b" "), (b"a", b"\x04", b"")
+_kept: list[bytes] = []
 
 
 @contextmanager
@@ -86,15 +87,26 @@ def typed_ahead() -> str:
     return "".join(words).strip()
 
 
+def keep_waiting() -> None:
+    """Keep what was typed so far from another program that reads the keyboard next."""
+    _kept.append(_pressed())
+
+
 def waiting() -> str:
     """The keys that were pressed and nothing has read."""
+    typed = b"".join([*_kept, _pressed()])
+    _kept.clear()
+    return typed.decode(errors="ignore")
+
+
+def _pressed() -> bytes:
     typed = b""
     with suppress(OSError):  # the terminal has gone
         while _has_keys() and select.select([sys.stdin], [], [], 0)[0]:
             if not (piece := os.read(sys.stdin.fileno(), 4096)):
                 break
             typed += piece
-    return typed.decode(errors="ignore")
+    return typed
 
 
 def forget() -> None:

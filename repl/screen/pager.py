@@ -12,6 +12,7 @@ from subprocess import run
 from rich.console import Console
 from rich.pager import Pager
 
+from thimble.repl.screen.keys import keep_waiting
 from thimble.repl.screen.theme import is_drawn
 
 LESS = ("-F", "-K", "-R", "-X", "-Psspace reads on, q goes back to thimble ")
@@ -23,6 +24,7 @@ class Less(Pager):
 
     def show(self, content: str) -> None:
         """Show a text until the user leaves it."""
+        keep_waiting()  # a question that was typed ahead is no key of less
         environment = {**os.environ, "LESSCHARSET": "utf-8", "LESSSECURE": "1"}
         with suppress(KeyboardInterrupt):  # less hears it too, and ends
             run(["less", *LESS], input=content.encode(errors="replace"), env=environment, check=False)

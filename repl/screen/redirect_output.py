@@ -1,4 +1,4 @@
-"""What code of the user's own prints: to standard error, or above what is live; clean, and never among the answers."""
+"""What code of the user's own prints: to standard error, or above what is live; clean, marked, never in an answer."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ if TYPE_CHECKING:
 
 MOST_LETTERS = 1 << 16
 """The longest line that is waited for."""
+MARK = "  your code prints: "
+"""Before each line, so that none reads as one of thimble's."""
 
 
 class RedirectedOutput:
-    """In it everything that Python prints goes to standard error, each line clean; can be entered again and again."""
+    """In it what Python prints goes to standard error, each line clean and marked. It can be entered more than once."""
 
     def __enter__(self) -> None:
         """Begin."""
         self._out, self._err = sys.stdout, sys.stderr
-        self._lines = CleanLines(_printer(sys.stderr))
+        self._lines = CleanLines(_printer(sys.stderr), sys.stderr)
         sys.stdout = sys.stderr = self._lines
 
     def __exit__(self, *_: object) -> None:
@@ -39,10 +41,13 @@ class RedirectedOutput:
 
 
 class CleanLines(io.TextIOBase):
-    """A stream that passes lines on, clean. A failure must not stop an answer."""
+    """A stream that passes lines on, clean and marked. A failure must not stop an answer.
 
-    def __init__(self, show: Callable[[str], object]) -> None:
-        self._show, self._rest = show, ""
+    `beneath` is the stream for what thimble itself says meanwhile.
+    """
+
+    def __init__(self, show: Callable[[str], object], beneath: TextIO | None) -> None:
+        self._show, self.beneath, self._rest = show, beneath, ""
 
     @property
     def buffer(self) -> Any:
@@ -56,7 +61,7 @@ class CleanLines(io.TextIOBase):
             lines, self._rest = [*lines, self._rest], ""
         with suppress(OSError, ValueError):
             for each in lines:
-                self._show(clean(each))
+                self._show(MARK + clean(each))
         return len(text)
 
     def end(self) -> None:
@@ -76,7 +81,7 @@ def print_above_live(console: Console) -> Iterator[None]:
 
         def __init__(self, file: IO[str]) -> None:
             FileProxy.__init__(self, console, file)
-            CleanLines.__init__(self, lambda text: console.print(Text(text), soft_wrap=True))
+            CleanLines.__init__(self, lambda text: console.print(Text(text), soft_wrap=True), None)
 
     out, err = AboveLive(sys.stdout), AboveLive(sys.stderr)
     with redirect_stdout(out), redirect_stderr(err):

@@ -19,13 +19,14 @@ def tell(text: str) -> None:
 
 def aside(text: str) -> None:
     """Write to standard error. A failure there must not stop an answer."""
-    if sys.stderr is None:  # it was closed
+    stream: TextIO | None = getattr(sys.stderr, "beneath", sys.stderr)
+    if stream is None:  # it was closed
         return
     try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+        stream.write(text)
+        stream.flush()
     except OSError:
-        _to_nowhere(sys.stderr)
+        _to_nowhere(stream)
 
 
 def write(text: str) -> None:

@@ -54,6 +54,14 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class Toured:
+    """The session is on this tour, with so many steps behind it; "" on none. It holds for all branches."""
+
+    tour: str
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
 class Branched:
     """What follows belongs to a new branch, which begins as the session was behind line `after` (counted from 1)."""
 
@@ -141,11 +149,11 @@ class Unanswered:
     figures: tuple[int, ...] = ()
 
 
-Change = Opened | Resumed | events.Changed | Named | Branched | Switched
+Change = Opened | Resumed | events.Changed | Named | Toured | Branched | Switched
 """What changes a session beside its exchanges."""
 Remark = Command | Aside | Unanswered
 """What a session needs to be played, and not to go on."""
-Record = events.Entry | Opened | Resumed | Named | Branched | Switched | Remark
+Record = events.Entry | Opened | Resumed | Named | Toured | Branched | Switched | Remark
 """All that can be written."""
 Stored = Record | PreparedLine
 """All that can stand on a line: `Prepared` stands there as `PreparedLine`, and `Sent` without its body."""
@@ -155,6 +163,7 @@ KINDS: dict[str, type] = {
     "resumed": Resumed,
     "changed": events.Changed,
     "named": Named,
+    "toured": Toured,
     "branched": Branched,
     "switched": Switched,
     "asked": events.Asked,

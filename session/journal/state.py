@@ -29,6 +29,7 @@ from thimble.session.journal.records import (
     Record,
     Resumed,
     Switched,
+    Toured,
     Unanswered,
 )
 
@@ -79,7 +80,7 @@ class SavedState(State):
                     self.change(change)
             case Named():
                 self.name = record.name
-            case Resumed() | Branched() | Switched() | Command() | Aside() | Unanswered():
+            case Resumed() | Toured() | Branched() | Switched() | Command() | Aside() | Unanswered():
                 pass
             case _:
                 if isinstance(record, Replied) and self.ledger.prepared is None:

@@ -9,7 +9,7 @@ from itertools import chain
 
 from thimble.agent.events import Changed
 from thimble.session.journal.lines import Line
-from thimble.session.journal.records import Branched, Named, Opened, Switched
+from thimble.session.journal.records import Branched, Named, Opened, Switched, Toured
 
 TRUNK = 1
 
@@ -27,13 +27,15 @@ class Branch:
 class Tree:
     """The branches by number, the one that a session is on behind the last line, and what the session is called.
 
-    `widest` is the largest budget that any of them had, in tokens.
+    `tour` is the tour that it is on, if any, with the steps behind it. `widest` is the largest budget that
+    any branch had, in tokens.
     """
 
     def __init__(self, lines: Iterable[Line] = ()) -> None:
         self.branches = {TRUNK: Branch(TRUNK)}
         self.current = TRUNK
         self.name = ""
+        self.tour = Toured("", 0)
         self.widest = 0
         for line in lines:
             self.take(line)
@@ -58,6 +60,8 @@ class Tree:
                 self.current = number
             case Named(name):
                 self.name = name
+            case Toured() as toured:
+                self.tour = toured
             case Opened() | Changed() as record:
                 changes = record.changes if isinstance(record, Opened) else [record]
                 budgets = (int(change.value) for change in changes if change.setting == "budget")

@@ -252,6 +252,13 @@ def test_a_page_of_the_reference_is_what_the_code_says(name: str) -> None:
     assert page(name) == reference.page(name), "make it anew: make reference"
 
 
+def test_the_manual_is_what_the_code_says_and_no_line_is_lost_in_it() -> None:
+    text = (reference.FOLDER / "thimble.1").read_text()
+    assert text == reference.manual(), "make it anew: make reference"
+    requests = {line.split()[0] for line in text.splitlines() if line.startswith((".", "'"))}
+    assert requests == {".TH", ".SH", ".TP", ".B", ".nf", ".fi"}
+
+
 def test_the_page_on_the_reader_has_the_figures_of_the_code() -> None:
     told = " ".join(page("how-the-reader-answers").split())
     for figure in (

@@ -383,7 +383,7 @@ def test_without_prompts_all_recorded_lines_are_sent(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     session, out, err = played("reader/offload"), io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        assert answer(session, prompts((), session.playback), False) == 0
+        assert answer(session, prompts((), session), False) == 0
     assert "7431" in out.getvalue()
     assert "hit: every word" in out.getvalue()
     assert err.getvalue().startswith("Played from it: 7 lines, recorded with reader/extractive.")

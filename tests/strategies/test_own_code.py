@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.histories import budget
+from tests.support.specs import build
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
-from thimble.strategies.own_code import ERROR_LETTERS, guarded, in_words
+from thimble.strategies.own_code import ERROR_LETTERS, guarded, in_time, in_words, limited
 
 
 class Own(BaseException):
@@ -66,3 +69,39 @@ def test_texts_and_messages_are_plain() -> None:
         type("Evil", (Message,), {})
     with pytest.raises(TypeError, match="the name of a call is text, not 5"):
         ToolCall("c", 5)  # type: ignore[arg-type]
+
+
+def test_within_a_limit_an_answer_comes_back_and_so_does_an_error() -> None:
+    with limited(5):
+        assert in_time(lambda: 4) == 4
+        with pytest.raises(ZeroDivisionError):
+            in_time(lambda: 1 // 0)
+
+
+def test_what_sleeps_or_catches_all_is_stopped_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    for endless in ("sleep(60)", "exec('while True: pass')", "catches()"):
+        path.write_text(
+            "from time import sleep\ndef catches():\n    while True:\n"
+            "        try: sleep(0.01)\n        except Exception: pass\n"
+            f"def prepare(messages, budget):\n    {endless}\n"
+        )
+        with (
+            limited(0.1),
+            pytest.raises(UsageError, match=r"mine\.py, line \d: TimeoutError: it has not ended after 0\.1"),
+        ):
+            build(str(path)).prepare([], budget())
+
+
+def test_a_model_that_takes_its_time_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "class Mine:\n    model = None\n    def prepare(self, messages, budget):\n"
+        "        self.model()\n        return messages\n"
+    )
+    waits: dict[str, Any] = {"__name__": "thimble.models.slow"}
+    exec("from time import sleep\ndef answer(): sleep(0.5)\n", waits)
+    strategy = build(f"{path}:Mine")
+    strategy.inner.model = waits["answer"]  # type: ignore[attr-defined]
+    with limited(0.1):
+        assert strategy.prepare([], budget()) == []

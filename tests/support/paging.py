@@ -1,15 +1,21 @@
-"""A program that prints many lines through the pager, and then says that it goes on."""
+"""A program that prints many lines through the pager, and then says that it goes on, and what was typed before."""
 
 from __future__ import annotations
 
 import sys
+from time import sleep
 
+from thimble.repl.screen.keys import silent_keyboard, typed_ahead
 from thimble.repl.screen.pager import paged
 from thimble.repl.screen.theme import console_for, say
 
 if __name__ == "__main__":
     console = console_for(plain=False)
-    with paged(console):
-        for number in range(int(sys.argv[1])):
-            say(console, f"line {number} ⟦x⟧", "name")
-    say(console, "it goes on")
+    with silent_keyboard(drawn=True):
+        if sys.argv[2:]:
+            say(console, "type now")
+            sleep(float(sys.argv[2]))
+        with paged(console):
+            for number in range(int(sys.argv[1])):
+                say(console, f"line {number} ⟦x⟧", "name")
+        say(console, f"it goes on, typed: {typed_ahead()!r}")

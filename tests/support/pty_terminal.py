@@ -43,23 +43,25 @@ class Screen(pyte.Screen):
 
 
 class Terminal:
-    """Runs a module as `python -m` would, in a terminal of 80 columns and 60 rows, in the folder `here`.
+    """Runs a module as `python -m` would, in a terminal of 80 columns and, if not told otherwise, 60 rows.
 
     `raw` is all that was written to the terminal. Only who looks at the `screen` waits until it is drawn.
     """
 
-    def __init__(self, *arguments: str, state: Path, columns: int = 80, here: Path = ROOT, **environment: str) -> None:
+    def __init__(
+        self, *arguments: str, state: Path, columns: int = 80, rows: int = ROWS, here: Path = ROOT, **environment: str
+    ) -> None:
         places = {f"XDG_{name}_HOME": str(state) for name in ("STATE", "CONFIG", "CACHE")}
         env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(state), **places, "LANG": "C.UTF-8"}
         env |= {"THIMBLE_CALLS": "tools", "TERM": "xterm-256color", **environment}
         self.raw = ""
         self._drawn = self._found = 0
         self._lines: list[str] = []
-        self._screen = Screen(columns, ROWS)
+        self._screen = Screen(columns, rows)
         self._stream = pyte.Stream(self._screen)
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._device, terminal = pty.openpty()
-        termios.tcsetwinsize(self._device, (ROWS, columns))
+        termios.tcsetwinsize(self._device, (rows, columns))
         self._started = Started(arguments[0], arguments[1:], here, env, terminal)
         self._name = os.ttyname(terminal)
         os.close(terminal)
@@ -89,9 +91,9 @@ class Terminal:
 
     def resize(self, columns: int) -> None:
         """Make it wider or narrower."""
-        self.screen.resize(ROWS, columns)
+        self.screen.resize(self.screen.lines, columns)
         self._lines.clear()
-        termios.tcsetwinsize(self._device, (ROWS, columns))
+        termios.tcsetwinsize(self._device, (self.screen.lines, columns))
 
     def as_after_fg(self) -> None:
         """Give it the terminal as a shell does after Ctrl-Z and `fg`: lines that are echoed and edited."""

@@ -133,9 +133,9 @@ function context(side, call, rows) {
   const told = make("p", { className: "told" });
   const tools = { letter: "T", tokens: call.overhead, row: null };
   const block = (size) => (row) => ({ letter: isPrompt(row) ? "P" : row.letter, tokens: row[size], row });
-  const was = bar(side, "was", [tools, ...rows.filter((row) => row.was).map(block("before"))], Math.max(call.all, call.limit),
-    call.limit, { role: "img", label: `The whole history: ${byFate(rows.filter((row) => row.was), "before", mark)}` });
-  const whole = Math.max(call.tokens, call.limit);
+  const whole = Math.max(call.all, call.tokens, call.limit); // one scale for both
+  const was = bar(side, "was", [tools, ...rows.filter((row) => row.was).map(block("before"))], whole, call.limit,
+    { role: "img", label: `The whole history: ${byFate(rows.filter((row) => row.was), "before", mark)}` });
   const sent = bar(side, "now", [tools, ...list.map(block("after"))], whole, call.limit,
     { role: "listbox", label: "What was sent, a block a message; arrow up and down go through them" });
   sent.tabIndex = 0;
@@ -222,7 +222,7 @@ function legend(call, rows) {
 function said(call) {
   const reply = call.reply === null ? null : texts[call.reply];
   const parts = [];
-  if (!reply) parts.push(make("p", { className: "quiet", textContent: "It never replied: stopped, or the server failed." }));
+  if (!reply) parts.push(make("p", { className: "quiet unsaid", textContent: "It never replied: stopped, or the server failed." }));
   if (reply && reply.thinking) parts.push(make("details", {}, make("summary", { textContent: "Thinking, which is never sent again" }), pre(reply.thinking)));
   if (reply && reply.text.trim()) parts.push(make("p", { className: "prose", textContent: reply.text.trim() }));
   if (reply && !reply.text.trim() && !reply.calls) parts.push(make("p", { className: "quiet", textContent: "(empty)" }));

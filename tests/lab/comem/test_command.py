@@ -111,4 +111,4 @@ def test_without_simpy_the_error_names_the_extra(recorded: str, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "simpy", None)
     with pytest.raises(UsageError) as error:
         main([recorded], "lab comem")
-    assert error.value.fix == "pip install 'thimble-agent[simulation]'"
+    assert error.value.fix == "pip install simpy"

@@ -20,6 +20,7 @@ from tests.support.paths import ROOT
 from thimble.repl import __version__
 from thimble.repl.__main__ import main
 from thimble.session.settings_table import SETTINGS
+from thimble.strategies import own_code
 
 QUESTION = "How much does a thimble hold?"
 WITHOUT_FLAG = ("color", "max_turns", "stream", "keep_alive")
@@ -311,8 +312,25 @@ def test_what_a_strategy_prints_is_not_among_the_answers(capsys: pytest.CaptureF
     assert "\n\nA thimble holds two millilitres" in captured.out
     for printed in ("loaded\n", "seen 2\n"):
         assert printed not in captured.out
-    assert captured.err.count("loaded\n") == 2
-    assert "seen 2\n" in captured.err
+    assert captured.err.count("  your code prints: loaded\n") == 2
+    assert "  your code prints: seen 2\n" in captured.err
+
+
+ENDLESS = {"prepare": "def prepare(messages, budget):\n    while True: pass\n", "load": "\nwhile True: pass\n"}
+
+
+@pytest.mark.parametrize("place", ENDLESS)
+def test_a_strategy_without_an_end_is_stopped_with_its_line(
+    place: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("mine.py").write_text(ENDLESS[place])
+    monkeypatch.setattr(own_code, "MOST_SECONDS", 0.2)
+    assert main([*READER, "--strategy", "./mine.py", "-p", QUESTION]) == 2
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'[{"role": "user", "content": "?"}]')))
+    assert main(["prepare", "--strategy", "./mine.py"]) == 2
+    told = [line for line in capsys.readouterr().err.splitlines() if "line 2" in line]
+    assert len(told) == 2
+    assert all("TimeoutError: it has not ended after 0.2 seconds" in line for line in told)
 
 
 def test_closed_streams_are_no_traceback() -> None:

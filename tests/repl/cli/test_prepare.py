@@ -242,7 +242,10 @@ def test_what_a_strategy_of_ones_own_prints_and_counts_on_goes_to_standard_error
     )
     run = thimble("--strategy", "./mine.py", stdin=b'[{"role": "user", "content": "?"}]')
     assert json.loads(run.stdout)["report"]["fates"] == ["kept"]
-    assert run.stderr == b"here\n  ! the strategy counts on the tool recall, which your program must offer\n"
+    assert (
+        run.stderr
+        == b"  your code prints: here\n  ! the strategy counts on the tool recall, which your program must offer\n"
+    )
 
 
 def test_none_is_over_the_budget_and_says_so() -> None:

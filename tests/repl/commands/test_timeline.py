@@ -112,11 +112,18 @@ def test_five_milliseconds_are_seen_beside_a_minute() -> None:
 
 @settings(max_examples=40)
 @given(st.floats(0, 1e7), st.integers(20, 300))
-def test_the_axis_ends_at_the_last_column(seconds: float, cells: int) -> None:
+def test_the_axis_has_its_ticks_where_their_times_are(seconds: float, cells: int) -> None:
     marks = axis(seconds, cells)
     assert len(marks) == cells
     assert marks.startswith("|0")
-    assert marks.endswith("|")
+    assert marks.count("|") <= 1 + cells / 16
+    for told in re.finditer(r"\|(\d[\d.]*) (ms|s)( |$)", marks):
+        value = float(told[1]) / (1000 if told[2] == "ms" else 1)
+        assert abs(told.start() - value * cells / max(seconds, 0.001)) <= 1
+
+
+def test_the_ticks_are_round() -> None:
+    assert axis(1.74, 63).split() == ["|0", "|0.5", "s", "|1.0", "s", "|1.5", "s"]
 
 
 def summarised(**settings: Any) -> Session:

@@ -29,3 +29,15 @@ def test_a_short_text_is_printed_and_left_there(tmp_path: Path) -> None:
     terminal = Terminal("tests.support.paging", "5", state=tmp_path)
     terminal.see("line 4 ⟦x⟧", "it goes on")
     assert terminal.end() == 0
+
+
+def test_what_is_typed_ahead_is_no_search_and_is_kept(tmp_path: Path) -> None:
+    terminal = Terminal("tests.support.paging", "300", "0.5", state=tmp_path)
+    terminal.see("type now")
+    terminal.type("/line 290\rqq")
+    terminal.see("line 20 ⟦x⟧", "q goes back to thimble")
+    assert "line 100" not in terminal.text
+    terminal.type("q")
+    terminal.see("it goes on, typed: '/line 290\\nqq'")
+    assert terminal.end() == 0
+    assert "line 299" not in terminal.raw

@@ -1,4 +1,4 @@
-"""Whatever code of the user's own prints comes clean and never on standard output."""
+"""Whatever code of the user's own prints comes clean and marked, and never on standard output."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from tests.support.paths import ROOT
 PRINTS = r"""
 import sys
 from thimble.repl.screen.redirect_output import RedirectedOutput
+from thimble.repl.screen.streams import tell
 evil = "\x1b]0;t\x07\x1b[31m\u202e"
 redirected = RedirectedOutput()
 for number in range(2):
     with redirected:
+        tell("thimble itself")
         print(evil + "print")
         print(evil + "error", file=sys.stderr)
         sys.stdout.buffer.write(evil.encode() + b"bytes\n")
@@ -29,4 +31,7 @@ def test_all_ways_of_printing() -> None:
     assert done.stdout == "lifted\nanswer\n" * 2, done.stderr
     assert "\x1b" not in done.stderr
     assert "\u202e" not in done.stderr
-    assert sorted(done.stderr.split()) == sorted(["print", "error", "bytes", "open"] * 2)
+    words = ["print", "error", "bytes", "open"] * 2
+    assert sorted(line.rstrip() for line in done.stderr.splitlines()) == sorted(
+        [*["thimble itself"] * 2, *(f"  your code prints: {word}" for word in words)]
+    )

@@ -1,0 +1,177 @@
+"""A tour: a lesson in steps. A step says what to look for, offers a line, and waits until that was seen.
+
+What was seen is known from the events and the state of the session, and not from what was typed: whoever gets there on
+a way of their own has got there. A tour sends nothing by itself. Its words are in `tours/NAME.toml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from thimble.agent.events import Answered, Prepared, ToolReturned
+from thimble.session.journal.records import Aside, Branched
+
+if TYPE_CHECKING:
+    from thimble.agent.agent import Agent
+    from thimble.agent.events import Planted
+    from thimble.session.guess import Guess
+    from thimble.session.settings import Settings
+
+TOURS = ("context", "hour", "strategies")
+"""The tours by name, the shortest first."""
+FOLDER = Path(__file__).parent / "tours"
+
+
+class Watched(Protocol):
+    """What a tour looks at: a session."""
+
+    settings: Settings
+    guess: Guess | None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the agent is made."""
+
+    @property
+    def agent(self) -> Agent:
+        """The agent."""
+
+    @property
+    def spec(self) -> str:
+        """The strategy in use."""
+
+    @property
+    def planted(self) -> tuple[Planted, ...]:
+        """The planted facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A command has run to its end."""
+
+    command: str
+
+
+Check = Callable[["Watched", object, str], bool]
+"""Whether this is so, in this session after this event: all that is so at all times needs no event, which is None then.
+
+The text is what follows the name of the check in a step.
+"""
+
+
+def _probed(event: object) -> Any:
+    """The outcome of a /probe that had a verdict."""
+    came = event.came if isinstance(event, Aside) and event.asked[0] == "probe" else {}
+    return came if came.get("missing") is not None else {}
+
+
+CHECKS: dict[str, tuple[str, Check]] = {
+    "answered": ("an answer", lambda session, event, _: isinstance(event, Answered)),
+    "used": (
+        "a result of {}",
+        lambda session, event, tool: isinstance(event, ToolReturned) and event.ok and event.call.name == tool,
+    ),
+    "ran": ("the table of /{}", lambda session, event, name: event == Ran(name)),
+    "strategy-is": ("the strategy {}", lambda session, event, name: session.spec.partition(":")[0] == name),
+    "budget-is": (
+        "a budget of {} tokens",
+        lambda session, event, tokens: (
+            (session.agent.limit if session.is_ready else session.settings.budget) == int(tokens)
+        ),
+    ),
+    "edit-seen": (
+        "an edit by the strategy",
+        lambda session, event, _: isinstance(event, Prepared) and any(event.view.acted.values()),
+    ),
+    "over-budget": (
+        "a prompt over the budget",
+        lambda session, event, _: isinstance(event, Prepared) and event.view.tokens > event.view.limit,
+    ),
+    "planted": ("a planted fact", lambda session, event, _: session.is_ready and bool(session.planted)),
+    "guessed": ("a guess", lambda session, event, _: session.guess is not None),
+    "probe-missed": ("a /probe that misses", lambda session, event, _: bool(_probed(event).get("missing"))),
+    "probe-found": ("a /probe that finds it", lambda session, event, _: _probed(event).get("missing") == []),
+    "asked-each": (
+        "answers of /compare run",
+        lambda session, event, _: isinstance(event, Aside) and event.asked[0] == "compare",
+    ),
+    "forked": ("a new branch", lambda session, event, _: isinstance(event, Branched)),
+}
+"""What a step can wait for, each with the words for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What to look for, a line to type, the checks that say that it was seen, and what to learn from it.
+
+    `{planted}` in a line is the number of the planted message, and `{hidden}` that of the first one that is not sent as
+    it is.
+    """
+
+    say: str
+    line: str
+    seen: Sequence[str]
+    after: str = ""
+
+
+class Tour:
+    """A tour and how far a session is on it: `at` steps are behind it, and `said` whether this one was shown."""
+
+    def __init__(self, name: str, at: int = 0, said: bool = False) -> None:
+        import tomllib
+
+        table = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+        self.name, self.title = name, str(table["title"])
+        self.steps = [Step(**step) for step in table["step"]]
+        self.at, self.said = at, said
+        self._came: set[str] = set()
+
+    @property
+    def step(self) -> Step | None:
+        """The step that waits; None at the end."""
+        return self.steps[self.at] if self.at < len(self.steps) else None
+
+    def see(self, session: Watched, event: object = None) -> None:
+        """Take note of what has happened, or of what is so."""
+        if self.step:
+            self._came |= {check for check in self.step.seen if _holds(check, session, event)}
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether all that the step waits for was seen."""
+        return self.step is not None and self._came >= {*self.step.seen}
+
+    @property
+    def missing(self) -> str:
+        """What the step still waits for first, in words."""
+        left = (check for check in self.step.seen if check not in self._came) if self.step else iter(())
+        name, _, value = next(left, "").partition(" ")
+        return CHECKS[name][0].format(value) if name else ""
+
+    def go_on(self) -> None:
+        """To the next step."""
+        self.at, self.said, self._came = self.at + 1, False, set()
+
+    def line(self, session: Watched) -> str | None:
+        """The line that the step offers; None where there is none, or not yet."""
+        offered = self.step.line if self.step else None
+        if offered is None or "{" not in offered:
+            return offered
+        return offered.format(**_numbers(session)) if session.is_ready else None
+
+
+def _holds(check: str, session: Watched, event: object) -> bool:
+    name, _, value = check.partition(" ")
+    return CHECKS[name][1](session, event, value)
+
+
+def _numbers(session: Watched) -> dict[str, int]:
+    """The numbers of the messages that a line can name; the newest message, where there is no such one."""
+    history, view = session.agent.history, session.agent.ledger.view
+    places = {message.id: number for number, message in enumerate(history, 1)}
+    hidden = (message.id for message, fate in view.fated if fate != "kept") if view else iter(())
+    wanted = {"planted": [one.holder.id for one in session.planted[-1:]], "hidden": [*hidden][:1]}
+    return {name: places.get(next(iter(ids), ""), len(history)) for name, ids in wanted.items()}

@@ -1,0 +1,167 @@
+"""The commands, as a participant and a teacher use them, with the real child."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.workshop.wrong_solutions import function
+from thimble.workshop.__main__ import main
+from thimble.workshop.exercise_set import OURS, SOLUTION, TOML, load_set
+
+FIRST = "01-count-tokens"
+
+
+@pytest.fixture
+def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A new workshop, and we are in it."""
+    folder = tmp_path / "workshop"
+    assert main(["init", str(folder)]) == 0
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def own_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A new set of one's own, and we are in it."""
+    folder = tmp_path / "rooms"
+    assert main(["new", str(folder)]) == 0
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_a_participant_reads_fails_gets_hints_and_passes(workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["next"]) == 0
+    assert "Count tokens" in capsys.readouterr().out
+    assert not list(workshop.rglob(SOLUTION))
+    assert main(["check"]) == 1
+    shown = capsys.readouterr().out
+    assert f"✗ {FIRST}: this message is kept, and must be dropped" in shown
+    assert shown.count("\n  ✗ ") == 1
+    for number in ("1 of 3", "2 of 3"):
+        assert main(["hint"]) == 0
+        assert f"hint {number}" in capsys.readouterr().out
+    assert not list(workshop.rglob(SOLUTION))
+    (workshop / FIRST / "mine.py").write_text((OURS / FIRST / SOLUTION).read_text())
+    assert main(["check"]) == 0
+    assert (workshop / FIRST / SOLUTION).read_text() == (OURS / FIRST / SOLUTION).read_text()
+    assert json.loads((workshop / "progress.json").read_text())["done"] == [FIRST]
+    assert main(["next"]) == 0
+    assert "2. A window" in capsys.readouterr().out
+
+
+def test_a_workshop_goes_on_in_another_place_and_below(
+    workshop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (workshop / FIRST / "mine.py").write_text((OURS / FIRST / SOLUTION).read_text())
+    assert main(["check"]) == 0
+    moved = workshop.rename(workshop.with_name("another laptop"))
+    monkeypatch.chdir(moved / "03-orphan")
+    assert main(["next", "7"]) == 0
+    assert main(["next"]) == 0
+    assert capsys.readouterr().out.count("# 7. Hybrid") == 2
+    assert main(["reset"]) == 0
+    assert (moved / "07-hybrid" / "mine.py.old").is_file()
+
+
+BOMBS = {
+    "an endless loop": (function("while True:\n    pass"), "mine.py, line 6"),
+    "a memory bomb": (function("return [bytearray(10**10)] * 3"), "MemoryError"),
+    "an exit": ("import os\nos._exit(7)", "exit code 7"),
+    "no strategy": ("x = 1", "defines no prepare()"),
+    "a slip": (function("return messages[0].words"), "line 6: AttributeError"),
+    "a change": (function("messages[0].content = ''\nreturn messages"), "message.rewritten(content, why) makes a copy"),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_ends_in_one_line(name: str, own_set: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, words = BOMBS[name]
+    toml = own_set / TOML
+    toml.write_text("seconds = 1\n" + toml.read_text())
+    folder = own_set / "with a blank"
+    assert main(["init", str(folder), "--set", str(own_set)]) == 0
+    file = folder / "02-window" / "mine.py"
+    file.write_text(f"print('hello from mine')\n{code}")
+    capsys.readouterr()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(file.parent)
+        assert main(["check"]) == 1
+    told = capsys.readouterr()
+    assert told.err == ""
+    assert words.replace("line 6", f"line {7}") in told.out
+    assert "Traceback" not in told.out
+    assert sum(line.startswith("✗") for line in told.out.splitlines()) == 1
+    assert "printed: hello from mine" in told.out
+
+
+def test_a_new_set_checks_itself(own_set: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check"]) == 0
+    assert "✓ 02-window: the solution passes; the starter fails" in capsys.readouterr().out
+    solution, starter = own_set / "02-window" / SOLUTION, own_set / "02-window" / "starter.py"
+    right, wrong = solution.read_text(), starter.read_text()
+    starter.write_text(right)
+    assert main(["check"]) == 1
+    assert "the starter passes already" in capsys.readouterr().out
+    starter.write_text(wrong)
+    solution.write_text(wrong)
+    assert main(["check"]) == 1
+    assert "the model solution fails: the system message is missing" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"keeps-order"', '"keeps-ordre"', "did you mean keeps-order?"),
+        ('rule = "', 'ruel = "', "missing a required argument: 'rule'"),
+        ("tools = false", "tools = ", "Invalid value"),
+        ("hints = [", "hint = [", "hint"),
+        ('name = "02-window"', 'name = "03-none"', "page.md is missing"),
+    ],
+)
+def test_a_fault_in_a_set_is_named(
+    old: str, new: str, words: str, own_set: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toml = own_set / TOML
+    assert old in toml.read_text()
+    toml.write_text(toml.read_text().replace(old, new))
+    assert main(["check"]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["next"], "this folder is not in a workshop"),
+        (["init", "."], ""),
+        (["init", ".", "--set", "nowhere"], "cannot be read"),
+        (["dance"], "invalid choice"),
+        (["watch"], "not in a workshop"),
+    ],
+)
+def test_a_mistake_is_two_lines(
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == (2 if words else 0)
+    assert words in capsys.readouterr().err
+    if not words:
+        assert main(["next", "13"]) == 2
+        assert main(arguments) == 2
+        assert "is a workshop already" in capsys.readouterr().err
+
+
+def test_each_hint_and_page_is_there_and_short() -> None:
+    for number, exercise in enumerate(load_set(OURS).exercises, 1):
+        page = (exercise.folder / "page.md").read_text()
+        assert page.startswith(f"# {number}. ")
+        assert len(exercise.hints) == 3
+        assert len(page.splitlines()) < 40
+        for part in ("**Aim**", "**Write**", "**The check**", "**Think**"):
+            assert page.count(part) == 1

@@ -1,0 +1,32 @@
+"""watch, in a real terminal: a save by renaming is checked, and the keys work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.pty_terminal import Terminal
+from thimble.workshop.exercise_set import OURS, SOLUTION
+from thimble.workshop.progress import begin
+
+
+def test_watch_checks_at_a_save_by_renaming(tmp_path: Path) -> None:
+    folder = tmp_path / "workshop"
+    begin(folder, None)
+    mine = folder / "01-count-tokens" / "mine.py"
+    terminal = Terminal("thimble", "workshop", "watch", state=tmp_path, here=folder)
+    try:
+        terminal.see("✗ 01-count-tokens", "q leave")
+        terminal.type("h")
+        terminal.see("hint 1 of 3")
+        saved = mine.with_name("mine.py.part")
+        saved.write_text((OURS / "01-count-tokens" / SOLUTION).read_text())
+        saved.rename(mine)
+        terminal.see("✓ 01-count-tokens", "(n goes on)")
+        assert mine.with_name(SOLUTION).is_file()
+        terminal.type("n")
+        terminal.see("✗ 02-window")
+        terminal.type("q")
+        assert terminal.end() == 0
+        assert terminal.is_given_back
+    finally:
+        terminal.close()

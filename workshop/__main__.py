@@ -1,0 +1,59 @@
+"""`thimble workshop`: exercises in writing a strategy, which check themselves and show what is wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+from thimble.lab.exit_code import exit_code
+from thimble.session.parser import Parser
+
+COMMANDS: Mapping[str, str] = {
+    "init": "Make a workshop: a folder for each exercise, with its page and the file to write, mine.py.",
+    "next": "Show the page of the exercise that comes next, or go to another one.",
+    "check": "Check the file on histories made anew; in the folder of a set, check the set itself.",
+    "hint": "Show the next hint for the exercise.",
+    "watch": "Check at every save; keys: h hint, n next, r reset, q leave.",
+    "reset": "Begin the file of the exercise anew; yours is kept beside it.",
+    "new": "Make the skeleton of a set of your own.",
+}
+EPILOG = "All but init and new work in the folder of a workshop, and below. docs/how-to/run-a-workshop.md tells more."
+
+
+def main(arguments: Sequence[str], prog: str = "thimble workshop") -> int:
+    """Run a command and return its exit code: 0 done or passed, 1 not passed or stopped, 2 wrong usage."""
+    return exit_code(prog, partial(_run, arguments, prog))
+
+
+def _run(arguments: Sequence[str], prog: str) -> None:
+    given = _parser(prog).parse_args(arguments or ["--help"])
+    passed: bool | None = getattr(import_module("thimble.workshop.commands"), f"{given.command}_command")(given)
+    if passed is False:
+        raise SystemExit(1)
+
+
+def _parser(prog: str) -> Parser:
+    parser = Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, about in COMMANDS.items():
+        add = commands.add_parser(name, help=about, description=about).add_argument
+        if name in ("next", "check"):
+            add(
+                "exercise",
+                nargs="?",
+                default="",
+                metavar="EXERCISE",
+                help="its number or name; else the one you are at",
+            )
+        if name in ("init", "new"):
+            add("folder", type=Path, metavar="FOLDER", help="a new folder")
+        if name == "init":
+            add("--set", type=Path, metavar="FOLDER", help="the exercises of this folder, not ours")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,377 @@
+"""The checks: laws that each view is held to, and traces over a whole run. A set of exercises names them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+from thimble.agent.budget import Prices
+from thimble.agent.errors import ModelError, UsageError
+from thimble.agent.fates import fates
+from thimble.agent.messages import Message, common_prefix, last_turn
+from thimble.agent.messages import turns as turns_of
+from thimble.agent.protocols import Strategy
+from thimble.agent.turns import pinned
+from thimble.workshop.trial import VALUE, Call, CountedWaits, SmallModel, Trial
+
+FOUR_PRICES = (0.0, 0.1, 0.5, 1.0)
+"""What a cached token may cost, where a computed one costs 1."""
+MASK_TOKENS = 15
+"""What a mask takes, generously."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What breaks a check: at which call (-1: the whole run), which message (its id, or "") and why, in one line."""
+
+    call: int
+    message: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a strategy: its trial and its calls."""
+
+    trial: Trial
+    calls: Sequence[Call]
+
+    def view_before(self, at: int) -> Sequence[Message]:
+        """The view of the call before with what is new since: what an untouched view would be."""
+        if not at:
+            return self.calls[0].history
+        before = self.calls[at - 1]
+        return [*before.view, *self.calls[at].history[len(before.history) :]]
+
+
+Check = Callable[..., Fault | None]
+CHECKS: dict[str, Check] = {}
+"""The checks by the names that a set of exercises gives them."""
+
+
+def check(function: Check) -> Check:
+    """Register a check under its name, with hyphens; its parameters are what a set may give."""
+    CHECKS[function.__name__.replace("_", "-")] = function
+    return function
+
+
+def law(function: Callable[..., tuple[str, str] | None]) -> Check:
+    """A check of each call by itself: the function gives the message and the reason, or None."""
+
+    def every_call(run: Run, **given: Any) -> Fault | None:
+        for at, call in enumerate(run.calls):
+            if found := function(run, at, call, **given):
+                return Fault(at, *found)
+        return None
+
+    every_call.__name__ = function.__name__
+    every_call.__wrapped__ = function  # type: ignore[attr-defined]
+    return check(every_call)
+
+
+# --- laws of one view -------------------------------------------------------------------------------------------------
+
+
+@law
+def keeps_pinned(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+    """The system message, the task and the question are there, word for word."""
+    shown = {message.id: message for message in call.view}
+    for message in pinned(call.history):
+        if message.id not in shown or not shown[message.id].same(message):
+            what = "system message" if message.role == "system" else "task" if message.id == "m2" else "question"
+            done = "changed" if message.id in shown else "missing"
+            return message.id, f"the {what} is {done}: every view must show it word for word"
+    return None
+
+
+@law
+def keeps_order(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+    """Messages stay in the order of the history, each once."""
+    places, seen, latest = {message.id: at for at, message in enumerate(call.history)}, set[str](), -1
+    for message in call.view:
+        if message.id in seen:
+            return message.id, "this message is in the view twice"
+        place = places.get(message.id, latest)
+        if place < latest:
+            return message.id, "this message is not where it was: a view keeps the order of the history"
+        latest = place
+        seen.add(message.id)
+    return None
+
+
+@law
+def keeps_pairs(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+    """Each result follows its call, and each call has its result."""
+    waiting: dict[str, str] = {}
+    for message in call.view:
+        if message.role == "tool":
+            if message.call_id not in waiting:
+                return (
+                    message.id,
+                    "an orphan: this result answers no call before it in the view, so a server refuses it",
+                )
+            del waiting[message.call_id]
+        elif waiting:
+            break
+        else:
+            waiting = {one.id: message.id for one in message.calls}
+    if waiting:
+        return next(iter(waiting.values())), "a call of this message has no result in the view, so a server refuses it"
+    return None
+
+
+@law
+def keeps_words(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+    """Only results change; what the user and the model said stays, and no message goes."""
+    for message, fate in zip(call.history, fates(call.history, call.view), strict=True):
+        if fate == "dropped":
+            return message.id, "this message is gone: a masked result is a copy, message.rewritten(text, why)"
+        if message.role != "tool" and fate != "kept":
+            return message.id, f"these are the words of the {message.role}: only results may be changed"
+    return None
+
+
+@law
+def keeps_newest(run: Run, at: int, call: Call, turns: int = 1) -> tuple[str, str] | None:
+    """The newest turns are whole."""
+    found = turns_of(call.history)[-turns:]
+    start = found[0].start if found else len(call.history)
+    shown = {message.id: message for message in call.view}
+    for message in call.history[start:]:
+        if message.id not in shown or not shown[message.id].same(message):
+            which = "newest turn, which the model has yet to use" if turns == 1 else f"{turns} newest turns"
+            return message.id, f"this message belongs to the {which}: it must stay whole"
+    return None
+
+
+@law
+def whole_while_it_fits(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+    """A history that fits is sent as it is."""
+    size, limit = run.trial.budget.size(call.history), run.trial.limit
+    same = common_prefix(call.history, call.view)
+    if size > limit or same == len(call.history) == len(call.view):
+        return None
+    return call.history[min(same, len(call.history) - 1)].id, (
+        f"the whole history takes {size:,} of {limit:,} tokens, so it fits, and still this message is changed"
+    )
+
+
+@law
+def fits(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+    """The view is within the budget, where that can be."""
+    budget = run.trial.budget
+    needed = {one.id: one for one in (*pinned(call.history), *call.history[last_turn(call.history) :])}
+    size = budget.size(call.view)
+    if size <= budget.limit or budget.size(needed.values()) + 2 * MASK_TOKENS > budget.limit:
+        return None
+    largest = max((one for one in call.view if one.id not in needed), key=budget.count, default=call.view[-1])
+    return largest.id, f"the view takes {size:,} tokens, more than the {budget.limit:,} of the budget"
+
+
+@law
+def nothing_lost(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+    """Each message is in the view, or a summary says that it covers it."""
+    for message, fate in zip(call.history, fates(call.history, call.view), strict=True):
+        if fate == "dropped":
+            return message.id, "this message is gone, and no message of the view names it in its `covers`"
+    empty = next((message for message in call.view if message.covers and not message.content.strip()), None)
+    return (empty.id, "this summary says nothing about what it covers") if empty else None
+
+
+@law
+def keeps_values(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+    """Each planted value is somewhere in the view."""
+    shown = {value for message in call.view for value in VALUE.findall(message.content)}
+    for message in call.history:
+        if lost := set(VALUE.findall(message.content)) - shown:
+            return message.id, f"the value {lost.pop()} of this message is nowhere in the view"
+    return None
+
+
+@law
+def can_recall(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+    """Each result that is moved away says how `recall` gets it back."""
+    shown = {message.id: message for message in call.view}
+    for message in call.history:
+        copy = shown.get(message.id)
+        if message.role == "tool" and copy and not copy.same(message):
+            if message.id not in copy.content:
+                return (
+                    message.id,
+                    f"the text in place of this result does not name {message.id}: no model can recall it",
+                )
+            if copy.ref != message.id:
+                return message.id, "this copy has no ref: message.rewritten(text, why, ref=message.id)"
+            if "recall" not in run.trial.strategy(SmallModel(), CountedWaits()).tools:
+                return message.id, 'no tool brings this result back: write tools = ("recall",) in the class'
+    return None
+
+
+# --- traces of a run --------------------------------------------------------------------------------------------------
+
+
+@law
+def keeps_prefix(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+    """The prefix changes only where the view before and the new messages are over the budget."""
+    would = run.view_before(at)
+    same, size = common_prefix(would, call.view), run.trial.budget.size(would)
+    if not at or size > run.trial.limit or same >= len(run.calls[at - 1].view):
+        return None
+    return would[same].id, (
+        f"the view before and the new messages take {size:,} of {run.trial.limit:,} tokens, so nothing had to change; "
+        "after this message the server computes all anew"
+    )
+
+
+@law
+def frees(run: Run, at: int, call: Call, to: float) -> tuple[str, str] | None:
+    """An edit brings the view down to this share of the budget, or leaves no older result as it was."""
+    would, size = run.view_before(at), run.trial.budget.size(call.view)
+    if [*would] == [*call.view] or size <= to * run.trial.limit:
+        return None
+    fated = zip(call.history[: last_turn(call.history)], fates(call.history, call.view), strict=False)
+    for message, fate in fated:
+        if message.role == "tool" and fate == "kept" and run.trial.budget.count(message) > MASK_TOKENS:
+            share = size / run.trial.limit
+            return message.id, (
+                f"after this edit the view still takes {share:.0%} of the budget, so the next edit is near; "
+                f"come down to {to:.0%} at once: this result could go too"
+            )
+    return None
+
+
+@law
+def asks_seldom(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+    """The model is asked only where the view before and the new messages are over the budget."""
+    would = run.trial.budget.size(run.view_before(at))
+    if call.asked == (run.calls[at - 1].asked if at else 0) or would > run.trial.limit:
+        return None
+    return "", f"the model was asked although {would:,} of {run.trial.limit:,} tokens fit: keep its reply in state"
+
+
+@law
+def masks_first(run: Run, at: int, call: Call) -> tuple[str, str] | None:
+    """The model is asked only where masks alone are not enough."""
+    if call.asked == (run.calls[at - 1].asked if at else 0):
+        return None
+    budget, would = run.trial.budget, run.view_before(at)
+    old = {message.id for message in call.history[: last_turn(call.history)] if message.role == "tool"}
+    size = budget.size(would) - sum(max(0, budget.count(one) - MASK_TOKENS) for one in would if one.id in old)
+    if size > budget.limit:
+        return None
+    return "", f"the model was asked although masks alone bring the view down to {size:,} of {budget.limit:,} tokens"
+
+
+@check
+def as_solution(run: Run, rule: str) -> Fault | None:
+    """Each message has the fate that the model solution gives it; `rule` says which."""
+    for at, (call, solved) in enumerate(zip(run.calls, replace(run.trial, spec=run.trial.solution).run(), strict=True)):
+        fated = zip(call.history, fates(call.history, call.view), fates(call.history, solved.view), strict=True)
+        for message, got, wanted in fated:
+            if got != wanted:
+                return Fault(at, message.id, f"this message is {got}, and must be {wanted}: {rule}")
+        if extra := {message.id for message in call.view} - {message.id for message in call.history}:
+            return Fault(at, min(extra), f"this message is not of the history: {rule}")
+    return None
+
+
+@check
+def survives_failure(run: Run) -> Fault | None:
+    """A model that fails costs nothing but its summary."""
+    try:
+        calls = replace(run.trial, fails=True).run()
+    except ModelError:
+        return Fault(
+            len(run.calls) - 1, "", "the server of the model was gone, and prepare raised ModelError: catch it"
+        )
+    return CHECKS["nothing-lost"](Run(run.trial, calls))
+
+
+@check
+def survives_resume(run: Run) -> Fault | None:
+    """A fresh strategy with the saved state makes the same next view."""
+    saved: list[str] = []
+
+    def save(strategy: Strategy, call: Call) -> None:
+        saved.append(json.dumps(strategy.state))
+
+    try:
+        run.trial.run(save)
+    except TypeError as error:
+        return Fault(-1, "", f"state cannot be written as JSON: {error}")
+    for at, call in enumerate(run.calls[1:], 1):
+        view = run.trial.resumed(json.loads(saved[at - 1]), call.history)
+        same = common_prefix(view, call.view)
+        if same < max(len(view), len(call.view)):
+            lost = [*call.view, *view][same] if same < len(call.view) else view[same]
+            return Fault(
+                at, lost.id, "a session that is resumed here shows another message: state does not hold it all"
+            )
+    return None
+
+
+@check
+def never_waits(run: Run, turns: int) -> Fault | None:
+    """The summary is asked for in the background, and used when it has come."""
+    for at, call in enumerate(run.calls):
+        if call.waited_for:
+            return Fault(at, "", "the agent waited for the model: begin() an errand, look() at it in later calls")
+    long = next((at for at, call in enumerate(run.calls) if len(_acts(call.history)) >= turns), None)
+    if long is not None and not any(message.covers for message in run.calls[long].view):
+        return Fault(long, "", f"after {turns} turns no summary has come into the view")
+    return None
+
+
+@check
+def costs_little(run: Run, rivals: Sequence[str], within: float) -> Fault | None:
+    """At each of four prices of a cached token, the run costs at most so many times the cheapest rival."""
+    for price in FOUR_PRICES:
+        trial = replace(run.trial, prices=Prices(price))
+        cost = trial.cost(trial.run())
+        costs = {rival: trial.cost(replace(trial, spec=rival).run()) for rival in rivals}
+        best = min(costs, key=costs.__getitem__)
+        if cost > within * costs[best]:
+            return Fault(-1, "", (
+                f"with a cached token at {price:g}, the run costs {cost:,.0f}; {best} costs {costs[best]:,.0f}, "
+                f"and {within:g} times that is allowed"
+            ))  # fmt: skip
+    return None
+
+
+@check
+def wins(run: Run, rivals: Sequence[str]) -> Fault | None:
+    """The score, cost at four prices over the share of values kept, is lower than that of each rival."""
+    own = score(run.trial)
+    for rival in rivals:
+        if own >= (other := score(replace(run.trial, spec=rival))):
+            return Fault(-1, "", f"your score is {own:,.0f}, and {rival} has {other:,.0f}: lower wins")
+    return None
+
+
+def score(trial: Trial) -> float:
+    """The mean cost at four prices, over the share of planted values that the views show."""
+    calls = trial.run()
+    cost = sum(replace(trial, prices=Prices(price)).cost(calls) for price in FOUR_PRICES) / len(FOUR_PRICES)
+    shown = known = 0
+    for call in calls:
+        values = {value for message in call.history for value in VALUE.findall(message.content)}
+        seen = {value for message in call.view for value in VALUE.findall(message.content)}
+        shown, known = shown + len(values & seen), known + len(values)
+    return cost * known / shown if shown else float("inf") if known else cost
+
+
+def _acts(history: Sequence[Message]) -> list[range]:
+    return [turn for turn in turns_of(history) if history[turn.start].calls]
+
+
+def named_check(name: str) -> Check:
+    """The check of this name. Raises UsageError if there is none."""
+    if name not in CHECKS:
+        near = get_close_matches(name, CHECKS, 1)
+        raise UsageError(
+            f"there is no check {name!r}", f"{f'did you mean {near[0]}? ' * bool(near)}the checks: {', '.join(CHECKS)}"
+        )
+    return CHECKS[name]

@@ -1,0 +1,94 @@
+"""The child: a participant's file is tried in a process of its own, with limits of time and memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from random import randrange
+
+from thimble.workshop.exercise_set import Exercise, ExerciseSet, load_set
+from thimble.workshop.judge import Verdict, judge
+
+MEGABYTE = 1_000_000
+WAITS = 6
+"""How much longer than its seconds of computing a check may take, for one that sleeps or a machine that is busy."""
+MOST_PRINTED = 10
+"""Lines that are shown of what the file prints."""
+
+
+def tried(exercises: ExerciseSet, exercise: Exercise, file: Path) -> tuple[Verdict, list[str]]:
+    """The verdict on a file, which a child finds, and the last lines that the file printed."""
+    job = [str(exercises.folder), exercise.name, file.name]
+    with tempfile.TemporaryFile() as printed:
+        try:
+            run = subprocess.run(
+                [sys.executable, "-P", "-m", "thimble.workshop.child", *job],
+                cwd=file.parent,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=printed,
+                timeout=WAITS * exercises.seconds,
+            )
+            verdict = _verdict(run, exercises)
+        except subprocess.TimeoutExpired:
+            verdict = _endless(file, exercises)
+        printed.seek(0)
+        lines = printed.read().decode(errors="replace").splitlines()
+    return verdict, lines[-MOST_PRINTED:]
+
+
+def _verdict(run: subprocess.CompletedProcess[bytes], exercises: ExerciseSet) -> Verdict:
+    if run.returncode == 0 and run.stdout:
+        return Verdict(**json.loads(run.stdout))
+    return Verdict(
+        False,
+        f"the check ended before its time (exit code {run.returncode})",
+        f"a file may use {exercises.megabytes:,} MB, and must not end the program",
+    )
+
+
+def _endless(file: Path, exercises: ExerciseSet) -> Verdict:
+    return Verdict(
+        False, f"{file.name} did not end within {exercises.seconds} seconds", "look for a loop without an end"
+    )
+
+
+def _limit(exercises: ExerciseSet) -> None:
+    """Limit this process, where the system can: Ctrl-C after so many seconds of computing, MemoryError, short files."""
+    try:
+        import resource
+    except ImportError:  # Windows: only the parent's clock is left
+        return
+    signal.signal(signal.SIGPROF, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_PROF, exercises.seconds)
+    for kind, most in ((resource.RLIMIT_AS, exercises.megabytes * MEGABYTE), (resource.RLIMIT_FSIZE, MEGABYTE)):
+        resource.setrlimit(kind, (most, most))
+
+
+def main(folder: str, name: str, file: str) -> None:
+    """Judge, and write the verdict as JSON to standard output. What the file itself prints goes to standard error."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    exercises = load_set(Path(folder))
+    exercise = exercises.find(name)
+    _limit(exercises)
+    try:
+        verdict = judge(exercise, Path(file), randrange(2**32))
+    except KeyboardInterrupt as stopped:
+        verdict = Verdict(
+            False,
+            f"no end within {exercises.seconds} seconds of computing: {stopped}",
+            "look for a loop without an end",
+        )
+    with out:
+        json.dump(asdict(verdict), out)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

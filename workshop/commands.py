@@ -1,0 +1,102 @@
+"""The commands of the workshop. One returns False where a check did not pass."""
+
+from __future__ import annotations
+
+import shutil
+from argparse import Namespace
+from pathlib import Path
+from random import randrange
+
+from rich.console import Console
+
+from thimble.agent.errors import UsageError
+from thimble.repl.screen.theme import console_for, is_plain, say
+from thimble.workshop.exercise_set import OURS, SOLUTION, STARTER, TOML, load_set
+from thimble.workshop.judge import judge
+from thimble.workshop.progress import begin, found
+from thimble.workshop.steps import check, hint, reset, show_page
+
+EXAMPLE = "02-window"
+"""The exercise of ours that a new set begins with."""
+
+
+def init_command(given: Namespace) -> None:
+    """Make a workshop."""
+    progress = begin(given.folder, given.set)
+    say(_console(), f"{len(progress.set.exercises)} exercises are in {given.folder}. Go there: thimble workshop next")
+
+
+def next_command(given: Namespace) -> None:
+    """Show a page."""
+    progress = found(Path.cwd())
+    if given.exercise:
+        progress.chosen = progress.set.find(given.exercise).name
+        progress.save()
+    show_page(progress, _console())
+
+
+def check_command(given: Namespace) -> bool:
+    """Check an exercise, or a set."""
+    if Path(TOML).is_file():
+        return check_set(Path.cwd(), _console())
+    progress = found(Path.cwd())
+    progress.chosen = progress.set.find(given.exercise).name if given.exercise else progress.chosen
+    return check(progress, _console())
+
+
+def hint_command(given: Namespace) -> None:
+    """Show a hint."""
+    hint(found(Path.cwd()), _console())
+
+
+def reset_command(given: Namespace) -> None:
+    """Write the starter."""
+    reset(found(Path.cwd()), _console())
+
+
+def watch_command(given: Namespace) -> None:
+    """Check at every save."""
+    from thimble.workshop.watch import watch
+
+    watch(found(Path.cwd()), _console())
+
+
+def new_command(given: Namespace) -> None:
+    """Write a set of one exercise, a copy of one of ours, to change.
+
+    Raises:
+        UsageError: the folder is there already, or cannot be written.
+    """
+    folder = given.folder
+    parts = (OURS / TOML).read_text(encoding="utf-8").split("[[exercise]]")
+    example = next(part for part in parts if f'name = "{EXAMPLE}"' in part).rstrip()
+    try:
+        shutil.copytree(OURS / EXAMPLE, folder / EXAMPLE)
+        (folder / TOML).write_text(f'title = "{folder.name}"\n\n[[exercise]]{example}\n', encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be made: {error.strerror}", "give the name of a new folder") from error
+    say(_console(), f"A set with one exercise is in {folder}. Go there, and check it: thimble workshop check")
+
+
+def check_set(folder: Path, out: Console) -> bool:
+    """Whether each starter of the set fails and each model solution passes; a line for each exercise.
+
+    Raises:
+        UsageError: the set cannot be read.
+    """
+    wrong = 0
+    exercises = load_set(folder).exercises
+    for exercise in exercises:
+        begun, solved = (judge(exercise, exercise.folder / file, randrange(2**32)) for file in (STARTER, SOLUTION))
+        faults = [f"the model solution fails: {solved.why}"] * (not solved.passed)
+        faults += ["the starter passes already"] * begun.passed
+        wrong += len(faults)
+        for fault in faults:
+            say(out, f"✗ {exercise.name}: {fault}", "error")
+        if not faults:
+            say(out, f"✓ {exercise.name}: the solution passes; the starter fails: {begun.why}")
+    return not wrong
+
+
+def _console() -> Console:
+    return console_for(is_plain(False))

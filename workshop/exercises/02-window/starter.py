@@ -1,0 +1,2 @@
+def prepare(messages, budget):
+    return messages[-4:]

@@ -1,0 +1,46 @@
+from dataclasses import dataclass, field
+
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message, last_turn, turns
+from thimble.agent.turns import pinned
+
+
+@dataclass
+class Mine:
+    model: object
+    state: dict = field(default_factory=dict)
+
+    def prepare(self, messages, budget):
+        if budget.over(self.view(messages)):
+            self.mask(messages)
+        if budget.over(self.view(messages)) and len(turns(messages)) > 2:
+            self.fold(messages)
+        return self.view(messages)
+
+    def mask(self, messages):
+        old = messages[: last_turn(messages)]
+        self.state["masked"] = [message.id for message in old if message.role == "tool"]
+
+    def fold(self, messages):
+        stays = pinned(messages)
+        end = turns(messages)[-2].start
+        old = [message for message in messages[:end] if message not in stays]
+        text = "\n".join(message.content for message in old)
+        request = [Message("request", "user", f"Say in a few sentences what this says:\n{text}")]
+        try:
+            summary = self.model.ask(request, "summary", max_tokens=100)
+        except ModelError:
+            return
+        self.state["summary"] = summary
+        self.state["covers"] = [message.id for message in old]
+
+    def view(self, messages):
+        masked = self.state.get("masked", [])
+        messages = [m.rewritten("[masked]", "over the budget") if m.id in masked else m for m in messages]
+        covers = self.state.get("covers", [])
+        if not covers:
+            return messages
+        summary = Message("summary", "user", self.state["summary"], why="a summary", covers=tuple(covers))
+        place = next(place for place, message in enumerate(messages) if message.id in covers)
+        rest = [message for message in messages[place:] if message.id not in covers]
+        return [*messages[:place], summary, *rest]

@@ -1,0 +1,132 @@
+"""The judge: tries an exercise's checks on histories made anew, and finds the smallest one that breaks a check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+from thimble.agent.errors import ThimbleError
+from thimble.agent.fates import fates
+from thimble.agent.messages import Message, blocks
+from thimble.strategies.own_code import in_line
+from thimble.workshop.checks import Fault, Run, named_check
+from thimble.workshop.exercise_set import Exercise
+from thimble.workshop.trial import Call, Trial, a_limit, invent, spec_of
+
+Row = Sequence[str]
+"""A message as `/context` shows it: number, role, tokens before, tokens after, fate, how it begins."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether an exercise is solved; if not, why, how to mend it, and the smallest history that shows it, if any.
+
+    `head` says which call the rows are of; `wrong` is the place of the wrong message in them, or -1.
+    """
+
+    passed: bool
+    why: str = ""
+    fix: str = ""
+    check: str = ""
+    head: str = ""
+    rows: Sequence[Row] = ()
+    wrong: int = -1
+
+
+def judge(exercise: Exercise, file: Path, seed: int) -> Verdict:
+    """Try each check of the exercise in turn, on all its histories, which the seed decides."""
+    random = Random(seed)
+    try:
+        runs = [Run(trial, trial.run()) for trial in _trials(exercise, file, random)]
+        for name, given in exercise.named_checks():
+            for run in runs:
+                if (fault := named_check(name)(run, **given)) and fault.call < 0:
+                    return Verdict(False, fault.why, "", name)
+                if fault:
+                    return _shown(name, *_smallest(name, given, run, fault))
+    except ThimbleError as error:
+        return Verdict(False, error.what, error.fix)
+    return Verdict(True)
+
+
+def _trials(exercise: Exercise, file: Path, random: Random) -> Iterator[Trial]:
+    """The trials, short histories first."""
+    spec, solution = (spec_of(one, exercise.member) for one in (file, exercise.solution))
+    least, most = exercise.turns
+    for number in range(exercise.histories):
+        turns = least + (most - least) * number // max(1, exercise.histories - 1)
+        history = invent(random, turns, exercise.words, exercise.tools)
+        yield Trial(spec, solution, history, exercise.limit or a_limit(random, history), lag=exercise.lag)
+
+
+def _smallest(name: str, given: Mapping[str, object], run: Run, fault: Fault) -> tuple[Run, Fault]:
+    """The run without each block that it does not take to break the check, and without what came later."""
+
+    def tried(history: Sequence[Message]) -> bool:
+        nonlocal run, fault
+        try:
+            trial = replace(run.trial, history=history)
+            shorter = Run(trial, trial.run())
+            found = named_check(name)(shorter, **given) if shorter.calls else None
+        except ThimbleError:
+            return False
+        if found:
+            run, fault = shorter, found
+        return found is not None
+
+    tried(run.calls[fault.call].history)
+    _drop_blocks(lambda: run.trial.history, tried)
+    return run, fault
+
+
+def _drop_blocks(history: Callable[[], Sequence[Message]], tried: Callable[[Sequence[Message]], bool]) -> None:
+    """Leave out one block after the other, newest first, as long as `tried` says that the rest still fails."""
+    at = len(blocks(history()))
+    while at := at - 1:  # the first block is the task
+        block = blocks(history())[at]
+        whole = history()
+        tried([*whole[: block.start], *whole[block.stop :]])
+
+
+def _shown(name: str, run: Run, fault: Fault) -> Verdict:
+    call, budget = run.calls[fault.call], run.trial.budget
+    sizes = f"{budget.size(call.history):,} → {budget.size(call.view):,} of {budget.limit:,} tokens"
+    rows, ids = _rows(call, budget.count), [message.id for message in _in_both(call)]
+    wrong = ids.index(fault.message) if fault.message in ids else -1
+    return Verdict(
+        False, fault.why, "", name, f"call {fault.call + 1}, the smallest history found: {sizes}", rows, wrong
+    )
+
+
+def _in_both(call: Call) -> list[Message]:
+    """The messages of the history, and those that the view adds, each behind the message that it follows there."""
+    known = {message.id for message in call.history}
+    rows, after = [*call.history], -1
+    for message in call.view:
+        if message.id in known:
+            after = next(at for at, one in enumerate(rows) if one.id == message.id)
+        else:
+            after += 1
+            rows.insert(after, message)
+    return rows
+
+
+def _rows(call: Call, count: Callable[[Message], int]) -> list[Row]:
+    shown, added = {message.id: message for message in call.view}, 0
+    fated = {one.id: str(fate) for one, fate in zip(call.history, fates(call.history, call.view), strict=True)}
+    rows, number = list[Row](), 0
+    for message in _in_both(call):
+        copy = shown.get(message.id)
+        own = message.id in fated
+        number, added = number + own, added + (not own)
+        rows.append((
+            f"{number}" if own else f"+{added}",
+            message.role,
+            f"{count(message):,}" if own else "",
+            f"{count(copy):,}" if copy else "",
+            fated.get(message.id, "inserted"),
+            in_line((copy or message).content)[:60],
+        ))  # fmt: skip
+    return rows

@@ -1,0 +1,106 @@
+"""A participant's workshop: a folder with a file for each exercise, and the progress in `progress.json`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from thimble.agent.errors import UsageError
+from thimble.workshop.exercise_set import OURS, PAGE, SOLUTION, STARTER, Exercise, ExerciseSet, load_set
+
+PROGRESS, MINE = "progress.json", "mine.py"
+
+
+@dataclass
+class Progress:
+    """What is done, how many hints were shown, and the exercise that was chosen ("" for the first that is not done).
+
+    `exercises_in`: the folder of the set; "" for the one that ships, so that a workshop goes on on any machine.
+    """
+
+    folder: Path
+    exercises_in: str = ""
+    done: list[str] = field(default_factory=list)
+    hints: dict[str, int] = field(default_factory=dict)
+    chosen: str = ""
+
+    @cached_property
+    def set(self) -> ExerciseSet:
+        """The set. Raises UsageError."""
+        return load_set(Path(self.exercises_in) if self.exercises_in else OURS)
+
+    @property
+    def exercise(self) -> Exercise:
+        """The exercise to write now; the last one where all are done. Raises UsageError."""
+        exercises = self.set.exercises
+        if self.chosen:
+            return self.set.find(self.chosen)
+        return next((one for one in exercises if one.name not in self.done), exercises[-1])
+
+    @property
+    def file(self) -> Path:
+        """The participant's file for it."""
+        return self.folder / self.exercise.name / MINE
+
+    def save(self) -> None:
+        """Write the progress."""
+        told = {name: value for name, value in asdict(self).items() if name != "folder"}
+        (self.folder / PROGRESS).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+    def go_on(self) -> None:
+        """Choose the exercise after this one; after the last, the first."""
+        names = [one.name for one in self.set.exercises]
+        self.chosen = names[(names.index(self.exercise.name) + 1) % len(names)]
+        self.save()
+
+    def note_done(self) -> None:
+        """Note that the exercise is done, and write the model solution beside the participant's file."""
+        exercise = self.exercise
+        shutil.copy(exercise.solution, self.file.with_name(SOLUTION))
+        self.done = [one.name for one in self.set.exercises if one.name in (*self.done, exercise.name)]
+        self.chosen = ""
+        self.save()
+
+    def reset(self) -> Path | None:
+        """Begin the file anew; where the one before is kept, if there was one."""
+        kept = self.file.replace(self.file.with_suffix(".py.old")) if self.file.exists() else None
+        shutil.copy(self.exercise.folder / STARTER, self.file)
+        return kept
+
+
+def begin(folder: Path, exercises_in: Path | None) -> Progress:
+    """Make a workshop in a folder. A file that is there already stays.
+
+    Raises:
+        UsageError: it is one already, there is no such set, or the folder cannot be written.
+    """
+    if (folder / PROGRESS).exists():
+        raise UsageError(f"{folder} is a workshop already", "go there and go on: thimble workshop next")
+    progress = Progress(folder, str(exercises_in.resolve()) if exercises_in else "")
+    try:
+        for exercise in progress.set.exercises:
+            own = folder / exercise.name
+            own.mkdir(parents=True, exist_ok=True)
+            shutil.copy(exercise.folder / PAGE, own)
+            if not (own / MINE).exists():
+                shutil.copy(exercise.folder / STARTER, own / MINE)
+        progress.save()
+    except OSError as error:
+        raise UsageError(f"{error.filename} cannot be written: {error.strerror}", "choose another folder") from error
+    return progress
+
+
+def found(here: Path) -> Progress:
+    """The workshop that this folder is in. Raises UsageError."""
+    for folder in (here, *here.parents):
+        file = folder / PROGRESS
+        if file.is_file():
+            try:
+                return Progress(folder, **json.loads(file.read_text(encoding="utf-8")))
+            except (ValueError, TypeError) as error:
+                fix = "delete it, and begin again: thimble workshop init . (your files stay)"
+                raise UsageError(f"{file} cannot be read: {error}", fix) from error
+    raise UsageError("this folder is not in a workshop", "make one: thimble workshop init FOLDER")

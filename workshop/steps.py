@@ -1,0 +1,63 @@
+"""The steps of a participant in an exercise: read the page, check the file, get a hint, begin anew."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from thimble.agent.errors import UsageError
+from thimble.repl.screen.theme import is_drawn, say
+from thimble.workshop.child import tried
+from thimble.workshop.exercise_set import PAGE, SOLUTION
+from thimble.workshop.progress import Progress
+from thimble.workshop.verdict_screen import show_verdict
+
+
+def show_page(progress: Progress, out: Console) -> None:
+    """The page of the exercise, formatted where the terminal takes that."""
+    page = (progress.exercise.folder / PAGE).read_text(encoding="utf-8")
+    if is_drawn(out):
+        from thimble.repl.screen.markdown import Markdown
+
+        out.print(Markdown(page))
+    else:
+        say(out, page)
+    say(out, f"Write {progress.file}, then: thimble workshop check", "bold")
+    _show_done(progress, out)
+
+
+def check(progress: Progress, out: Console) -> bool:
+    """Check the participant's file and say what came of it; whether it passed.
+
+    Raises:
+        UsageError: there is no such file.
+    """
+    exercise, file = progress.exercise, progress.file
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}", "thimble workshop reset writes the starter there")
+    verdict, printed = tried(progress.set, exercise, file)
+    show_verdict(exercise.name, verdict, printed, out)
+    if verdict.passed:
+        progress.note_done()
+        say(out, f"A model solution is beside your file: {file.with_name(SOLUTION)}")
+        _show_done(progress, out)
+    return verdict.passed
+
+
+def hint(progress: Progress, out: Console) -> None:
+    """The next hint; after the last one, the first again."""
+    exercise = progress.exercise
+    shown = progress.hints.get(exercise.name, 0) % len(exercise.hints)
+    say(out, f"{exercise.name}, hint {shown + 1} of {len(exercise.hints)}: {exercise.hints[shown]}")
+    progress.hints[exercise.name] = shown + 1
+    progress.save()
+
+
+def reset(progress: Progress, out: Console) -> None:
+    """Begin the file anew, and say where the one before is."""
+    kept = progress.reset()
+    say(out, f"{progress.file} is the starter again" + (f"; yours is {kept.name}" if kept else ""))
+
+
+def _show_done(progress: Progress, out: Console) -> None:
+    marks = " ".join(f"{'✓' if one.name in progress.done else '·'}{one.name[:2]}" for one in progress.set.exercises)
+    say(out, f"{progress.set.title}: {len(progress.done)} of {len(progress.set.exercises)}  {marks}", "quiet")

@@ -1,0 +1,202 @@
+"""A trial: an invented history, call by call, and what a strategy makes of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from thimble.agent.background import Errand, halt
+from thimble.agent.budget import Budget, Counter, Prices
+from thimble.agent.errors import ModelError
+from thimble.agent.messages import Message, Schema, ToolCall, common_prefix
+from thimble.agent.protocols import BackendDefaults, Delta, Strategy, Text, Usage
+from thimble.agent.side import SideModel
+from thimble.session.lagged import Lagged
+from thimble.strategies.spec import parse
+
+CARD = Prices()
+OVERHEAD = 30
+"""Tokens of the tool schemas and the template, which belong to no message."""
+WORDS = ("cache", "token", "window", "prompt", "turn", "model", "result", "tool", "budget", "prefix", "page", "server")
+VALUE = re.compile(r"\b\d{4}\b")
+"""A fact that a history plants in each result: a number of four digits."""
+CUT_AFTER = 12
+"""Words of each message that the small model of a trial repeats."""
+
+
+@lru_cache(maxsize=65_536)
+def _words(text: str) -> int:
+    return len(re.findall(r"\w+|[^\w\s]", text))
+
+
+class WordCounter(Counter):
+    """A word or a sign is a token, and each message and each call costs four more."""
+
+    exact = True
+
+    def count(self, message: Message) -> int:
+        """Tokens of one message."""
+        texts = [message.content, *(call.arguments for call in message.calls)]
+        return 4 * len(texts) + sum(map(_words, texts))
+
+    def overhead(self, tools: Sequence[Schema]) -> int:
+        """The same for all tools."""
+        return OVERHEAD
+
+    def calibrate(self, counted: int, reported: int) -> bool:
+        """Nothing to learn: there is no server."""
+        return True
+
+
+@dataclass
+class SmallModel(BackendDefaults):
+    """A model that summarises badly: it repeats how each line begins. `fails`: its server is gone."""
+
+    fails: bool = False
+    asked: int = 0
+    waited_for: int = 0
+    name: str = "workshop"
+    model: str = "small"
+    counter: WordCounter = field(default_factory=WordCounter)
+
+    def stream(self, messages: Sequence[Message], tools: Sequence[Schema], **_: Any) -> Generator[Delta, None, None]:
+        """The first words of each line, at most ten lines, without the values."""
+        self.asked += 1
+        self.waited_for += halt() is None
+        if self.fails:
+            raise ModelError("the server of the summary is gone", "go on without it")
+        lines = messages[-1].content.splitlines()[1:]  # below the instruction
+        yield Text(
+            " … ".join(VALUE.sub("some", " ".join(line.split()[:CUT_AFTER])) for line in lines[:10]) or "Nothing."
+        )
+        yield Usage()
+
+
+class CountedWaits(Lagged):
+    """A worker that counts how often it is waited for."""
+
+    waits = 0
+
+    def wait(self, errand: Errand) -> None:
+        """Run it."""
+        self.waits += 1
+        super().wait(errand)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One model call: the history and the view, and how often the small model was asked and waited for so far."""
+
+    history: Sequence[Message]
+    view: Sequence[Message]
+    asked: int
+    waited_for: int
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a run depends on. `spec`: the strategy; `solution`: that of the model solution; `lag`: calls until a reply.
+
+    The calls are those at which a loop asks: after a question, and when every call of a turn has its result.
+    """
+
+    spec: str
+    solution: str
+    history: Sequence[Message]
+    limit: int
+    prices: Prices = CARD
+    lag: int = 0
+    fails: bool = False
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of each call."""
+        return Budget(self.limit, WordCounter(), OVERHEAD, self.prices)
+
+    def strategy(self, model: SmallModel, worker: Lagged) -> Strategy:
+        """The strategy with fresh state."""
+        return parse(self.spec, SideModel(model, worker=worker))
+
+    def run(self, each: Callable[[Strategy, Call], None] = lambda strategy, call: None) -> list[Call]:
+        """Every call and its view; `each` looks at the strategy after a call.
+
+        Raises:
+            ThimbleError: the strategy failed.
+        """
+        model, worker, calls = SmallModel(self.fails), CountedWaits(self.lag), list[Call]()
+        strategy = self.strategy(model, worker)
+        for history in histories(self.history):
+            view = strategy.prepare(history, self.budget)
+            calls.append(Call(history, view, model.asked, model.waited_for + worker.waits))
+            each(strategy, calls[-1])
+        return calls
+
+    def resumed(self, state: Any, history: Sequence[Message]) -> Sequence[Message]:
+        """The view that a fresh strategy with this state makes."""
+        strategy = self.strategy(SmallModel(self.fails), CountedWaits(self.lag))
+        strategy.state = state
+        return strategy.prepare([*history], self.budget)
+
+    def cost(self, calls: Sequence[Call]) -> float:
+        """The price of all prompts, where a server keeps the last one."""
+        total, before = 0.0, tuple[Message, ...]()
+        for call in calls:
+            kept = common_prefix(before, call.view)
+            cached = self.budget.size(call.view[:kept]) if kept else 0
+            total += self.prices.prompt(self.budget.size(call.view), cached)
+            before = tuple(call.view)
+        return total
+
+
+def histories(messages: Sequence[Message]) -> list[list[Message]]:
+    """The history as it was at each model call."""
+    found, waiting = [], 0
+    for at, message in enumerate(messages):
+        waiting = waiting - 1 if message.role == "tool" else len(message.calls)
+        if message.role == "user" or (message.role == "tool" and not waiting):
+            found.append([*messages[: at + 1]])
+    return found
+
+
+def invent(random: Random, turns: int, words: Sequence[int], tools: bool) -> list[Message]:
+    """A history of so many turns, with results of twice so many words (least, most); each result holds one value."""
+    values = random.sample(range(1_000, 10_000), 400)
+    told = [Message("m1", "system", "You are a careful assistant.")]
+
+    def prose(least: int, most: int) -> str:
+        return " ".join(random.choices(WORDS, k=random.randint(least, most)))
+
+    def add(role: Any, content: str, **rest: Any) -> None:
+        told.append(Message(f"m{len(told) + 1}", role, content, **rest))
+
+    add("user", f"Find the {prose(2, 6)}?")
+    for turn in range(turns):
+        if turn and (not tools or random.random() < 0.15):
+            add("assistant", f"It is the {prose(5, 30)}.")
+            add("user", f"And the {prose(2, 6)}?")
+        if tools:
+            called = [
+                ToolCall(f"c{turn}.{number}", "read", f'{{"page": {turn}}}')
+                for number in range(random.choice((1, 1, 2)))
+            ]
+            add("assistant", f"I look at the {prose(3, 12)}.", calls=tuple(called))
+            for call in called:
+                fact = f"The {random.choice(WORDS)} takes {values.pop()} tokens."
+                add("tool", f"{prose(*words)}. {fact} {prose(*words)}.", call_id=call.id, name=call.name)
+    return told
+
+
+def a_limit(random: Random, history: Sequence[Message]) -> int:
+    """A budget at the edge of what some call of this history needs: enough, one short, or without the overhead."""
+    size = Budget(0, WordCounter(), OVERHEAD).size(random.choice(histories(history)))
+    return random.choice((size, size - 1, size - OVERHEAD))
+
+
+def spec_of(file: Path, member: str) -> str:
+    """How a strategy in a file is named."""
+    return f"{file}:{member}" if member else str(file)

@@ -1,0 +1,79 @@
+"""Watch: the file is checked at every save, and keys lead on."""
+
+from __future__ import annotations
+
+import select
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from thimble.agent.errors import UsageError
+from thimble.repl.screen.theme import say
+from thimble.workshop.progress import Progress
+from thimble.workshop.steps import check, hint, reset, show_page
+
+KEYS = "h hint · n next · r reset · q leave"
+LOOK_SECONDS = 0.2
+"""How often the file is looked at. An editor that renames a new file into place is seen too, on every kind of disk."""
+
+
+def watch(progress: Progress, out: Console) -> None:
+    """Check at once and at every save, until q or Ctrl-C; go on to the next exercise with n.
+
+    Raises:
+        UsageError: there is no terminal for the keys, or the file is gone.
+    """
+    with _single_keys():
+        show_page(progress, out)
+        seen = None
+        while True:
+            if (now := _stamp(progress.file)) and now != seen:
+                seen, exercise = now, progress.exercise.name
+                passed = check(progress, out)
+                progress.chosen = exercise  # stay, until the key
+                say(out, KEYS + " (n goes on)" * passed, "quiet")
+            match _key():
+                case "h":
+                    hint(progress, out)
+                case "r":
+                    reset(progress, out)
+                case "n":
+                    progress.go_on()
+                    show_page(progress, out)
+                    seen = None
+                case "q":
+                    return
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    """What changes at every save."""
+    try:
+        found = file.stat()
+    except FileNotFoundError:  # between the two steps of a save
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _key() -> str:
+    """The key that was pressed, or "" after a moment without one."""
+    ready, _, _ = select.select([sys.stdin], [], [], LOOK_SECONDS)
+    return sys.stdin.read(1).lower() or "q" if ready else ""
+
+
+@contextmanager
+def _single_keys() -> Iterator[None]:
+    """Keys come one by one, without Enter."""
+    if not sys.stdin.isatty() or sys.platform == "win32":
+        raise UsageError("watch needs a terminal for its keys", "thimble workshop check checks once")
+    import termios
+    import tty
+
+    before = termios.tcgetattr(sys.stdin)
+    try:
+        tty.setcbreak(sys.stdin)
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
