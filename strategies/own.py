@@ -115,7 +115,9 @@ class Own(Strategy):
 
 
 def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
-    """The strategy in a file (`where` ends with .py) or a module: its `member`, or itself. `make` instantiates a class.
+    """The strategy in a file (`where` ends with .py) or a module: its `member`, itself, or its one class.
+
+    `make` instantiates a class.
 
     Raises:
         UsageError: it cannot be loaded or is not a strategy.
@@ -139,10 +141,13 @@ def _loaded(spec: str, where: str, member: str, make: Callable[[Any], Strategy])
     module = _run_file(Path(where).expanduser()) if where.endswith(".py") else importlib.import_module(where)
     found = getattr(module, member) if member else module
     if not callable(getattr(found, "prepare", None)):
-        held = {} if member else vars(found)
-        classes = [name for name, one in held.items() if isinstance(one, type) and hasattr(one, "prepare")]
-        fix = f"write {spec}:{classes[-1]}" if classes else HOW_TO_WRITE.format("")
-        raise UsageError(f"{spec} defines no prepare()", fix)
+        held = () if member else vars(module).values()
+        classes = [one for one in held if isinstance(one, type) and hasattr(one, "prepare")]
+        classes = [one for one in classes if one.__module__ == module.__name__]
+        if len(classes) != 1:
+            fix = f"write {spec}:{classes[-1].__name__}" if classes else HOW_TO_WRITE.format("")
+            raise UsageError(f"{spec} defines no prepare()", fix)
+        (found,) = classes
     if isinstance(found, type):
         found = make(found)
     elif found is not module:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -33,7 +34,6 @@ Score = 30 · saved + 40 · facts + 30 · found. Saved: the part of the cost of 
 mean of four prices of a cached token. Facts: the part of the planted facts that is in the last view of its dialogue.
 Found: the part of the repeated calls whose earlier result was still in view."""
 MOST_SEED = 10**9
-SUMMARY_TOKENS = 700
 
 
 def main(arguments: Sequence[str], prog: str) -> None:
@@ -50,8 +50,10 @@ def main(arguments: Sequence[str], prog: str) -> None:
     runs = read([options.runs]) if options.runs else generated(seed)
     dialogues = [planted(run, seed) for run in runs]
     prices = price_cards([])
-    settings = [ReplaySetting(RAW_AGENT, options.budget, price, COUNTED_MODEL, SUMMARY_TOKENS) for price in prices]
+    settings = [ReplaySetting(RAW_AGENT, options.budget, price, COUNTED_MODEL, 700) for price in prices]
     everything = measured(dialogues, settings, lawful=False)
+    if not everything.calls:
+        raise UsageError("no call of the dialogues fits the budget", "raise it (--budget N), or give other --runs")
     rows = []
     specs = [*files, *SHIPPED]
     with progress("judged", len(specs), len(specs)) as advance:
@@ -59,7 +61,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
             found = judged(spec, options.folder, dialogues, settings, options.seconds)
             rows.append(row(in_line(spec), found, everything))
             advance(1)
-    rows.sort(key=lambda row: row["score"] or -MOST_SEED, reverse=True)
+    rows.sort(key=lambda row: -math.inf if row["score"] is None else row["score"], reverse=True)
     told = [f"{several(len(runs), 'dialogue')}, {several(sum(run.turns for run in runs), 'call')}, seed {seed}."]
     told += FORMULA.splitlines()
     at = ", ".join(f"{price.cached:g}" for price in prices)
@@ -89,6 +91,8 @@ def _parser(prog: str) -> Parser:
 
 def row(name: str, found: Measured | str, everything: Measured) -> dict[str, Any]:
     """The record of a strategy, as in `--json`; one that has no score has a reason instead of figures."""
+    if isinstance(found, Measured) and found.calls < everything.calls:
+        found = f"no view fits the budget at {several(everything.calls - found.calls, 'call')}"
     if isinstance(found, str):
         return {"strategy": name, "score": None, "reason": found}
     cost = [one / of for one, of in zip(found.costs, everything.costs, strict=True)]

@@ -27,13 +27,14 @@ SHOWN = ("kept", "tidied")
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Sums over all dialogues. `costs` has one for each price; a computed prompt token costs 1.
+    """Sums over all dialogues. `costs` has one for each price; a computed prompt token costs 1. `calls` had a view.
 
     `kept` of the `planted` facts are in the last view of their dialogue. `again` counts the calls of a dialogue that
     were made before, `faults` those of them whose earlier result the view of that moment does not show.
     """
 
     costs: Sequence[float]
+    calls: int
     kept: int
     planted: int
     faults: int
@@ -72,15 +73,16 @@ def measured(dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], *
     for setting in settings:
         if priced or not played:
             played.append([[*_calls(run, setting, lawful)] for run, _ in dialogues])
-        sums = (figures(run, calls, counter) for (run, _), calls in zip(dialogues, played[-1], strict=True))
-        costs.append(sum(sums, Figures()).cost(setting.prices))
+        each = (figures(run, calls, counter) for (run, _), calls in zip(dialogues, played[-1], strict=True))
+        sums = sum(each, Figures())
+        costs.append(sums.cost(setting.prices))
     kept: list[bool] = []
     asked: list[bool] = []
     for (run, facts), calls in zip(dialogues, played[0], strict=True):
         last = next((call.view.messages for call in reversed(calls) if call.view), ())
         kept += [any(fact in message.content for message in last) for fact in facts]
         asked += asked_again(run, calls)
-    return Measured(costs, sum(kept), len(kept), asked.count(False), len(asked))
+    return Measured(costs, sums.calls, sum(kept), len(kept), asked.count(False), len(asked))
 
 
 def _calls(run: Trajectory, setting: ReplaySetting, lawful: bool) -> Iterator[ReplayedCall]:

@@ -149,11 +149,14 @@ def test_a_file_is_read_anew_each_time(tmp_path: Path) -> None:
     assert len(before.prepare(react40(), budget())) == 2
 
 
-def test_a_file_that_is_not_there_and_a_class_that_is_not_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_and_classes_that_are_not_named(tmp_path: Path) -> None:
     for path in (str(tmp_path / "mine.py"), "./none.py"):
         with pytest.raises(UsageError, match="there is no file"):
             build(path)
-    path = written(tmp_path, "class Base: ...\n\nclass Fuse(Base):\n    def prepare(self, messages, budget): ...\n")
+    fuse = "class Base: ...\n\nclass Fuse(Base):\n    def prepare(self, messages, budget): return messages[:1]\n"
+    path = written(tmp_path, f"from thimble.strategies.none import NoManagement\n{fuse}")
+    assert len(build(path).prepare(react40(), budget())) == 1
+    path = written(tmp_path, f"class Other:\n    prepare = print\n{fuse}")
     with pytest.raises(UsageError) as caught:
         build(path)
     assert caught.value.fix == f"write {path}:Fuse"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +12,12 @@ from typing import Any
 
 import pytest
 
+from tests.docs.test_pages import blocks, page
 from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
 from thimble.lab.judge.child import judged
-from thimble.lab.judge.command import SHIPPED, main, row
+from thimble.lab.judge.command import FORMULA, SHIPPED, WEIGHTS, main, row
 from thimble.lab.judge.dialogues import FACTS, generated, planted
 from thimble.lab.judge.measure import Measured, asked_again, measured
 from thimble.lab.replay.recorded_replay import ReplaySetting, replay
@@ -60,14 +62,22 @@ def figures(found: Measured | str) -> Measured:
 
 
 def test_the_score_by_hand() -> None:
-    everything = Measured([1000.0, 400.0], kept=10, planted=10, faults=0, again=4)
-    found = Measured([500.0, 300.0], kept=4, planted=10, faults=1, again=4)
+    everything = Measured([1000.0, 400.0], 9, kept=10, planted=10, faults=0, again=4)
+    found = Measured([500.0, 300.0], 9, kept=4, planted=10, faults=1, again=4)
     told = row("mine.py", found, everything)
     assert told["cost"] == [0.5, 0.75]
     assert told["score"] == pytest.approx(30 * (1 - 0.625) + 40 * 0.4 + 30 * 0.75)
     assert row("none", everything, everything)["score"] == pytest.approx(70)
-    nothing_planted = Measured([500.0, 200.0], kept=0, planted=0, faults=0, again=0)
+    nothing_planted = Measured([500.0, 200.0], 9, kept=0, planted=0, faults=0, again=0)
     assert row("mine.py", nothing_planted, everything)["score"] == pytest.approx(15 + 40 + 30)
+
+
+def test_a_call_without_a_view_is_no_saving(tmp_path: Path) -> None:
+    everything = measured([planted(one, 7) for one in RUNS], settings("none"), lawful=False)
+    assert everything.calls == 4 + 6
+    fewer = Measured([1.0, 1.0], 8, kept=8, planted=8, faults=0, again=4)
+    told = row("mine.py", fewer, everything)
+    assert (told["score"], told["reason"]) == (None, "no view fits the budget at 2 calls")
 
 
 def test_two_runs_by_hand(tmp_path: Path) -> None:
@@ -221,12 +231,12 @@ def test_a_row_a_file_the_best_first_those_without_a_score_last(says: Callable[.
 
 
 def test_the_same_seed_gives_the_same_table_and_page(says: Callable[..., str], folder: Path) -> None:
-    page = folder / "page.html"
-    first = says("--seed", "5", "--report", str(page))
-    drawn = page.read_bytes()
-    page.unlink()
-    assert says("--seed", "5", "--report", str(page)) == first
-    assert page.read_bytes() == drawn
+    report = folder / "page.html"
+    first = says("--seed", "5", "--report", str(report))
+    drawn = report.read_bytes()
+    report.unlink()
+    assert says("--seed", "5", "--report", str(report)) == first
+    assert report.read_bytes() == drawn
     assert "Score = 30 · saved + 40 · facts + 30 · found" in first
     assert "seed 5" in first
 
@@ -238,6 +248,31 @@ def test_without_a_seed_one_is_made_and_told(says: Callable[..., str]) -> None:
     assert ", seed " in says()
 
 
+def test_a_budget_that_holds_no_call(says: Callable[..., str]) -> None:
+    with pytest.raises(UsageError, match="no call of the dialogues fits the budget"):
+        says("--budget", "5")
+
+
 def test_a_folder_without_strategies(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"has no file that ends in \.py"):
         main([str(tmp_path)], "thimble lab judge")
+
+
+def test_the_page_has_the_formula_and_its_example() -> None:
+    text = page("run-a-contest")
+    formula = " + ".join(f"{points} · {part}" for part, points in WEIGHTS.items())
+    assert f"Score = {formula}" in text
+    assert FORMULA.startswith(f"Score = {formula}. ")
+    told = row("mine.py", Measured([500, 300], 9, 4, 10, 1, 4), Measured([1000, 400], 9, 10, 10, 0, 4))
+    assert f"{told['score']:.2f}" in text
+    assert all(f"| {name} |" in text for name in SHIPPED)
+
+
+@pytest.mark.nightly
+def test_the_table_on_the_page_is_what_comes_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for body in blocks("python", "2-your-own-strategy"):
+        (named,) = re.findall(r"^class (\w+):", body, re.MULTILINE) or ["mine"]
+        (tmp_path / f"{named.lower()}.py").write_text(body)
+    main([str(tmp_path), "--seed", "7", "--markdown"], "thimble lab judge")
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert "\n".join(rows) in page("run-a-contest")
