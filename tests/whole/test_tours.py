@@ -104,7 +104,7 @@ def test_only_the_first_session_begins_with_a_tour_and_questions(tmp_path: Path)
             first.see(
                 f"› {question}", "The tour waits for the table of /context", until=lambda _: "turns " in first.text
             )
-            assert "passages are" not in first.text
+            assert "the closest passages are" not in first.text
         first.type("/quit\r")
         assert first.end() == 0
     finally:
