@@ -71,7 +71,7 @@ LEFT_OUT = {
     "probe": "asks the model, and replays the session",
     "pull": "waits for a server",
     "quit": "leaves",
-    "tour": "reads a file of its own and nothing of the session",
+    "tour": "leads through a session, line by line",
 }
 
 

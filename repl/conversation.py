@@ -113,6 +113,8 @@ class Conversation:
             words = [f"{line(agent.backend.id.called)} ({'built in' if builtin else line(agent.backend.name)})"]
             words.append(figures.several(len(library.articles), "article"))
             words.append(figures.several(len(agent.tools), "tool"))
+            if not (agent.backend.counter.exact or self.session.playback):
+                words.append("tokens are estimates (~)")
             say(self.console, " · ".join(words), "quiet")
         self._tell_news()
 

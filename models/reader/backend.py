@@ -53,7 +53,7 @@ def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
         # An id that no other reply of the session has, and that the same view gives again.
         unique = zlib.crc32(f"{messages[-1].id}|{len(messages)}|{name}|{arguments}".encode())
         calls.append(ToolCall(f"call_{unique:08x}", name, arguments))
-    found = dict.fromkeys(gave(act.shows) for act in view.acts if act.fresh)
+    found = dict.fromkeys(gave(act.shows) for act in view.acts if act.fresh and act.current)
     return Reply(" ".join([*filter(None, found), step.why]), tuple(calls))
 
 

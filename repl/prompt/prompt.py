@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from thimble.session.session import Session
 
 REDRAW_SECONDS = 0.2
+MOST_LINES = 10
+"""Of a paste that is shown as it is."""
 AT_THE_END = "the cassette is at its end: Ctrl-D leaves"
 STYLE = Style.from_dict(
     {
@@ -108,18 +110,19 @@ class TerminalPrompt:
         self._meter = Meter(session, self._redraw)
         self._warming = False
         session.reading.watch(lambda words: self._redraw(), REDRAW_SECONDS)
+        self._pastes = Pastes()
         stage = session.settings.stage
         self._style = STAGE_STYLE if stage else STYLE
         self._prompt: PromptSession[str] = PromptSession(
             [("class:glyph", GLYPH)],
             multiline=True,
             prompt_continuation=" " * len(GLYPH),
-            history=InMemoryHistory() if stage else open_history(),
+            history=InMemoryHistory() if stage else open_history(self._pastes.whole),
             auto_suggest=SuggestWhole(),
             placeholder=lambda: [("class:auto-suggestion", on_empty(suggested()))],
             completer=Completions(session),
             complete_while_typing=False,
-            key_bindings=_keys(suggested),
+            key_bindings=_keys(suggested, self._pastes),
             bottom_toolbar=self._toolbar,
             style=self._style,
             include_default_pygments_style=False,
@@ -148,11 +151,11 @@ class TerminalPrompt:
         if self._meter.error:
             raise self._meter.error
         self._meter.refresh()
-        return self._prompt.prompt(default=typed)
+        return self._pastes.whole(self._prompt.prompt(default=self._pastes.folded(typed)))
 
     def _toolbar(self) -> StyleAndTextTuples:
         columns = self._prompt.app.output.get_size().columns
-        return [*self._meter.pieces(self._prompt.default_buffer.text, columns - 1)]
+        return [*self._meter.pieces(self._pastes.whole(self._prompt.default_buffer.text), columns - 1)]
 
     def _redraw(self) -> None:
         self._soon(self._prompt.app.invalidate)
@@ -201,8 +204,33 @@ def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> 
         return PlainPrompt(suggested, label)
 
 
-def open_history() -> History:
-    """The lines typed in earlier sessions, in a file that only the user can read; in memory if there can be none."""
+class Pastes:
+    """Long pastes: a word stands on the screen for each, and all of it is sent."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def folded(self, text: str) -> str:
+        """The text, or if it is long the word that stands for it."""
+        lines = text.count("\n") + 1
+        if lines <= MOST_LINES:
+            return text
+        word = f"[paste {len(self._texts) + 1}: {lines:,} lines]"
+        self._texts[word] = text
+        return word
+
+    def whole(self, text: str) -> str:
+        """The text with every paste in it again."""
+        for word, paste in self._texts.items():
+            text = text.replace(word, paste)
+        return text
+
+
+def open_history(whole: Callable[[str], str] = str) -> History:
+    """The lines typed in earlier sessions, in a file that only the user can read; in memory if there can be none.
+
+    `whole` makes the line that is kept of the line that was typed.
+    """
     from platformdirs import user_state_dir
 
     path = Path(user_state_dir("thimble"), "history")
@@ -211,11 +239,15 @@ def open_history() -> History:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600))
     except OSError:
         return InMemoryHistory()
-    return _History(path)
+    return _History(path, whole)
 
 
 class _History(FileHistory):
     """A file that can be lost or locked at any time: the session goes on without it."""
+
+    def __init__(self, path: Path, whole: Callable[[str], str]) -> None:
+        super().__init__(path)
+        self._whole = whole
 
     def load_history_strings(self) -> Iterable[str]:
         try:
@@ -225,7 +257,7 @@ class _History(FileHistory):
 
     def store_string(self, string: str) -> None:
         with suppress(OSError):
-            super().store_string(string)
+            super().store_string(self._whole(string))
 
 
 class SuggestWhole(AutoSuggest):
@@ -246,7 +278,7 @@ def on_empty(suggested: str | None) -> str:
     return "" if suggested is None else line(suggested) or AT_THE_END
 
 
-def _keys(suggested: Callable[[], str | None]) -> KeyBindings:
+def _keys(suggested: Callable[[], str | None], pastes: Pastes) -> KeyBindings:
     keys = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)
 
@@ -256,6 +288,11 @@ def _keys(suggested: Callable[[], str | None]) -> KeyBindings:
             event.current_buffer.text = suggested() or ""
         if event.current_buffer.text.strip():
             event.current_buffer.validate_and_handle()
+
+    @keys.add("<bracketed-paste>", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        text = event.data.replace("\r\n", "\n").replace("\r", "\n")
+        event.current_buffer.insert_text(pastes.folded(text))
 
     @keys.add("c-j", filter=typing)
     @keys.add("escape", "enter", filter=typing)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tests.support.histories import is_sound
+from tests.support.histories import TinyCounter, is_sound
 from tests.support.sessions import Paper, scripted, tool_call
 from thimble.agent.budget import Budget
 from thimble.agent.events import Answered
@@ -166,3 +166,9 @@ def test_only_the_context_is_coloured(width: int, coloured: bool) -> None:
     conversation._foot()
     assert ("\x1b[32mctx " in paper.text) is coloured
     assert paper.text.count("\x1b[32m") == coloured
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_the_first_screen_says_where_tokens_are_estimates(exact: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    Conversation(scripted(counter=TinyCounter(exact=exact)), plain=True).introduce()
+    assert ("tokens are estimates (~)" in capsys.readouterr().out) is not exact

@@ -325,3 +325,14 @@ def test_a_question_that_was_dropped_is_asked_for() -> None:
     turn = Message("a", "assistant", "I look.", calls=(ToolCall("c", "list_articles"),))
     assert "cannot see a question" in reply([turn, Message("t", "tool", "4 articles", call_id="c")], []).text
     assert "cannot see a question" in reply([], []).text
+
+
+def test_after_a_stopped_question_nothing_of_it_is_said(session: Session) -> None:
+    session.ask("Read the article about lighthouses")
+    while session.history[-1].role != "tool":  # stopped before the answer
+        session.history.pop()
+    session.ask("What is varroa?")
+    replies = [message for message in session.history if message.role == "assistant"]
+    asked = next(message for message in replies if "varroa" in message.content)
+    assert "lighthouses" not in asked.content
+    assert "Found:" not in asked.content

@@ -16,7 +16,7 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from tests.support.sessions import scripted
-from thimble.repl.prompt.prompt import SuggestWhole, TerminalPrompt, open_history
+from thimble.repl.prompt.prompt import Pastes, SuggestWhole, TerminalPrompt, open_history
 
 
 @pytest.fixture(autouse=True)
@@ -130,3 +130,24 @@ def test_a_suggestion_is_the_rest_of_a_whole_entry() -> None:
     assert rest("What is") == " a cache?"
     assert rest("/c") == "ompare one\nWhat is it?\n/context"
     assert [rest(text) for text in ("", " ", "/stats", "/context", "/w", "one\nWhat")] == [None] * 6
+
+
+LONG = "\n".join(f"line {number}" for number in range(200))
+
+
+def test_a_long_paste_is_folded_on_the_screen_and_sent_and_kept_whole() -> None:
+    with keyboard() as pipe:
+        prompt = TerminalPrompt(scripted(), lambda: None)
+        pipe.send_text(f"Read this: \x1b[200~{LONG}\x1b[201~ please\r")
+        assert prompt.read() == f"Read this: {LONG} please"
+        assert "200 lines]" in prompt._prompt.default_buffer.history.get_strings()[-1]
+        assert next(iter(open_history().load_history_strings())) == f"Read this: {LONG} please"
+        pipe.send_text("\x1b[A\r")
+        assert prompt.read() == f"Read this: {LONG} please"
+
+
+def test_pastes_are_told_apart() -> None:
+    pastes = Pastes()
+    words = [pastes.folded("\n" * 20), pastes.folded("x" + "\n" * 20), pastes.folded("one\ntwo")]
+    assert words == ["[paste 1: 21 lines]", "[paste 2: 21 lines]", "one\ntwo"]
+    assert pastes.whole("".join(words)) == "\n" * 20 + "x" + "\n" * 20 + "one\ntwo"

@@ -41,6 +41,7 @@ const look = () => saw.push({
   blocks: document.querySelectorAll(".bar.now .block").length, rows: document.querySelectorAll(".rows details").length,
   spans: document.querySelectorAll(".timeline .span title").length,
   current: document.querySelector("nav [aria-current] .number").textContent, hash: location.hash,
+  scales: new Set([...document.querySelectorAll(".bar .budget")].map((each) => each.style.left)).size,
   wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
 });
 const press = (key, where = document.body) =>
@@ -120,6 +121,7 @@ def test_it_is_gone_through_by_keys(tmp_path: Path) -> None:
     assert view
     assert found["saw"][2]["blocks"] == len(view.messages) + 1
     assert found["saw"][2]["spans"] > 0
+    assert found["saw"][2]["scales"] == 1, "both bars have one scale"
     assert found["saw"][2]["rows"] == len(view.history) + len(view.inserted)
     assert "message 1 (system), kept" in found["told"]
     assert "message 1 (system), kept" in found["label"]
