@@ -306,6 +306,7 @@ LOOKS = (
     *("/timeline", "/timeline all", "/timeline {}"),
     *("/export pdf {}", "/export md no-such-folder/x{}", "/export no-such-folder/{}.html"),
     *("/strategy {}", "/tidy {}", "/budget {}", "/fork {}", "/fork 1 {}", "/tree {}", "/undo {}", "/predict {}"),
+    *("/tour {}", "/tour skip"),
 )
 """What changes nothing of a session, since it only looks or is refused: one session serves all."""
 COMMANDS = (

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.paths import ROOT
 from tests.support.pty_terminal import Terminal
+from thimble.repl.conversation import NEW_HERE
 from thimble.session.tour import TOURS, Tour
 
 OFF_THE_SCRIPT = (
@@ -87,3 +88,30 @@ def test_through_a_pipe_an_empty_line_sends_the_one_that_is_told(name: str, tmp_
     shown = [int(number) for number in re.findall(r"^TOUR (\d+) of", told, re.MULTILINE)]
     assert shown == sorted(shown)
     assert set(range(1, len(steps) + 1)) - {*shown} <= {2}, "only what is so already is passed over"
+
+
+def test_only_the_first_session_begins_with_a_tour_and_questions(tmp_path: Path) -> None:
+    first = Terminal("repl", "--backend", "reader", state=tmp_path, rows=24)
+    try:
+        first.see(NEW_HERE, " tools")
+        first.type("/tour\r")
+        first.see(" TOUR 1 of", "› /budget 5000")
+        first.type("\t")
+        first.type("\x7f\x7f00\r")
+        first.see("The budget is 5,000 tokens", "› /context")
+        for question in re.findall(r"\w[^:.?]+\?", NEW_HERE):
+            first.type(f"{question}\r")
+            first.see(
+                f"› {question}", "The tour waits for the table of /context", until=lambda _: "turns " in first.text
+            )
+            assert "the closest passages are" not in first.text
+        first.type("/quit\r")
+        assert first.end() == 0
+    finally:
+        first.close()
+    second = Terminal("repl", "--backend", "reader", state=tmp_path, rows=24)
+    try:
+        second.see("thimble ·", " tools", "ctx ")
+        assert NEW_HERE not in second.text
+    finally:
+        second.close()
