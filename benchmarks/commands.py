@@ -71,6 +71,7 @@ LEFT_OUT = {
     "probe": "asks the model, and replays the session",
     "pull": "waits for a server",
     "quit": "leaves",
+    "tour": "leads through a session, line by line",
 }
 
 

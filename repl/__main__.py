@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # as in typing, whose import would cost a quarter of the 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from typing import TextIO
 
     from thimble.session.playback import Playback
@@ -127,14 +128,28 @@ def _start(given: Namespace) -> int:
         playback, settings = played(given, pace, settings, headless)
     first = f"/tour {given.tour}".strip() if given.command == "tour" else ""
     if headless:
-        return _answer(given, _session(given, settings, playback, one_shot=True), first)
+        session = _session(given, settings, playback, one_shot=True)
+        with _shown_live(session, given.live):
+            return _answer(given, session, first)
     if given.json or not _is_terminal(sys.stdout):
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
     session = _session(given, settings, playback)  # it looks for a server while the rest is imported
     from thimble.repl.conversation import interactive
 
-    return interactive(session, first)
+    with _shown_live(session, given.live):
+        return interactive(session, first)
+
+
+def _shown_live(session: Session, where: str | None) -> AbstractContextManager[object]:
+    """The session on a page for as long as it runs, where that is asked for."""
+    from contextlib import nullcontext
+
+    if where is None:
+        return nullcontext()
+    from thimble.repl.live.server import shown_live
+
+    return shown_live(session, where)
 
 
 def _settings(given: Namespace) -> Settings:
@@ -142,10 +157,10 @@ def _settings(given: Namespace) -> Settings:
     from thimble.session.settings_table import NO
 
     flags = {name: value for name, value in vars(given).items() if value is not None}
-    if given.stage or os.environ.get("THIMBLE_STAGE", NO[0]).lower() not in NO:
+    if given.stage or given.live is not None or os.environ.get("THIMBLE_STAGE", NO[0]).lower() not in NO:
         _hide(None)  # the settings themselves may be wrong
     settings = resolve(flags)
-    if settings.stage:
+    if settings.stage or given.live is not None:
         _hide(settings)
     return settings
 

@@ -164,6 +164,9 @@ class Conversation:
         return not (kept or self.session.saved or self.session.playback)
 
     def _step(self, text: str) -> bool:
+        with self._interrupts.allowed():
+            self.session.reload()
+        self._tell_news()
         if not text:
             return True
         from thimble.repl.commands.command import meant

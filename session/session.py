@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from thimble.corpus.library import Library
     from thimble.session.guess import Guess
     from thimble.session.playback import Playback
+    from thimble.session.watched_strategy import WatchedStrategy
 
 T = TypeVar("T")
 SKIPPED_SHOWN = 5
@@ -98,6 +99,7 @@ class Session:
         notices: One-line words for the user. Those about the articles come when these are first read.
         guess: What the room expects of the next prompt, until it is revealed.
         tour: The lesson that leads through the session; None where there is none.
+        watched: The strategy of the user's own that is read anew when its file has changed.
         trusted: The SPECs that the user has typed: they may be code.
         backends: The models to choose from, and the server that has them.
         notes: What the model has noted down.
@@ -118,6 +120,7 @@ class Session:
         self.guess: Guess | None = None
         toured = self.journal.tree.tour
         self.tour = Tour(toured.tour, max(0, toured.step), said=True) if toured.tour in TOURS else None
+        self.watched: WatchedStrategy | None = None
         self.trusted = {settings.strategy.strip()}
         widest = saved.widest if saved else 0
         self.backends = Backends(settings, self.notices.append, playback, widest)
@@ -183,6 +186,7 @@ class Session:
         An answer that was not read to its end, as may happen in a notebook, is stopped first.
         """
         agent = self.agent
+        self.reload()
         if self._events:
             self._events.close()
         agent.catch_up()
@@ -276,14 +280,43 @@ class Session:
         self._shown_notices += len(news)
         return news
 
-    def use_strategy(self, spec: str) -> None:
-        """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""
+    def use_strategy(self, spec: str, *, watch: bool = False) -> None:
+        """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend.
+
+        With `watch` its file is read anew before each question if it has changed, as by `reload`.
+        """
+        from thimble.session.watched_strategy import WatchedStrategy
+
         agent, spec = self.agent, in_our_names(spec.strip())
+        watched = WatchedStrategy(spec) if watch else None
         strategy = _strategy_of(spec, agent.side, agent.state.tidy)
         self._stop_background()
-        agent.strategy = strategy
+        agent.strategy, self.watched = strategy, watched
         self.trusted.add(spec)
         agent.enter(Changed("strategy", spec))
+
+    def reload(self) -> None:
+        """Read the strategy that is watched anew if its file has changed; a notice says what became of its state.
+
+        A file that cannot be used any more changes nothing but for a notice.
+        """
+        if self.watched is None or self.watched.spec != self.spec or not self.watched.has_changed():
+            return
+        from thimble.session.watched_strategy import carried
+
+        agent, spec = self.agent, self.spec
+        try:
+            state, strategy = agent.strategy.state, _strategy_of(spec, agent.side, agent.state.tidy)
+            kept = carried(state, strategy)
+            strategy = strategy if kept else _strategy_of(spec, agent.side, agent.state.tidy)
+        except UsageError as error:
+            self.notices.append(f"{error.what}. The strategy as it was before stays in use.")
+            return
+        self._stop_background()
+        agent.strategy = strategy
+        if not kept:
+            agent.enter(Changed("strategy", spec))
+        self.notices.append(f"{spec} has changed: it {'goes on with its state' if kept else 'begins anew'}.")
 
     def use_tidy(self, on: bool) -> None:
         """Tidy each result for the strategy, or leave it as it came. The strategy starts fresh, as after a swap."""

@@ -1,13 +1,9 @@
-"""Judge every strategy in a folder: the laws first, then one score, in a table with strategies that ship.
-
-Score = 30 · saved + 40 · facts + 30 · found. Saved: the part of the cost of sending everything that is saved, in the
-mean of four prices of a cached token. Facts: the part of the planted facts that is in the last view of its dialogue.
-Found: the part of the repeated calls whose earlier result was still in view.
-"""
+"""Judge every strategy in a folder: the laws first, then one score, in a table with strategies that ship."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from secrets import randbelow
 from statistics import mean
@@ -18,8 +14,8 @@ from thimble.agent.errors import UsageError
 from thimble.lab.experiment_flags import COUNTED_MODEL, add_output, price_cards, whole
 from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.job_progress import progress
-from thimble.lab.judge.child import Entry, judged
-from thimble.lab.judge.dialogues import Dialogue, generated, planted
+from thimble.lab.judge.child import judged
+from thimble.lab.judge.dialogues import generated, planted
 from thimble.lab.judge.measure import Measured, measured
 from thimble.lab.publish import publish
 from thimble.lab.replay.costs import RAW_AGENT
@@ -32,7 +28,10 @@ from thimble.strategies.own_code import in_line
 SHIPPED = (RAW_AGENT, "sliding-window", "observation-masking", "summary-buffer", "thrifty")
 WEIGHTS: Mapping[str, int] = {"saved": 30, "facts": 40, "found": 30}
 """The points of each part of the score."""
-COLUMNS = ("strategy", "reason", "score", "cost", "kept", "planted", "faults", "again")
+FORMULA = """\
+Score = 30 · saved + 40 · facts + 30 · found. Saved: the part of the cost of sending everything that is saved, in the
+mean of four prices of a cached token. Facts: the part of the planted facts that is in the last view of its dialogue.
+Found: the part of the repeated calls whose earlier result was still in view."""
 MOST_SEED = 10**9
 SUMMARY_TOKENS = 700
 
@@ -44,7 +43,9 @@ def main(arguments: Sequence[str], prog: str) -> None:
         UsageError: a flag, the folder, or the file of runs.
     """
     options = _parser(prog).parse_args(arguments)
-    entries = _entries(options.folder)
+    files = sorted(file.name for file in options.folder.glob("*.py"))
+    if not files:
+        raise UsageError(f"{options.folder} has no file that ends in .py", "name a folder with a strategy in each file")
     seed = randbelow(MOST_SEED) if options.seed is None else options.seed
     runs = read([options.runs]) if options.runs else generated(seed)
     dialogues = [planted(run, seed) for run in runs]
@@ -52,17 +53,28 @@ def main(arguments: Sequence[str], prog: str) -> None:
     settings = [ReplaySetting(RAW_AGENT, options.budget, price, COUNTED_MODEL, SUMMARY_TOKENS) for price in prices]
     everything = measured(dialogues, settings, lawful=False)
     rows = []
-    with progress("judged", len(entries), len(entries)) as advance:
-        for entry in entries:
-            rows.append(row(entry.name, judged(entry, dialogues, settings, options.seconds), everything))
+    specs = [*files, *SHIPPED]
+    with progress("judged", len(specs), len(specs)) as advance:
+        for spec in specs:
+            found = judged(spec, options.folder, dialogues, settings, options.seconds)
+            rows.append(row(in_line(spec), found, everything))
             advance(1)
-    rows.sort(key=lambda row: -1e9 if row["score"] is None else row["score"], reverse=True)
-    publish(_findings(rows, dialogues, [price.cached for price in prices], seed), options, prog, arguments)
+    rows.sort(key=lambda row: row["score"] or -MOST_SEED, reverse=True)
+    told = [f"{several(len(runs), 'dialogue')}, {several(sum(run.turns for run in runs), 'call')}, seed {seed}."]
+    told += FORMULA.splitlines()
+    at = ", ".join(f"{price.cached:g}" for price in prices)
+    table = ResultTable(
+        "The contest",
+        ["strategy", "no score because", "score", "cost", "facts", "faults"],
+        [_cells(row) for row in rows],
+        f"Cost in percent of sending everything, where a cached token costs {at}.",
+        texts=2,
+    )
+    publish(Findings("A contest of strategies", told, [table], rows), options, prog, arguments)
 
 
 def _parser(prog: str) -> Parser:
-    about, _, formula = (__doc__ or "").partition("\n\n")
-    parser = Parser(prog, description=about, epilog=formula, allow_abbrev=False)
+    parser = Parser(prog, description=__doc__, epilog=FORMULA, allow_abbrev=False)
     add = parser.add_argument
     add("folder", type=Path, metavar="FOLDER", help="each *.py in it is a strategy")
     add("--runs", type=Path, metavar="FILE", help="recorded dialogues, as for replay; default: made with the seed")
@@ -75,54 +87,23 @@ def _parser(prog: str) -> Parser:
     return parser
 
 
-def _entries(folder: Path) -> list[Entry]:
-    """The strategies in a folder, and those that ship."""
-    files = sorted(folder.glob("*.py"))
-    if not files:
-        raise UsageError(f"{folder} has no file that ends in .py", "name a folder with a strategy in each file")
-    theirs = [Entry(in_line(file.name), file.name, folder) for file in files]
-    return theirs + [Entry(name, name, folder) for name in SHIPPED]
-
-
 def row(name: str, found: Measured | str, everything: Measured) -> dict[str, Any]:
-    """The record of a strategy, as in `--json`; with a reason instead of figures for one that has no score."""
+    """The record of a strategy, as in `--json`; one that has no score has a reason instead of figures."""
     if isinstance(found, str):
-        return dict.fromkeys(COLUMNS) | {"strategy": name, "reason": found}
+        return {"strategy": name, "score": None, "reason": found}
     cost = [one / of for one, of in zip(found.costs, everything.costs, strict=True)]
     parts = {
         "saved": 1 - mean(cost),
-        "facts": found.kept / found.planted if found.planted else 1.0,
-        "found": 1 - found.faults / found.again if found.again else 1.0,
+        "facts": found.kept / found.planted if found.planted else 1,
+        "found": 1 - found.faults / found.again if found.again else 1,
     }
     score = sum(points * parts[name] for name, points in WEIGHTS.items())
-    values = (name, "", score, cost, found.kept, found.planted, found.faults, found.again)
-    return dict(zip(COLUMNS, values, strict=True))
+    return {"strategy": name, "score": score, "reason": "", "cost": cost, **asdict(found)}
 
 
-def _findings(
-    rows: Sequence[Mapping[str, Any]], dialogues: Sequence[Dialogue], prices: Sequence[float], seed: int
-) -> Findings:
-    at = ", ".join(f"{price:g}" for price in prices)
-    table = ResultTable(
-        "The contest",
-        ["strategy", "no score because", "score", "cost", "facts", "faults"],
-        [[*_cells(row)] for row in rows],
-        f"Cost in percent of sending everything, where a cached token costs {at}.",
-        texts=2,
-    )
-    turns = sum(one.run.turns for one in dialogues)
-    headline = f"{several(len(dialogues), 'dialogue')}, {several(turns, 'call')}, seed {seed}."
-    formula = (__doc__ or "").partition("\n\n")[2].splitlines()
-    return Findings("A contest of strategies", [headline, *formula], [table], rows)
-
-
-def _cells(row: Mapping[str, Any]) -> Iterator[str]:
-    yield row["strategy"]
-    yield row["reason"]
+def _cells(row: Mapping[str, Any]) -> list[str]:
     if row["score"] is None:
-        yield from [""] * 4
-        return
-    yield f"{row['score']:.1f}"
-    yield " ".join(f"{100 * cost:.0f}" for cost in row["cost"])
-    yield f"{row['kept']} of {row['planted']}"
-    yield f"{row['faults']} of {row['again']}"
+        return [row["strategy"], row["reason"], *[""] * 4]
+    cost = " ".join(f"{100 * one:.0f}" for one in row["cost"])
+    facts, faults = f"{row['kept']} of {row['planted']}", f"{row['faults']} of {row['again']}"
+    return [row["strategy"], "", f"{row['score']:.1f}", cost, facts, faults]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 from thimble.agent.messages import Message, ToolCall
@@ -20,42 +20,28 @@ AGAIN = 0.3
 """How often an article is read that was read before."""
 FACTS = 6
 """The facts planted in a dialogue, at most one in a result."""
-
-
-@dataclass(frozen=True, slots=True)
-class Dialogue:
-    """A run, and the texts planted in its results."""
-
-    run: Trajectory
-    facts: Sequence[str]
+Dialogue = tuple[Trajectory, Sequence[str]]
+"""A run, and the facts planted in its results."""
 
 
 def generated(seed: int) -> list[Trajectory]:
     """Runs that read articles, some of them again; the same for the same seed."""
     random, library = Random(seed), load()
     tools, slugs = ArticleTools(library), [article.slug for article in library.articles]
-    return [
-        Trajectory(f"dialogue {number}", [*_numbered(_read(random, tools, slugs))])
-        for number in range(1, DIALOGUES + 1)
-    ]
-
-
-def _read(random: Random, tools: ArticleTools, slugs: Sequence[str]) -> Iterator[Message]:
-    known: list[str] = []
-    yield Message("", "system", SYSTEM)
-    for _ in range(EXCHANGES):
-        yield Message("", "user", f"What do we know about {random.choice(slugs).replace('-', ' ')}?")
-        for _ in range(random.randint(1, READS)):
-            slug = random.choice(known if known and random.random() < AGAIN else slugs)
-            call = ToolCall(f"call_{len(known)}", "read_article", json.dumps({"slug": slug}))
-            known.append(slug)
-            yield Message("", "assistant", f"I read {slug}.", calls=(call,))
-            yield Message("", "tool", tools.read_article(slug), call_id=call.id, name=call.name)
-        yield Message("", "assistant", f"That is in {known[-1]}.")
-
-
-def _numbered(messages: Iterator[Message]) -> Iterator[Message]:
-    return (replace(message, id=f"m{number}") for number, message in enumerate(messages, 1))
+    runs = []
+    for number in range(1, DIALOGUES + 1):
+        known: list[str] = []
+        messages = [Message("", "system", SYSTEM)]
+        for _ in range(EXCHANGES):
+            messages.append(Message("", "user", f"What do we know about {random.choice(slugs).replace('-', ' ')}?"))
+            for _ in range(random.randint(1, READS)):
+                known.append(random.choice(known if known and random.random() < AGAIN else slugs))
+                call = ToolCall(f"call_{len(known)}", "read_article", json.dumps({"slug": known[-1]}))
+                messages.append(Message("", "assistant", f"I read {known[-1]}.", calls=(call,)))
+                messages.append(Message("", "tool", tools.read_article(known[-1]), call_id=call.id, name=call.name))
+            messages.append(Message("", "assistant", f"That is in {known[-1]}."))
+        runs.append(Trajectory(f"dialogue {number}", messages))
+    return runs
 
 
 def planted(run: Trajectory, seed: int) -> Dialogue:
@@ -68,4 +54,4 @@ def planted(run: Trajectory, seed: int) -> Dialogue:
         lines = messages[at].content.split("\n")
         lines.insert(random.randint(0, len(lines)), f"The key of this part is {facts[-1]}.")
         messages[at] = replace(messages[at], content="\n".join(lines))
-    return Dialogue(replace(run, messages=messages), facts)
+    return replace(run, messages=messages), facts

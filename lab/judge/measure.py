@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from thimble.agent.budget import Budget
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
-from thimble.agent.view import View
 from thimble.lab.judge.dialogues import Dialogue
 from thimble.lab.replay.recorded_replay import (
     Figures,
@@ -72,58 +71,43 @@ def measured(dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], *
     costs = []
     for setting in settings:
         if priced or not played:
-            played.append([_calls(dialogue.run, setting, lawful) for dialogue in dialogues])
-        sums = (figures(one.run, calls, counter) for one, calls in zip(dialogues, played[-1], strict=True))
+            played.append([[*_calls(run, setting, lawful)] for run, _ in dialogues])
+        sums = (figures(run, calls, counter) for (run, _), calls in zip(dialogues, played[-1], strict=True))
         costs.append(sum(sums, Figures()).cost(setting.prices))
-    each = [*zip(dialogues, played[0], strict=True)]
-    asked = [shown for one, calls in each for shown in asked_again(one.run, calls)]
-    return Measured(
-        costs,
-        sum(_kept(one, calls) for one, calls in each),
-        sum(len(one.facts) for one in dialogues),
-        asked.count(False),
-        len(asked),
-    )
+    kept: list[bool] = []
+    asked: list[bool] = []
+    for (run, facts), calls in zip(dialogues, played[0], strict=True):
+        last = next((call.view.messages for call in reversed(calls) if call.view), ())
+        kept += [any(fact in message.content for message in last) for fact in facts]
+        asked += asked_again(run, calls)
+    return Measured(costs, sum(kept), len(kept), asked.count(False), len(asked))
 
 
-def _calls(run: Trajectory, setting: ReplaySetting, lawful: bool) -> list[ReplayedCall]:
-    if not lawful:
-        return [*replay(run, setting)]
-    calls = []
-    for call in replay(run, setting, AskedTwice):
-        broken = _broken(call.view) if call.view else ""
-        if broken:
+def _calls(run: Trajectory, setting: ReplaySetting, lawful: bool) -> Iterator[ReplayedCall]:
+    """The replayed calls. The history is sound, so that each note of a view is about the strategy's answer."""
+    for call in replay(run, setting, AskedTwice if lawful else None):
+        view, broken = call.view, ""
+        if view and view.notes:
+            broken = f"the view had to be mended: {view.notes[0]}"
+        elif view and view.tokens > view.limit:
+            broken = f"{view.tokens:,} tokens, and the budget is {view.limit:,}"
+        if lawful and broken:
             raise UsageError(f"{run.name}, turn {call.turn}: {broken}")
-        calls.append(call)
-    return calls
+        yield call
 
 
-def _broken(view: View) -> str:
-    """The law that a view breaks; the history is sound, so that each note is about the strategy's answer."""
-    if view.notes:
-        return f"the view had to be mended: {view.notes[0]}"
-    return f"{view.tokens:,} tokens, and the budget is {view.limit:,}" if view.tokens > view.limit else ""
-
-
-def _kept(dialogue: Dialogue, calls: Sequence[ReplayedCall]) -> int:
-    """How many of its facts are in the last view."""
-    last = next((call.view.messages for call in reversed(calls) if call.view), ())
-    return sum(any(fact in (message.content or "") for message in last) for fact in dialogue.facts)
-
-
-def asked_again(run: Trajectory, calls: Sequence[ReplayedCall]) -> Iterator[bool]:
+def asked_again(run: Trajectory, calls: Iterable[ReplayedCall]) -> Iterator[bool]:
     """For each call of a run that was made before, alike to the letter: whether the view shows the newest result."""
     results: dict[tuple[str, str], str] = {}
     made: dict[str, tuple[str, str]] = {}
-    views = iter(calls)
+    views = (call.view for call in calls)
     for message in run.messages:
-        if message.role == "tool" and message.call_id in made:
+        if message.role == "tool":
             results[made[message.call_id]] = message.id
-        if message.role != "assistant":
-            continue
-        view = next(views).view
-        shown = {one.id for one, fate in view.fated if fate in SHOWN} if view else ()
-        for call in message.calls:
-            made[call.id] = call.name, call.arguments
-            if view and made[call.id] in results:
-                yield results[made[call.id]] in shown
+        elif message.role == "assistant":
+            view = next(views)
+            shown = {one.id for one, fate in view.fated if fate in SHOWN} if view else set(results.values())
+            for call in message.calls:
+                made[call.id] = call.name, call.arguments
+                if made[call.id] in results:
+                    yield results[made[call.id]] in shown

@@ -70,6 +70,12 @@ FLAGS: dict[str, dict[str, Any]] = {
         "metavar": "FILE",
         "help": "play a cassette, without any model; by its name one that ships, such as reader/hybrid",
     },
+    "--live": {
+        "metavar": "HOST:PORT",
+        "help": "show the session in a browser as it happens, with nothing private; alone, to this machine only",
+        "nargs": "?",
+        "const": "127.0.0.1:0",
+    },
     **{setting.flag: setting.argument for setting in SETTINGS.values() if setting.help},
     "--version": {"action": "version", "version": f"thimble {__version__}", "help": "print the version and exit"},
 }

@@ -22,11 +22,12 @@ HINTS = (
 
 
 def strategy(session: Session, spec: str, console: Console) -> None:
-    """/strategy [SPEC]: list the strategies, or swap to one.
+    """/strategy [SPEC] [watch]: list the strategies, or swap to one.
 
     A SPEC is a name, a name with parameters (observation-masking:window=4,target=0.6), several joined by + (left to
     right), a file of yours (./mine.py) or package.module:Name. The history stays; the new strategy sees all of it
-    and remembers nothing of the old one. /help strategy NAME explains one strategy.
+    and remembers nothing of the old one. /strategy ./mine.py watch reads the file anew when you have saved it. /help
+    strategy NAME explains one strategy.
     """
     if not spec:
         with paged(console):
@@ -34,9 +35,12 @@ def strategy(session: Session, spec: str, console: Console) -> None:
         return
     from thimble.strategies.spec import follows_paper
 
-    session.use_strategy(spec)
+    name, _, last = spec.rpartition(" ")
+    watch = last == "watch"
+    session.use_strategy(name if watch else spec, watch=watch)
+    watched = " A change of its file counts from your next line on." if watch else ""
     untidied = " Tidy is off under :paper." if session.agent.state.tidy and follows_paper(session.spec) else ""
-    say(console, f"The strategy is now {line(session.spec)}. It starts again from the full history.{untidied}")
+    say(console, f"The strategy is now {line(session.spec)}. It starts again from the full history.{watched}{untidied}")
     say_next_prompt(session, console)
 
 

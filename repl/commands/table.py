@@ -58,6 +58,7 @@ def obey(session: Session, text: str, console: Console) -> str | None:
         session.playback.typed(text)  # also where there is no such command, or it would come again for ever
     name = find(word, COMMANDS)
     session.catch_up()
+    session.reload()
     session.typed(text)
     command, rest = COMMANDS[name], rest.strip()
     if rest and command.usage == f"/{name}":

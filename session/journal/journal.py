@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
@@ -47,6 +47,7 @@ class Journal:
         damaged: The lines that could not be read when it was opened again.
         error: Why lines wait; "" while none does.
         clock: The time of a line, in seconds since 1970.
+        listener: Is told of each new line: its number, its record, its time.
         one_shot: Whether a new one is a run of given prompts, and no conversation.
         unlocked: Why nothing keeps another process from writing it too; "" where a lock does, or `write` has said so.
     """
@@ -59,6 +60,7 @@ class Journal:
         self.damaged: list[Damage] = []
         self.error = self.unlocked = ""
         self.clock = time.time
+        self.listener: Callable[[int, Record, float], object] | None = None
         self._file: int | None = None
         self._waiting = bytearray()
         self._writer = Writer()
@@ -156,6 +158,8 @@ class Journal:
         if not isinstance(record, PASSING):
             self.tree.take(line)
         self.flush()
+        if self.listener:
+            self.listener(self.count, record, line.at)
 
     def flush(self) -> None:
         """Write what waits, where that can be done by now."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from thimble.agent.events import Asked, Planted, Withdrawn
 from thimble.session.journal.lines import Line
-from thimble.session.journal.records import Branched, Resumed, Switched
+from thimble.session.journal.records import Branched, Resumed, Switched, Toured
 
-IDLE = (Branched, Switched, Resumed)
+IDLE = (Branched, Switched, Resumed, Toured)
 """Records that change nothing in a session by themselves."""
 
 

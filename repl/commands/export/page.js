@@ -4,6 +4,7 @@ const ENDINGS = { planted: "a planted fact: no model was asked", cancelled: "sto
   unfinished: "not finished", "turn-limit": "the turn limit was reached", empty: "ended without a word", thought: "thought, and did not answer", refused: "declined to answer",
   passages: "no answer: the closest passages" };
 
+let shown = () => {}; // what else to do when a side is shown
 let sides = []; // what is shown: a branch, or two side by side, each with its step
 const layout = make("main", { className: "layout" });
 const facts = make("p", { className: "facts quiet" });
@@ -36,6 +37,10 @@ function present(wanted) {
 
 function show(side) {
   const { exchanges, calls, stops } = side.branch;
+  if (!stops.length) {
+    side.main.replaceChildren(make("p", { className: "quiet", textContent: "Nothing was asked yet." }));
+    return;
+  }
   const stop = stops[side.at], exchange = exchanges[stop.exchange];
   const turn = stop.call === null ? 0 : exchange.calls.indexOf(stop.call) + 1;
   const place = [exchange.number ? `exchange ${exchange.number} of ${side.branch.asked}` : "",
@@ -56,8 +61,15 @@ function show(side) {
     parts.push(make("p", { className: "prose said", textContent: exchange.answer }));
   }
   side.main.replaceChildren(...parts.filter(Boolean));
+  mark(side);
+  shown(side);
+}
+
+/** Mark the exchange that is shown in the list of all. */
+function mark(side) {
+  const { exchange } = side.branch.stops[side.at];
   side.list.querySelectorAll("button").forEach((each, number) => {
-    if (number === stop.exchange) each.setAttribute("aria-current", "true"); else each.removeAttribute("aria-current");
+    if (number === exchange) each.setAttribute("aria-current", "true"); else each.removeAttribute("aria-current");
   });
   const list = side.list, current = list.querySelector("[aria-current]"), above = current.offsetTop, below = above + current.offsetHeight;
   if (above < list.scrollTop || below > list.scrollTop + list.clientHeight) list.scrollTop = above - list.clientHeight / 3;

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from html import escape
 from pathlib import Path
@@ -46,14 +46,21 @@ if TYPE_CHECKING:
 
 Fields = dict[str, Any]
 SCRIPTS = ("page_views.js", "page_parts.js", "page_timeline.js", "page.js")
+MOST_BEGINS = 60
+"""With more exchanges the timeline marks none: there would be no room."""
 UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\x7f"}
 
 
 def export(session: Session) -> Iterator[str]:
     """The page, piece by piece. Raises UsageError where nothing was asked."""
     told = transcripts(session)
-    style, script = asset("page.css"), "\n".join(map(asset, SCRIPTS))
-    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
+    script = "\n".join(map(asset, SCRIPTS))
+    return html(title_of(told[0]), asset("page.css"), script, _data(told, session.agent.backend.counter))
+
+
+def html(title: str, style: str, script: str, data: Iterable[str], allowed: str = "") -> Iterator[str]:
+    """The page around its data, piece by piece; `allowed` is what its policy allows besides its style and script."""
+    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'{allowed}"
     yield f"""\
 <!doctype html>
 <html lang="en">
@@ -62,13 +69,13 @@ def export(session: Session) -> Iterator[str]:
 <meta http-equiv="Content-Security-Policy" content="{policy}; form-action 'none'">
 <meta name="viewport" content="width=device-width">
 <meta name="referrer" content="no-referrer">
-<title>{escape(_title(told[0]))} · thimble</title>
+<title>{escape(title)} · thimble</title>
 <style>{style}</style>
 </head>
 <body>
 <noscript>This page is clicked through with JavaScript, which is off here.</noscript>
 <script type="application/json" id="session">"""
-    yield from _data(told, session.agent.backend.counter)
+    yield from data
     yield f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
 
 
@@ -86,40 +93,51 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def _title(told: Transcript) -> str:
+def title_of(told: Transcript) -> str:
+    """The name of the session, or the beginning of its first question."""
     return line(told.past.name) or trace.cut(line(told.exchanges[0].question.content), 70)
 
 
 def _data(told: Sequence[Transcript], counter: Counter) -> Iterator[str]:
     """The table of texts comes last, since it is complete only after all views."""
-    texts = _Texts(counter)
-    kinds = {kind: [letter, meaning] for kind, (letter, _, _, meaning) in KINDS.items()}
-    about = {"title": _title(told[0]), "letters": FATE_LETTERS, "kinds": kinds}
-    yield f'{{"about":{embedded(about)},"branches":['
+    texts = Texts(counter)
+    yield f'{{"about":{embedded(about(title_of(told[0])))},"branches":['
     for number, branch in enumerate(told):
-        yield f'{"," if number else ""}\n{{"about":{embedded(_about(branch))},"timeline":{embedded(_timeline(branch))},'
+        own, spans = embedded(branch_fields(branch)), embedded(timeline_fields(branch))
+        yield f'{"," if number else ""}\n{{"about":{own},"timeline":{spans},'
         yield from _branch(branch, texts)
         yield "}"
     yield f'],\n"texts":{embedded(texts.table)}}}'
 
 
-def _branch(told: Transcript, texts: _Texts) -> Iterator[str]:
+def about(title: str) -> Fields:
+    """What the page knows of any session: its title, what letters and kinds mean."""
+    kinds = {kind: [letter, meaning] for kind, (letter, _, _, meaning) in KINDS.items()}
+    return {"title": title, "letters": FATE_LETTERS, "kinds": kinds}
+
+
+def _branch(told: Transcript, texts: Texts) -> Iterator[str]:
     for message in told.past.history:
         texts.at(message)
-    yield f'"exchanges":{embedded([*map(_exchange, told.exchanges)])},"calls":['
-    new = Differences().new
+    yield f'"exchanges":{embedded([*map(exchange_fields, told.exchanges)])},"calls":['
+    new = Differences()
     for number, call in enumerate(told.calls):
-        view = call.prepared.view
-        lists = {
-            "was": new("was", [*map(texts.at, view.history)]),
-            "fates": new("fates", "".join(FATE_LETTERS[fate] for fate in view.fates)),
-            "sent": new("sent", [*map(texts.at, view.messages)]),
-        }
-        yield f"{',' if number else ''}\n{embedded({**_call(call, texts), **lists})}"
+        fields = call_fields(call, texts) | lists_of(call, texts, new)
+        yield f"{',' if number else ''}\n{embedded(fields)}"
     yield "]"
 
 
-class _Texts:
+def lists_of(call: ModelCall, texts: Texts, new: Differences) -> Fields:
+    """The new part of each list of a call: its messages, what became of them, and what was sent."""
+    view = call.prepared.view
+    return {
+        "was": new.new("was", [*map(texts.at, view.history)]),
+        "fates": new.new("fates", "".join(FATE_LETTERS[fate] for fate in view.fates)),
+        "sent": new.new("sent", [*map(texts.at, view.messages)]),
+    }
+
+
+class Texts:
     """Every message and every changed copy of it, each once. The messages must live as long as this table."""
 
     def __init__(self, counter: Counter) -> None:
@@ -155,7 +173,8 @@ class _Texts:
         return {name: value for name, value in fields.items() if value or name in ("text", "tokens")}
 
 
-def _about(told: Transcript) -> Fields:
+def branch_fields(told: Transcript) -> Fields:
+    """What the page says of a branch as a whole."""
     past, calls = told.past, told.past.ledger.calls
     sums = totals(calls)
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
@@ -183,7 +202,7 @@ def _about(told: Transcript) -> Fields:
     return {"number": told.branch, "words": words, "facts": facts, "totals": rows, "lost": lost}
 
 
-def _timeline(told: Transcript) -> Fields:
+def timeline_fields(told: Transcript) -> Fields:
     """Rows and spans, each with its row, kind, beginning, seconds and words; where exchanges begin; all of it told."""
     of = timeline(told.past.ledger)
     lanes, seconds = of.lanes(), dict[tuple[Lane, Kind], float]()
@@ -199,17 +218,19 @@ def _timeline(told: Transcript) -> Fields:
         [lanes.index(span.lane), span.kind, round(span.began - of.began, 6), round(span.seconds, 6), words(span)]
         for span in of.spans
     ]
+    begins = {step.exchange: round(step.began - of.began, 6) for step in reversed(of.steps)}
     return {
         "seconds": of.seconds,
         "lanes": [*map(name_of, lanes)],
         "spans": spans,
-        "begins": {step.exchange: round(step.began - of.began, 6) for step in reversed(of.steps)},
+        "begins": begins if len(begins) < MOST_BEGINS else {},
         "sums": [*sums(of)],
         "spoken": "; ".join(spoken),
     }
 
 
-def _exchange(of: Exchange) -> Fields:
+def exchange_fields(of: Exchange) -> Fields:
+    """The data of an exchange on the page."""
     return {
         "number": of.number,
         "question": clean(of.question.content),
@@ -221,7 +242,7 @@ def _exchange(of: Exchange) -> Fields:
     }
 
 
-def _call(of: ModelCall, texts: _Texts) -> Fields:
+def call_fields(of: ModelCall, texts: Texts) -> Fields:
     """The data of a call on the page; figures are text, except those that are drawn."""
     event, view, reply = of.prepared, of.prepared.view, of.replied
     return {

@@ -222,7 +222,7 @@ function legend(call, rows) {
 function said(call) {
   const reply = call.reply === null ? null : texts[call.reply];
   const parts = [];
-  if (!reply) parts.push(make("p", { className: "quiet", textContent: "It never replied: stopped, or the server failed." }));
+  if (!reply) parts.push(make("p", { className: "quiet unsaid", textContent: "It never replied: stopped, or the server failed." }));
   if (reply && reply.thinking) parts.push(make("details", {}, make("summary", { textContent: "Thinking, which is never sent again" }), pre(reply.thinking)));
   if (reply && reply.text.trim()) parts.push(make("p", { className: "prose", textContent: reply.text.trim() }));
   if (reply && !reply.text.trim() && !reply.calls) parts.push(make("p", { className: "quiet", textContent: "(empty)" }));

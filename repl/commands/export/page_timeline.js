@@ -8,8 +8,7 @@ function timeline(side) {
   const width = Math.max(400, side.main.clientWidth - 80), height = lanes.length * LANE, scale = (width - LANE_NAMES) / Math.max(seconds, 0.001);
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height + AXIS}`, width, height: height + AXIS, role: "img",
     "aria-label": `Timeline. ${spoken}` });
-  const starts = Object.entries(begins);
-  for (const [exchange, began] of starts.length < 60 ? starts : []) {
+  for (const [exchange, began] of Object.entries(begins)) {
     const x = LANE_NAMES + began * scale;
     svg.append(draw("line", { class: "begin", x1: x, x2: x, y1: 0, y2: height }), draw("text", { x: x + 3, y: height + 13 }, exchange));
   }

@@ -8,22 +8,29 @@ const UNSAID = "the strategy gave no reason";
 const SVG = "http://www.w3.org/2000/svg";
 const ROOM_FOR_A_LETTER = 12; // pixels
 
-const branches = data.branches.map(({ about: own, timeline, exchanges, calls }) => ({
-  ...own, timeline, exchanges, calls: unfolded(calls),
-  asked: Math.max(...exchanges.map((exchange) => exchange.number)), // a planted fact is none, and has 0
-  stops: exchanges.flatMap((exchange, at) =>
-    exchange.calls.length ? exchange.calls.map((call) => ({ exchange: at, call })) : [{ exchange: at, call: null }]),
-}));
+const branches = data.branches.map(({ about: own, timeline, exchanges, calls }) =>
+  counting({ ...own, timeline, exchanges, calls: unfolded(calls) }));
+
+/** The branch, with how often it was asked and what one can stop at. */
+function counting(branch) {
+  branch.asked = branch.exchanges.reduce((most, exchange) => Math.max(most, exchange.number), 0); // a planted fact has 0
+  branch.stops = branch.exchanges.flatMap((exchange, at) =>
+    exchange.calls.length ? exchange.calls.map((call) => ({ exchange: at, call })) : [{ exchange: at, call: null }]);
+  return branch;
+}
+
+/** A list or a text, told as [shared at the start, what is between, shared at the end] with the one before. */
+function grown(list, [start, between, end]) {
+  return list.slice(0, start).concat(between, end ? list.slice(list.length - end) : list.slice(0, 0));
+}
 
 /** The calls, each with its lists whole: they are told as what is new of them since the call before. */
-function unfolded(told) {
-  let was = [], fates = "", sent = [];
-  const after = (list, [start, between, end]) =>
-    list.slice(0, start).concat(between, end ? list.slice(list.length - end) : list.slice(0, 0));
+function unfolded(told, before = { was: [], fates: "", sent: [] }) {
+  let { was, fates, sent } = before;
   return told.map((call) => {
-    was = after(was, call.was);
-    fates = after(fates, call.fates);
-    sent = after(sent, call.sent);
+    was = grown(was, call.was);
+    fates = grown(fates, call.fates);
+    sent = grown(sent, call.sent);
     return { ...call, was, fates, sent };
   });
 }

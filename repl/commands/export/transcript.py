@@ -109,7 +109,7 @@ def transcripts(session: Session) -> list[Transcript]:
     for branch in sorted(tree.branches.values(), key=lambda one: (one.number != tree.current, -one.number)):
         transcript = Transcript(SavedState(), [], branch.number, len(tree.branches), len(damaged), branch.parent)
         for line in tree.path(branch.number):
-            _take(transcript, transcript.past.read(line), line.at)
+            take(transcript, transcript.past.read(line), line.at)
         told += [transcript] if transcript.exchanges else []
     if not told:
         raise UsageError("there is nothing to export yet", "ask something first")
@@ -124,7 +124,7 @@ def shared(one: Transcript, other: Transcript) -> int:
     )
 
 
-def _take(told: Transcript, record: Record, at: float) -> None:
+def take(told: Transcript, record: Record, at: float) -> None:
     """Go on by one record, which `past` has taken already."""
     exchange = told.exchanges[-1] if told.exchanges else None
     match record:

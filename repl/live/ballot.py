@@ -1,0 +1,54 @@
+"""A ballot: which messages the next prompt holds as they are, by the votes of a room, and how right they were."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from thimble.agent.errors import UsageError
+from thimble.agent.events import Prepared
+from thimble.agent.messages import Message
+from thimble.repl.commands.context.listing import first_words
+from thimble.repl.commands.export.page import Fields
+from thimble.repl.screen import trace
+from thimble.session.guess import Guess, places
+
+MOST_VOTERS = 500
+FIRST, NEWEST = 2, 12
+"""Of a long history the room is asked about so many messages."""
+
+
+class Ballot:
+    """A vote for each voter, of whom the last word counts. It is open until the next prompt is made."""
+
+    def __init__(self, number: int, history: Sequence[Message]) -> None:
+        self.number, self.messages = number, history
+        self._votes: dict[str, frozenset[int]] = {}
+        self._guess = Guess(history, frozenset())
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anybody has voted."""
+        return bool(self._votes)
+
+    def vote(self, voter: str, text: str) -> None:
+        """Take a vote, in the words of /predict. Raises UsageError for words that name no messages."""
+        if voter not in self._votes and len(self._votes) >= MOST_VOTERS:
+            raise UsageError(f"{MOST_VOTERS} phones have voted", "wait for the next question")
+        self._votes[voter] = places(text, len(self.messages))
+
+    def see(self, event: Prepared) -> None:
+        """Close, and learn what stayed."""
+        self._guess.see(event)
+
+    def fields(self) -> Fields:
+        """The messages with their votes, and whether each stayed, which nobody knows before it has seen the prompt."""
+        stayed, voters = self._guess.stayed, len(self._votes)
+        rows, right = [], 0
+        for place, message in enumerate(self.messages, 1):
+            if FIRST < place <= len(self.messages) - NEWEST:
+                continue
+            votes = sum(place in vote for vote in self._votes.values())
+            stays = place in stayed
+            right += stays == (2 * votes > voters)
+            rows.append([place, trace.who(message), first_words(message, 80), votes, stays])
+        return {"number": self.number, "voters": voters, "rows": rows, "right": right}

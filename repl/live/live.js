@@ -1,0 +1,109 @@
+// Fifth part, of the live page alone: the session grows by what the server sends, and the room votes.
+
+const REDRAW = 200; // milliseconds
+const [branch] = branches;
+const link = make("p", { className: "quiet", textContent: "connecting", aria: { role: "status" } });
+const thought = make("p", { className: "prose quiet" }), prose = make("p", { className: "prose" });
+const draft = make("div", { className: "said" }, thought, prose);
+const open = make("div"), counted = make("div");
+const room = make("div", { className: "room", hidden: true }, open, counted);
+const stream = new EventSource("events");
+let drawn = 0, waits = false, ballot = 0;
+document.querySelector("header").append(link);
+layout.before(room);
+
+const parsed = (take) => (event) => take(JSON.parse(event.data));
+stream.onopen = () => { link.textContent = "live"; };
+stream.onerror = () => { link.textContent = "not connected"; };
+stream.addEventListener("anew", forget);
+stream.addEventListener("part", parsed(grow));
+stream.addEventListener("said", parsed((pieces) => {
+  for (const [kind, words] of pieces) (kind === "thinking" ? thought : prose).append(words);
+}));
+stream.addEventListener("votes", parsed(vote));
+stream.addEventListener("ended", () => { stream.close(); link.textContent = "the session has ended"; });
+
+function unsay() {
+  thought.replaceChildren();
+  prose.replaceChildren();
+}
+
+function forget() {
+  for (const list of [texts, branch.calls, branch.exchanges]) list.length = 0;
+  branch.timeline.spans = [];
+  counting(branch);
+  drawn = 0;
+  unsay();
+  redrawSoon();
+}
+
+const put = (list, [first, items]) => { list.length = first; for (const item of items) list.push(item); };
+
+function grow(part) {
+  put(texts, part.texts);
+  const [first, calls] = part.calls;
+  put(branch.calls, [first, unfolded(calls, branch.calls[first - 1])]);
+  put(branch.exchanges, part.exchanges);
+  const spans = grown(branch.timeline.spans, part.timeline.spans);
+  Object.assign(branch, part.about, { timeline: { ...part.timeline, spans } });
+  counting(branch);
+  document.title = `${part.title} · thimble`;
+  unsay();
+  redrawSoon();
+}
+
+function redrawSoon() {
+  if (waits) return;
+  waits = true;
+  setTimeout(() => { waits = false; redraw(); }, REDRAW);
+}
+
+/** Who looks at the newest call follows; who looks at another stays there. */
+function redraw() {
+  const [side] = sides, follows = side.at >= drawn - 1;
+  drawn = branch.stops.length;
+  const list = contents(side);
+  side.list.replaceWith(list);
+  side.list = list;
+  facts.textContent = branch.facts.join(" · ");
+  if (!follows) { mark(side); return; }
+  side.at = drawn - 1;
+  show(side);
+}
+
+shown = (side) => {
+  const exchange = branch.exchanges.at(-1);
+  if (exchange && side.at === branch.stops.length - 1 && exchange.ending === "unfinished") side.main.querySelector(".unsaid")?.replaceWith(draft);
+};
+
+// ---- the room ----
+
+function vote(ballots) {
+  room.hidden = !ballots.open && !ballots.counted;
+  const ticked = new Set(ballots.open?.number === ballot ? ticks() : []);
+  ballot = ballots.open?.number;
+  open.replaceChildren(...(ballots.open ? [asked(ballots.open, ticked)] : []));
+  counted.replaceChildren(...(ballots.counted ? [result(ballots.counted)] : []));
+}
+
+const ticks = () => [...open.querySelectorAll("input:checked")].map((input) => input.value);
+
+function asked({ number, voters, rows }, ticked) {
+  const said = make("span", { className: "quiet", textContent: ` ${several(voters, "phone")} voted`, aria: { role: "status" } });
+  const send = async () => {
+    const answer = await fetch(`vote/${number}`, { method: "POST", body: ticks().join(" ") || "none" }).catch(() => null);
+    if (!answer?.ok) said.textContent = " The vote was not taken: the next prompt is made, or nobody answers.";
+  };
+  return section("Which of these will the next prompt hold as they are?",
+    make("div", {}, ...rows.map((row) => line(row, voters, make("input", { type: "checkbox", value: row[0], checked: ticked.has(`${row[0]}`) }), ""))),
+    make("p", {}, make("button", { type: "button", textContent: "Vote", onclick: send }), said));
+}
+
+const result = ({ voters, rows, right }) => section(`The room was right about ${right} of ${rows.length}`,
+  make("div", {}, ...rows.map((row) => line(row, voters, make("span", { textContent: row[4] === row[3] * 2 > voters ? "✓" : "✗" }), row[4] ? "stayed" : "went"))));
+
+const line = ([place, who, words, votes], voters, first, last) => make("label", {}, first,
+  make("span", { className: "quiet", textContent: place }), make("span", { className: "who", textContent: who }),
+  make("span", { className: "words", textContent: words }),
+  make("meter", { max: Math.max(1, voters), value: votes, aria: { label: "votes that it stays" } }),
+  make("span", { className: "quiet", textContent: last ? `${votes}/${voters} ${last}` : `${votes}/${voters}` }));

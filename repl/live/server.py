@@ -1,0 +1,180 @@
+"""The server of the live page. Standard library only: a room of viewers needs no more than a thread each.
+
+Whoever has the address, with the token in it, may read along and vote; every other address is not there.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from socketserver import TCPServer, ThreadingMixIn
+from time import sleep
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from thimble.agent.errors import UsageError
+from thimble.models.wire.address import is_loopback
+from thimble.repl.commands.export.page import SCRIPTS, about, asset, embedded, html
+from thimble.repl.live.growing import TICK_SECONDS, Growing, Place
+from thimble.repl.screen.streams import tell
+
+if TYPE_CHECKING:
+    from thimble.session.session import Session
+
+HERE = Path(__file__).parent
+EMPTY = {
+    "about": {"number": 1, "words": "", "facts": [], "totals": [], "lost": []},
+    "timeline": {"seconds": 0, "lanes": [], "spans": [], "begins": {}, "sums": [], "spoken": ""},
+    "exchanges": [],
+    "calls": [],
+}
+MOST_CONNECTIONS = 200
+SILENCE_SECONDS = 10
+"""Longest wait for the rest of a request, and for a viewer to take what it is sent."""
+PING_SECONDS = 5
+VOTE_BYTES = 1_000
+FORM = "write --live HOST:PORT, such as --live 192.168.1.20:8000, or --live alone for this machine"
+
+
+@contextmanager
+def shown_live(session: Session, where: str) -> Iterator[str]:
+    """Show a session at HOST:PORT until the block ends, and say at which address. Raises UsageError."""
+    growing = Growing(session)
+    with Server(where, growing) as server:
+        for run in (growing.run, lambda: server.serve_forever(poll_interval=TICK_SECONDS)):
+            threading.Thread(target=run, daemon=True).start()
+        tell(f"Live: {server.url}")
+        if not is_loopback(server.url):
+            tell("Whoever on that network has this address reads along and votes.")
+        try:
+            yield server.url
+        finally:
+            growing.end()
+            server.shutdown()
+
+
+class Server(ThreadingMixIn, TCPServer):
+    """Listens, and gives each connection a thread that ends with the program."""
+
+    daemon_threads = allow_reuse_address = True
+    block_on_close = False
+    request_queue_size = 64
+
+    def __init__(self, where: str, growing: Growing) -> None:
+        host, port = _host_and_port(where)
+        self.growing, self.token = growing, secrets.token_hex(8)
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.free = threading.Semaphore(MOST_CONNECTIONS)
+        try:
+            super().__init__((host, port), Handler)
+        except OSError as error:
+            raise UsageError(f"nothing can listen at {where}: {error.strerror or error}", FORM) from error
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{self.server_address[1]}/{self.token}/"
+        style = asset("page.css") + (HERE / "live.css").read_text("utf-8")
+        script = "\n".join([*map(asset, SCRIPTS), (HERE / "live.js").read_text("utf-8")])
+        data = embedded({"about": about("live"), "branches": [EMPTY], "texts": []})
+        self.page = "".join(html("live", style, script, [data], allowed="; connect-src 'self'")).encode()
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Whether there is room for one more connection."""
+        return self.free.acquire(blocking=False)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Serve one connection."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A viewer that goes away is no error."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers the requests of one connection."""
+
+    server: Server
+    protocol_version, server_version, sys_version = "HTTP/1.1", "thimble", ""
+    timeout = SILENCE_SECONDS
+
+    def do_GET(self) -> None:
+        """The page, or the stream of what is new."""
+        match self._asked():
+            case "":
+                self._answer(HTTPStatus.OK, self.server.page, "text/html; charset=utf-8")
+            case "events":
+                self._stream()
+            case _:
+                self._answer(HTTPStatus.NOT_FOUND)
+
+    def do_POST(self) -> None:
+        """A vote: the numbers of the messages that stay, to the number of a ballot."""
+        ballot = re.fullmatch(r"vote/(\d{1,9})", self._asked() or "", re.ASCII)
+        voter = re.search(r"\bvoter=([0-9a-f]{16})\b", self.headers.get("Cookie", ""))
+        length = self.headers.get("Content-Length", "")
+        self.close_connection = True  # what a refused request holds is not read
+        if not ballot or not voter:
+            return self._answer(HTTPStatus.NOT_FOUND)
+        if not re.fullmatch(r"\d{1,9}", length, re.ASCII) or int(length) > VOTE_BYTES:
+            return self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        try:
+            taken = self.server.growing.vote(voter[1], int(ballot[1]), self.rfile.read(int(length)).decode("ascii"))
+        except (UsageError, UnicodeDecodeError):
+            return self._answer(HTTPStatus.BAD_REQUEST)
+        return self._answer(HTTPStatus.NO_CONTENT if taken else HTTPStatus.CONFLICT)
+
+    def _asked(self) -> str | None:
+        """What is asked for below the token; None without it."""
+        _, token, *rest = [*self.path.split("/", 2), ""]
+        known = secrets.compare_digest(token.encode(), self.server.token.encode())
+        return rest[0] if known and self.path.count("/") > 1 else None
+
+    def _answer(self, status: HTTPStatus, body: bytes = b"", kind: str = "text/plain") -> None:
+        self._head(status, kind)
+        self.send_header("Content-Length", str(len(body)))
+        if body and "voter=" not in self.headers.get("Cookie", ""):
+            own = f"voter={secrets.token_hex(8)}; HttpOnly; SameSite=Strict; Path=/{self.server.token}/"
+            self.send_header("Set-Cookie", own)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _head(self, status: HTTPStatus, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+
+    def _stream(self) -> None:
+        """Server-sent events, at most one batch a tick. Source: HTML Living Standard, section 9.2."""
+        self.close_connection = True
+        self._head(HTTPStatus.OK, "text/event-stream")
+        self.end_headers()
+        place, kinds = Place.read(self.headers.get("Last-Event-ID", "")), [""]
+        while "ended" not in kinds:
+            new, place = self.server.growing.after(place, PING_SECONDS)
+            kinds = [kind for kind, _ in new]
+            text = "".join(f"event: {kind}\ndata: {data}\n\n" for kind, data in new)
+            self.wfile.write(f"{text}event: place\nid: {place}\ndata: 0\n\n".encode())
+            sleep(TICK_SECONDS)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the terminal belongs to the session."""
+
+
+def _host_and_port(where: str) -> tuple[str, int]:
+    with suppress(ValueError):
+        url = urlsplit(f"//{where}")
+        if url.netloc == where and url.hostname and url.port is not None and "@" not in where:
+            return url.hostname, url.port
+    raise UsageError(f"{where[:80]!r} is no HOST:PORT", FORM)

@@ -1,0 +1,243 @@
+"""A contest: the formula by hand, laws, hostile files, a row a file, and the same table for the same seed."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from thimble.agent.budget import Prices
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message, ToolCall
+from thimble.lab.judge.child import judged
+from thimble.lab.judge.command import SHIPPED, main, row
+from thimble.lab.judge.dialogues import FACTS, generated, planted
+from thimble.lab.judge.measure import Measured, asked_again, measured
+from thimble.lab.replay.recorded_replay import ReplaySetting, replay
+from thimble.lab.replay.trajectories import Trajectory
+
+MODEL = "no such model"
+LIMIT = 2_000
+PRICES = [Prices(1.0), Prices(0.5)]
+HIDES = "def prepare(messages, budget):\n    return [m for m in messages if m.role != 'tool' and not m.calls]\n"
+"""Hides every result at once, with its call."""
+
+
+def run(name: str, *reads: str) -> Trajectory:
+    """A question, a turn for each file that is read, and an answer."""
+    messages = [Message("s", "system", "You help."), Message("q", "user", "What is in the files?")]
+    for at, path in enumerate(reads):
+        call = ToolCall(f"c{at}", "read_file", json.dumps({"path": path}))
+        messages.append(Message(f"a{at}", "assistant", "", calls=(call,)))
+        messages.append(Message(f"r{at}", "tool", f"{path}: {'word ' * 40}", call_id=call.id, name=call.name))
+    return Trajectory(name, [*messages, Message("end", "assistant", "That is in them.")])
+
+
+RUNS = [run("one", "a", "b", "a"), run("two", "a", "a", "b", "b", "a")]
+
+
+def settings(spec: str, limit: int = LIMIT) -> list[ReplaySetting]:
+    return [ReplaySetting(spec, limit, price, MODEL, 20) for price in PRICES]
+
+
+def verdict(folder: Path, text: str, seconds: int = 60, limit: int = LIMIT) -> Measured | str:
+    (folder / "mine.py").write_text(text)
+    dialogues = [planted(one, 7) for one in RUNS]
+    return judged("mine.py", folder, dialogues, settings("mine.py", limit), seconds)
+
+
+def figures(found: Measured | str) -> Measured:
+    assert isinstance(found, Measured), found
+    return found
+
+
+# --- the formula ------------------------------------------------------------------------------------------------------
+
+
+def test_the_score_by_hand() -> None:
+    everything = Measured([1000.0, 400.0], kept=10, planted=10, faults=0, again=4)
+    found = Measured([500.0, 300.0], kept=4, planted=10, faults=1, again=4)
+    told = row("mine.py", found, everything)
+    assert told["cost"] == [0.5, 0.75]
+    assert told["score"] == pytest.approx(30 * (1 - 0.625) + 40 * 0.4 + 30 * 0.75)
+    assert row("none", everything, everything)["score"] == pytest.approx(70)
+    nothing_planted = Measured([500.0, 200.0], kept=0, planted=0, faults=0, again=0)
+    assert row("mine.py", nothing_planted, everything)["score"] == pytest.approx(15 + 40 + 30)
+
+
+def test_two_runs_by_hand(tmp_path: Path) -> None:
+    dialogues = [planted(one, 7) for one in RUNS]
+    assert [len(facts) for _, facts in dialogues] == [3, 5]
+    everything = measured(dialogues, settings("none"), lawful=False)
+    assert (everything.kept, everything.planted, everything.faults, everything.again) == (8, 8, 0, 1 + 3)
+    hidden = figures(verdict(tmp_path, HIDES))
+    assert (hidden.kept, hidden.planted, hidden.faults, hidden.again) == (0, 8, 4, 4)
+    prompts = [call.view for one, _ in dialogues for call in replay(one, settings("none")[0])]
+    sent = sum(view.tokens for view in prompts if view)
+    cached = sum(view.cached for view in prompts if view)
+    assert everything.costs == [sent, sent - cached / 2]
+
+
+def test_a_repeated_call_is_a_fault_where_its_newest_result_is_not_shown() -> None:
+    one = RUNS[1]
+    assert [*asked_again(one, [*replay(one, settings("sliding-window:window=1")[0])])] == [True, True, False]
+    assert [*asked_again(one, [*replay(one, settings("none")[0])])] == [True] * 3
+
+
+def test_a_fact_is_a_line_of_a_result_and_the_seed_says_which() -> None:
+    run_, facts = planted(RUNS[1], 7)
+    assert len(facts) == min(FACTS, 5)
+    for fact in facts:
+        (holds,) = [message for message in run_.messages if fact in message.content]
+        assert holds.role == "tool"
+        assert f"The key of this part is {fact}." in holds.content.split("\n")
+    assert planted(RUNS[1], 7) == (run_, facts)
+    assert {*planted(RUNS[1], 8)[1]}.isdisjoint(facts)
+
+
+def test_made_dialogues_go_by_the_seed_and_read_some_articles_again() -> None:
+    assert generated(3) == generated(3)
+    assert generated(3) != generated(4)
+    runs = [planted(one, 3)[0] for one in generated(3)]
+    for one in runs:
+        assert (one.messages[0].role, one.messages[-1].role) == ("system", "assistant")
+    again = [shown for one in runs for shown in asked_again(one, [*replay(one, settings("none", 10**9)[0])])]
+    assert again
+    assert all(again)
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+BROKEN = {
+    "not sound": ("return [m for m in messages if m.role != 'tool']", "the view had to be mended"),
+    "without the system message": ("return messages[1:]", "put back the system message"),
+    "without the question": ("return messages[:1] + messages[2:]", "put back the question or task"),
+    "doubled": ("return messages + messages[-1:]", "into the order of the history"),
+    "no messages": ("return None", "prepare must return a list of messages, not None"),
+    "raises": ("return messages[99]", "IndexError"),
+    "another view each time": (
+        "import random; return [*messages[:-1], messages[-1].rewritten(str(random.random()), 'why')]",
+        "asked twice, it makes two different views",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "told"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_law_is_told_with_its_place(tmp_path: Path, body: str, told: str) -> None:
+    found = verdict(tmp_path, f"def prepare(messages, budget):\n    {body}\n")
+    assert isinstance(found, str)
+    assert told in found
+    assert found.startswith("one, turn ")
+
+
+def test_over_the_budget_is_a_broken_law_where_nothing_makes_it_fit(tmp_path: Path) -> None:
+    text = (
+        "class Everything:\n    fitted = False\n    def prepare(self, messages, budget):\n        return messages[:]\n"
+    )
+    found = verdict(tmp_path, f"{text}fitted = False\nprepare = Everything().prepare\n", limit=150)
+    assert isinstance(found, str)
+    assert "and the budget is 150" in found
+
+
+# --- hostile files ----------------------------------------------------------------------------------------------------
+
+HOSTILE: dict[str, tuple[str, str]] = {
+    "an endless loop": ("    while True: pass\n", "it had not ended after 1 s"),
+    "an endless loop at import": ("    pass\nwhile True: pass\n", "it had not ended after 1 s"),
+    "too much memory": ("    return 'x' * 10**11\n", "MemoryError"),
+    "a flood of print": ("    while True: print('FLOOD' * 1000)\n", "it prints"),
+    "one word of print": ("    print('FLOOD')\n    return messages[:]\n", "it prints"),
+    "print at import": ("    return messages[:]\nprint('FLOOD')\n", "it prints"),
+    "print by the system": ("    import os; os.write(1, b'FLOOD')\n    return messages[:]\n", "it prints"),
+    "its process ends": ("    import os; os._exit(3)\n", "its process ended by itself, with exit code 3"),
+    "it kills its process": ("    import os; os.kill(os.getpid(), 9)\n", "its process ended by itself"),
+    "raises at import": ("    pass\nraise ValueError('no')\n", "mine.py cannot be loaded: ValueError: no"),
+    "leaves": ("    raise SystemExit('no')\n", "SystemExit"),
+    "Ctrl-C": ("    raise KeyboardInterrupt\n", "stopped in mine.py"),
+    "escapes": ("    raise ValueError('\\x1b[2J')\n", "ValueError"),
+    "no syntax": ("    return (\n", "SyntaxError"),
+}
+
+
+@pytest.mark.parametrize(("body", "told"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_file_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str], body: str, told: str) -> None:
+    found = verdict(tmp_path, f"def prepare(messages, budget):\n{body}", seconds=1 if "ended after" in told else 60)
+    assert isinstance(found, str)
+    assert told in found
+    assert found.isprintable()
+    assert "FLOOD" not in found
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_a_file_leaves_running_is_ended(tmp_path: Path) -> None:
+    reader, writer = os.pipe()  # every process that the judge starts has its writing end
+    text = "import os, time\nif not os.fork():\n    time.sleep(600)\n"
+    assert isinstance(verdict(tmp_path, f"{text}def prepare(messages, budget):\n    return messages[:]\n"), Measured)
+    os.close(writer)
+    assert select.select([reader], [], [], 60) == ([reader], [], [])
+    assert os.read(reader, 1) == b""
+    os.close(reader)
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "contest").mkdir()
+    (tmp_path / "contest" / "hides.py").write_text(HIDES)
+    (tmp_path / "contest" / "broken.py").write_text("raise ValueError\n")
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Read."}]
+    for at in range(3):
+        call = {"id": f"c{at}", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+        messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": f"c{at}", "content": "word " * 50})
+    messages.append({"role": "assistant", "content": "Done."})
+    (tmp_path / "runs.jsonl").write_text(f"{json.dumps(messages)}\n{json.dumps(messages)}\n")
+    return tmp_path
+
+
+@pytest.fixture
+def says(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    def said(*flags: str) -> str:
+        main([str(folder / "contest"), "--runs", str(folder / "runs.jsonl"), *flags], "thimble lab judge")
+        return capsys.readouterr().out
+
+    return said
+
+
+def test_a_row_a_file_the_best_first_those_without_a_score_last(says: Callable[..., str]) -> None:
+    rows = json.loads(says("--seed", "5", "--json"))
+    assert sorted(one["strategy"] for one in rows) == sorted(["hides.py", "broken.py", *SHIPPED])
+    scores = [one["score"] for one in rows if one["score"] is not None]
+    assert scores == sorted(scores, reverse=True)
+    assert rows[-1]["strategy"] == "broken.py"
+    assert "cannot be loaded" in rows[-1]["reason"]
+
+
+def test_the_same_seed_gives_the_same_table_and_page(says: Callable[..., str], folder: Path) -> None:
+    page = folder / "page.html"
+    first = says("--seed", "5", "--report", str(page))
+    drawn = page.read_bytes()
+    page.unlink()
+    assert says("--seed", "5", "--report", str(page)) == first
+    assert page.read_bytes() == drawn
+    assert "Score = 30 · saved + 40 · facts + 30 · found" in first
+    assert "seed 5" in first
+
+
+def test_without_a_seed_one_is_made_and_told(says: Callable[..., str]) -> None:
+    first = says("--csv")
+    assert len(first.splitlines()) == 1 + 2 + len(SHIPPED)
+    assert "| strategy |" in says("--markdown")
+    assert ", seed " in says()
+
+
+def test_a_folder_without_strategies(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"has no file that ends in \.py"):
+        main([str(tmp_path)], "thimble lab judge")
