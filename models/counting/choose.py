@@ -12,7 +12,7 @@ from thimble.models.counting.vocabulary import QWEN_2_5, QWEN_FAMILIES, QwenCoun
 def counter_for(model: str) -> ChatCounter:
     """The best counter for a model that is at hand on this disk.
 
-    Exact for Qwen models that share one vocabulary, where it is installed (`thimble[qwen]`). That vocabulary is the
+    Exact for Qwen models that share one vocabulary, where it is installed (the extra `qwen`). That vocabulary is the
     estimate for every other model, and a plain estimate where it is missing.
 
     Args:
