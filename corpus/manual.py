@@ -46,5 +46,5 @@ def _rows(page: Article) -> Iterator[Section]:
         for name, told in ROW.findall(section.text) if section.title != SETTINGS else ():
             cells = filter(None, (cell.strip() for cell in re.split(r"(?<!\\)\|", told)))
             written = plain(name).replace("\\|", "|")
-            yield Section(written, f"{written}: {'. '.join(cells)}".replace("\\|", "|"))
+            yield from (Section(written, f"{written}: {cell}".replace("\\|", "|")) for cell in cells)
         yield Section(section.title, re.sub(r"^\|.*\n?", "", section.text, flags=re.MULTILINE))

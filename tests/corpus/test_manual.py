@@ -9,11 +9,11 @@ from thimble.session.settings_table import SETTINGS
 from thimble.tools.articles import ArticleTools
 
 
-def test_each_command_and_setting_is_found_by_its_name() -> None:
+def test_each_command_and_flag_is_found_by_its_name() -> None:
     (page,) = (page for page in manual().articles if f"[{page.slug}]" == COMMANDS)
     titles = [section.title for section in page.sections]
     assert {command.usage for command in TYPED.values()} <= set(titles)
-    assert {*SETTINGS} <= set(titles)
+    assert {one.flag for one in SETTINGS.values() if one.help} <= {title.partition(" ")[0] for title in titles}
 
 
 def test_no_page_has_the_name_of_an_article() -> None:

@@ -130,7 +130,7 @@ def test_a_budget_that_makes_no_sense_is_refused(tokens: int) -> None:
     with pytest.raises(UsageError, match="not possible") as caught:
         session.use_budget(tokens)
     assert "500 to 2,000,000" in caught.value.fix
-    assert session.agent.limit == 8000
+    assert session.agent.limit == 4000
 
 
 def test_a_swapped_strategy_starts_fresh_and_sees_the_whole_history() -> None:

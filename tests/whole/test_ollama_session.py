@@ -131,7 +131,7 @@ def test_each_failure_is_one_line_what_and_one_line_how(
 def test_a_busy_server_is_told_and_waited_for(thimble: Thimble) -> None:
     with served() as (server, url):
         server.busy = 1
-        run = thimble(url, "-p", "What is a context window?")
+        run = thimble(url, "--budget", "8000", "-p", "What is a context window?")
     assert (run.returncode, run.stdout) in [(0, f"It is in [{path.stem}].\n") for path in ARTICLES.glob("*.md")]
     assert "… the server is busy: again in 0." in run.stderr
     assert "s wait" in run.stderr.splitlines()[-1], "the footer keeps it apart"

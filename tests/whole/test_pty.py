@@ -39,7 +39,7 @@ def test_a_conversation(terminal: Open) -> None:
     shown = here.see("⌕ search_articles", "turns ", "1 exchange")
     footer = next(line for line in shown.splitlines() if line.startswith("turns "))
     assert " · ctx " in footer
-    assert "/8,000 " in footer
+    assert "/4,000 " in footer
     here.type("/strategy sliding-window\r")
     here.see("The strategy is now sliding-window", "· sliding-window · reader · 1 exchange")
     here.type("/strategi\r")

@@ -137,7 +137,7 @@ def test_what_it_said_itself_survives_masking(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "command"),
     [
-        ("What strategies do you have?", "/strategy [SPEC]"),
+        ("What strategies do you have?", "/strategy [SPEC] [watch]"),
         ("How do I see what I've spent?", "/stats"),
         ("what does /fork do", "/fork [N] [SPEC]"),
         ("how do i undo my last question here", "/undo [N]"),

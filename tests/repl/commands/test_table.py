@@ -111,7 +111,7 @@ def test_a_swap_keeps_the_history_and_says_what_comes_next() -> None:
     assert session.agent.history == history
     assert "starts again from the full history" in text
     promised = forecast(session)
-    assert f"{promised.tokens:,} of 8,000" in text
+    assert f"{promised.tokens:,} of 4,000" in text
     ask(session, "")
     view = session.agent.ledger.view
     assert view is not None

@@ -97,11 +97,11 @@ def test_a_thread_of_its_own_follows_what_is_typed() -> None:
     meter = Meter(session, drawn.set)
     meter.warm()
     before = text(meter)
-    assert before.startswith(f"ctx ░░░░░░░░ ~{forecast(session).tokens:,}/8,000 ")
+    assert before.startswith(f"ctx ░░░░░░░░ ~{forecast(session).tokens:,}/4,000 ")
     text(meter, "a question of some words")
     assert drawn.wait(5)
     tokens = forecast(session, "a question of some words").tokens
-    assert f" ~{tokens:,}/8,000 " in text(meter, "a question of some words")
+    assert f" ~{tokens:,}/4,000 " in text(meter, "a question of some words")
 
 
 def test_the_same_question_is_looked_at_again_after_it_was_asked() -> None:
@@ -112,7 +112,7 @@ def test_the_same_question_is_looked_at_again_after_it_was_asked() -> None:
         drawn.clear()
         text(meter, WORDS)
         assert drawn.wait(5)
-        assert f" {forecast(session, WORDS).tokens:,}/8,000 " in text(meter, WORDS)
+        assert f" {forecast(session, WORDS).tokens:,}/4,000 " in text(meter, WORDS)
         if not session.agent.history:
             ask(session, WORDS)
             meter.refresh()
@@ -132,7 +132,7 @@ def test_a_look_that_began_before_a_reset_is_not_shown_after_it(monkeypatch: pyt
 
     monkeypatch.setattr("thimble.repl.prompt.meter.forecast", slow)
     meter.look("")
-    assert f" {forecast(session).tokens:,}/8,000 " in text(meter)
+    assert f" {forecast(session).tokens:,}/4,000 " in text(meter)
 
 
 def test_what_was_sent_in_the_meantime_is_not_shown() -> None:
@@ -140,7 +140,7 @@ def test_what_was_sent_in_the_meantime_is_not_shown() -> None:
     meter = warm(session)
     text(meter, "one")
     meter.look("another")
-    assert f" {forecast(session).tokens:,}/8,000 " in text(meter, "one")
+    assert f" {forecast(session).tokens:,}/4,000 " in text(meter, "one")
 
 
 def test_a_model_that_would_be_asked_first_is_named() -> None:

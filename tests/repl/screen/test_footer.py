@@ -131,7 +131,7 @@ def test_a_stopped_call_is_shown_as_it_was_counted() -> None:
     assert view is not None
     assert context(session.agent).prompt == Amount(view.tokens)
     shown = footer(session.agent, 120)
-    assert shown.startswith(f"turns 1 · ctx {view.tokens:,}/8,000")
+    assert shown.startswith(f"turns 1 · ctx {view.tokens:,}/4,000")
     xray, spent = last_call(session), totals(session.agent.ledger.calls)
     assert f" · cached {figures.amount(xray.cached)} · out ~" in shown
     assert shown.endswith(f" · Σ {figures.short(spent.prompt.tokens, spent.prompt.exact)}")
@@ -145,11 +145,11 @@ def test_an_exchange_that_is_stopped_before_its_first_prompt_shows_none_of_anoth
         with closing(session.ask("and this?")) as events:
             next(event for event in events if isinstance(event, event_type))
     assert context(session.agent).prompt == Amount(None)
-    assert footer(session.agent, 120).startswith("turns 0 · ctx ?/8,000 ? · cached ? · out ? · observation-masking · ?")
+    assert footer(session.agent, 120).startswith("turns 0 · ctx ?/4,000 ? · cached ? · out ? · observation-masking · ?")
 
 
 def test_before_anything_was_asked_nothing_is_known() -> None:
-    assert footer(scripted().agent, 120) == "turns 0 · ctx ?/8,000 ? · cached ? · out ? · observation-masking · ? · Σ 0"
+    assert footer(scripted().agent, 120) == "turns 0 · ctx ?/4,000 ? · cached ? · out ? · observation-masking · ? · Σ 0"
 
 
 @pytest.mark.parametrize(

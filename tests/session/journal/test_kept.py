@@ -381,7 +381,7 @@ def test_load_goes_on_with_the_other_and_keeps_this_one(folder: Path) -> None:
     with pytest.raises(UsageError, match="the session that you are in"):
         said(here, "/load one")
     assert "1 exchange, observation-masking" in said(here, f"/load {mine.stem if mine else ''}")
-    assert (here.spec, here.settings.budget) == ("observation-masking", 8000)
+    assert (here.spec, here.settings.budget) == ("observation-masking", 4000)
     assert len(shelf.listed(shelf.find(folder, "one")).questions) == 3
 
 

@@ -213,7 +213,7 @@ def test_a_learning_counter_does_not_break_the_sums() -> None:
     view = session.agent.ledger.view
     assert view is not None
     text = shown(session, "/context", drawn=False)
-    assert f"~{view.tokens:,}/8,000" in text
+    assert f"~{view.tokens:,}/4,000" in text
 
 
 @settings(max_examples=40)
@@ -265,7 +265,7 @@ def test_wide_characters_stay_in_their_columns() -> None:
 
 @pytest.mark.parametrize("height", [24, 40, 60])
 def test_the_strip_stays_on_the_screen(height: int) -> None:
-    session = scripted("One.")
+    session = scripted("One.", budget=8_000)
     session.agent.state.history = [*session.agent.history, *react(60, 30)]
     ask(session)
     paper = Paper(80, height=height)
