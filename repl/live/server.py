@@ -50,7 +50,7 @@ def shown_live(session: Session, where: str) -> Iterator[str]:
     growing = Growing(session)
     with Server(where, growing) as server:
         for run in (growing.run, lambda: server.serve_forever(poll_interval=TICK_SECONDS)):
-            threading.Thread(target=run, daemon=True).start()
+            threading.Thread(target=run, name="live", daemon=True).start()
         tell(f"Live: {server.url}")
         if not is_loopback(server.url):
             tell("Whoever on that network has this address reads along and votes.")
