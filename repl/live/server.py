@@ -123,13 +123,14 @@ class Handler(BaseHTTPRequestHandler):
         ballot = re.fullmatch(r"vote/(\d{1,9})", self._asked() or "", re.ASCII)
         voter = re.search(r"\bvoter=([0-9a-f]{16})\b", self.headers.get("Cookie", ""))
         length = self.headers.get("Content-Length", "")
-        self.close_connection = True  # what a refused request holds is not read
-        if not ballot or not voter:
-            return self._answer(HTTPStatus.NOT_FOUND)
+        self.close_connection = True
         if not re.fullmatch(r"\d{1,9}", length, re.ASCII) or int(length) > VOTE_BYTES:
             return self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        text = self.rfile.read(int(length))
+        if not ballot or not voter:
+            return self._answer(HTTPStatus.NOT_FOUND)
         try:
-            taken = self.server.growing.vote(voter[1], int(ballot[1]), self.rfile.read(int(length)).decode("ascii"))
+            taken = self.server.growing.vote(voter[1], int(ballot[1]), text.decode("ascii"))
         except (UsageError, UnicodeDecodeError):
             return self._answer(HTTPStatus.BAD_REQUEST)
         return self._answer(HTTPStatus.NO_CONTENT if taken else HTTPStatus.CONFLICT)

@@ -6,6 +6,7 @@ import json
 import re
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -249,10 +250,11 @@ def test_a_vote_that_is_none_is_refused_and_counts_nothing(session: Session, url
     viewer = Viewer(url).answered("One?")
     ballot = viewer.votes["open"]["number"]
     with phone(url) as one:
-        for content in ("0", "4", "1-9999999999", "<b>", "", "-1", "é"):
-            assert one.post(f"vote/{ballot}", content=content).status_code == 400
-        assert one.post(f"vote/{ballot}", content="1 " * VOTE_BYTES).status_code == 413
-        assert one.post(f"vote/{ballot}", content=iter([b"1"])).status_code == 413
+        for refused in ("0", "4", "1-9999999999", "<b>", "", "-1", "é"):
+            assert one.post(f"vote/{ballot}", content=refused).status_code == 400
+        for content in ("1 " * VOTE_BYTES, iter([b"1"])):
+            with suppress(httpx.TransportError):  # it may close before the rest is sent
+                assert one.post(f"vote/{ballot}", content=content).status_code == 413
     assert httpx.post(f"{url}vote/{ballot}", content="1", trust_env=False).status_code == 404
     again = Viewer(url).until("votes")
     assert again.votes["open"]["voters"] == 0
