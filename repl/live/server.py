@@ -123,8 +123,8 @@ class Handler(BaseHTTPRequestHandler):
         ballot = re.fullmatch(r"vote/(\d{1,9})", self._asked() or "", re.ASCII)
         voter = re.search(r"\bvoter=([0-9a-f]{16})\b", self.headers.get("Cookie", ""))
         length = self.headers.get("Content-Length", "")
-        self.close_connection = True
         if not re.fullmatch(r"\d{1,9}", length, re.ASCII) or int(length) > VOTE_BYTES:
+            self.close_connection = True
             return self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         text = self.rfile.read(int(length))
         if not ballot or not voter:
@@ -154,6 +154,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Cache-Control", "no-store")
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.send_header("X-Content-Type-Options", "nosniff")
 
     def _stream(self) -> None:
