@@ -55,7 +55,7 @@ function grow(part) {
 function redrawSoon() {
   if (waits) return;
   waits = true;
-  setTimeout(() => { waits = false; redraw(); }, REDRAW);
+  setTimeout(() => { waits = false; redraw(); }, drawn ? REDRAW : 0);
 }
 
 /** Who looks at the newest call follows; who looks at another stays there. */
