@@ -5,8 +5,8 @@ const [branch] = branches;
 const link = make("p", { className: "quiet", textContent: "connecting", aria: { role: "status" } });
 const thought = make("p", { className: "prose quiet" }), prose = make("p", { className: "prose" });
 const draft = make("div", { className: "said" }, thought, prose);
-const open = make("div"), counted = make("div");
-const room = make("div", { className: "room", hidden: true }, open, counted);
+const open = make("details"), counted = make("details");
+const room = make("div", { className: "room" }, open, counted);
 const stream = new EventSource("events");
 let drawn = 0, waits = false, ballot = 0;
 document.querySelector("header").append(link);
@@ -55,7 +55,7 @@ function grow(part) {
 function redrawSoon() {
   if (waits) return;
   waits = true;
-  setTimeout(() => { waits = false; redraw(); }, REDRAW);
+  setTimeout(() => { waits = false; redraw(); }, drawn ? REDRAW : 0);
 }
 
 /** Who looks at the newest call follows; who looks at another stays there. */
@@ -79,28 +79,33 @@ shown = (side) => {
 // ---- the room ----
 
 function vote(ballots) {
-  room.hidden = !ballots.open && !ballots.counted;
+  open.hidden = !ballots.open;
+  counted.hidden = !ballots.counted;
   const ticked = new Set(ballots.open?.number === ballot ? ticks() : []);
   ballot = ballots.open?.number;
-  open.replaceChildren(...(ballots.open ? [asked(ballots.open, ticked)] : []));
-  counted.replaceChildren(...(ballots.counted ? [result(ballots.counted)] : []));
+  open.replaceChildren(...(ballots.open ? asked(ballots.open, ticked) : []));
+  counted.replaceChildren(...(ballots.counted ? result(ballots.counted) : []));
 }
 
 const ticks = () => [...open.querySelectorAll("input:checked")].map((input) => input.value);
 
 function asked({ number, voters, rows }, ticked) {
-  const said = make("span", { className: "quiet", textContent: ` ${several(voters, "phone")} voted`, aria: { role: "status" } });
+  const said = make("span", { className: "quiet", aria: { role: "status" } });
   const send = async () => {
     const answer = await fetch(`vote/${number}`, { method: "POST", body: ticks().join(" ") || "none" }).catch(() => null);
     if (!answer?.ok) said.textContent = " The vote was not taken: the next prompt is made, or nobody answers.";
   };
-  return section("Which of these will the next prompt hold as they are?",
-    make("div", {}, ...rows.map((row) => line(row, voters, make("input", { type: "checkbox", value: row[0], checked: ticked.has(`${row[0]}`) }), ""))),
-    make("p", {}, make("button", { type: "button", textContent: "Vote", onclick: send }), said));
+  const box = ([place]) => make("input", { type: "checkbox", value: place, checked: ticked.has(`${place}`) });
+  return [make("summary", { textContent: `Vote: which messages will the next prompt hold as they are? ${several(voters, "phone")} voted` }),
+    ...rows.map((row) => line(row, voters, box(row), "")),
+    make("p", {}, make("button", { type: "button", textContent: "Vote", onclick: send }), said)];
 }
 
-const result = ({ voters, rows, right }) => section(`The room was right about ${right} of ${rows.length}`,
-  make("div", {}, ...rows.map((row) => line(row, voters, make("span", { textContent: row[4] === row[3] * 2 > voters ? "✓" : "✗" }), row[4] ? "stayed" : "went"))));
+function result({ voters, rows, right }) {
+  const sign = ([, , , votes, stayed]) => make("span", { textContent: stayed === votes * 2 > voters ? "✓" : "✗" });
+  return [make("summary", { textContent: `The room was right about ${right} of ${several(rows.length, "message")}` }),
+    ...rows.map((row) => line(row, voters, sign(row), row[4] ? "stayed" : "went"))];
+}
 
 const line = ([place, who, words, votes], voters, first, last) => make("label", {}, first,
   make("span", { className: "quiet", textContent: place }), make("span", { className: "who", textContent: who }),

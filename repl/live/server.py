@@ -50,7 +50,7 @@ def shown_live(session: Session, where: str) -> Iterator[str]:
     growing = Growing(session)
     with Server(where, growing) as server:
         for run in (growing.run, lambda: server.serve_forever(poll_interval=TICK_SECONDS)):
-            threading.Thread(target=run, daemon=True).start()
+            threading.Thread(target=run, name="live", daemon=True).start()
         tell(f"Live: {server.url}")
         if not is_loopback(server.url):
             tell("Whoever on that network has this address reads along and votes.")
@@ -123,13 +123,14 @@ class Handler(BaseHTTPRequestHandler):
         ballot = re.fullmatch(r"vote/(\d{1,9})", self._asked() or "", re.ASCII)
         voter = re.search(r"\bvoter=([0-9a-f]{16})\b", self.headers.get("Cookie", ""))
         length = self.headers.get("Content-Length", "")
-        self.close_connection = True  # what a refused request holds is not read
+        if not re.fullmatch(r"\d{1,9}", length, re.ASCII) or int(length) > VOTE_BYTES:
+            self.close_connection = True
+            return self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        text = self.rfile.read(int(length))
         if not ballot or not voter:
             return self._answer(HTTPStatus.NOT_FOUND)
-        if not re.fullmatch(r"\d{1,9}", length, re.ASCII) or int(length) > VOTE_BYTES:
-            return self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         try:
-            taken = self.server.growing.vote(voter[1], int(ballot[1]), self.rfile.read(int(length)).decode("ascii"))
+            taken = self.server.growing.vote(voter[1], int(ballot[1]), text.decode("ascii"))
         except (UsageError, UnicodeDecodeError):
             return self._answer(HTTPStatus.BAD_REQUEST)
         return self._answer(HTTPStatus.NO_CONTENT if taken else HTTPStatus.CONFLICT)
@@ -153,6 +154,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Cache-Control", "no-store")
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.send_header("X-Content-Type-Options", "nosniff")
 
     def _stream(self) -> None:

@@ -1,0 +1,304 @@
+"""The live page, from a real server on loopback: what it tells, to whom, and what it never does."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.branched_sessions import run
+from tests.support.exported import MARKUP, export, hostile, read
+from tests.support.live_page import Viewer, grown
+from tests.support.pty_terminal import Terminal
+from tests.support.sessions import ask, scripted
+from thimble.agent.errors import UsageError
+from thimble.agent.protocols import Text
+from thimble.repl.live.growing import Place
+from thimble.repl.live.server import VOTE_BYTES, shown_live
+from thimble.repl.screen.private import private
+from thimble.repl.screen.sanitise import hide
+from thimble.session.session import Session
+
+HERE = "127.0.0.1:0"
+
+
+def exported(session: Session, folder: Path) -> dict[str, Any]:
+    """The branch in use as the exported page holds it, its lists whole and its messages in place of their numbers."""
+    (found,) = re.findall(r'id="session">(.*?)</script>', export(session, "html", folder), re.DOTALL)
+    data = json.loads(found)
+    branch = data["branches"][0]
+    before: dict[str, Any] = {"was": [], "fates": "", "sent": []}
+    for call in branch["calls"]:
+        call |= {name: grown(before[name], *call[name]) for name in ("was", "fates", "sent")}
+        before = call
+    return told(branch, data["texts"])
+
+
+def told(branch: dict[str, Any], texts: list[dict[str, Any]]) -> dict[str, Any]:
+    """The branch with its messages in place of their numbers."""
+    for call in branch["calls"]:
+        call |= {name: [texts[at] for at in call[name]] for name in ("was", "sent")}
+        call["reply"] = None if call["reply"] is None else texts[call["reply"]]
+        call["results"] = [[texts[at], *rest] for at, *rest in call["results"]]
+    return branch
+
+
+QUESTIONS = ["Read the article about context windows", "What is observation masking?", "And what is a token?"]
+COMMANDS = ["/undo", "/reset", "/fork none", "/plant The code is 4711", "/strategy none", "/strategy sliding-window"]
+
+
+@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(typed=st.lists(st.sampled_from([*QUESTIONS, *COMMANDS]), min_size=1, max_size=4))
+def test_what_a_viewer_has_is_what_the_exported_page_holds(typed: list[str], tmp_path: Path) -> None:
+    session = read(2500, QUESTIONS[0])
+    with shown_live(session, HERE) as url:
+        viewer = Viewer(url).until("part")
+        for line in typed:
+            if line.startswith("/"):
+                run(session, line)
+            else:
+                ask(session, line)
+        ask(session, "What is a sliding window?")
+        late = Viewer(url)
+        held = exported(session, tmp_path)
+        for one in (viewer, late):
+            one.answered("What is a sliding window?")
+            assert told(one.branch, one.texts) == held
+
+
+@pytest.fixture
+def session() -> Session:
+    return scripted("First words.", "Second words.", "Third words.", "Fourth words.")
+
+
+@pytest.fixture
+def url(session: Session) -> Iterator[str]:
+    with shown_live(session, HERE) as url:
+        yield url
+
+
+def test_an_address_without_the_token_is_not_there(url: str) -> None:
+    whole = urlsplit(url)
+    base, token = f"http://{whole.netloc}", whole.path.strip("/")
+    for path in ("/", "/events", f"/{token}", f"/{token[:-1]}/", f"/{token}x/events", "/vote/1", "/é/"):
+        for answer in (httpx.get(base + path, trust_env=False), httpx.post(base + path, trust_env=False)):
+            assert (answer.status_code, answer.text) == (404, "")
+    assert httpx.get(url, trust_env=False).status_code == 200
+    assert httpx.get(f"{url}../etc/passwd", trust_env=False).status_code == 404
+
+
+def test_it_listens_on_this_machine_alone_and_each_session_has_another_address(session: Session, url: str) -> None:
+    assert urlsplit(url).hostname == "127.0.0.1"
+    with shown_live(session, HERE) as other:
+        assert urlsplit(other).path != urlsplit(url).path
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(other, trust_env=False)
+
+
+def test_a_viewer_who_comes_back_gets_only_what_is_new(session: Session, url: str) -> None:
+    ask(session, "One?")
+    viewer = Viewer(url).answered("One?")
+    ask(session, "Two?")
+    viewer.kinds.clear()
+    viewer.answered("Two?")
+    assert "anew" not in viewer.kinds
+    assert [one["question"] for one in viewer.branch["exchanges"]] == ["One?", "Two?"]
+    for place in ("nonsense", "9.9.9.9", "9" * 5000, "1.1.1", "1.1.1.-1"):
+        stranger = Viewer(url, place).answered("Two?")
+        assert stranger.kinds[0] == "anew"
+        assert stranger.branch == viewer.branch
+
+
+@given(place=st.builds(Place, *[st.integers(0, 10**9 - 1)] * 4))
+def test_a_place_is_read_as_it_is_written(place: Place) -> None:
+    assert Place.read(str(place)) == place
+
+
+def test_what_is_being_written_is_told_from_its_beginning_to_who_comes_late() -> None:
+    words = [f"word{number} " for number in range(100)]
+    session = scripted([*map(Text, words)], pace=200)
+    with shown_live(session, HERE) as url:
+        events = session.ask("Go on")
+        for _ in range(70):
+            next(events)
+        early = Viewer(url).until("said")
+        said = "".join(text for _, text in early.said)
+        assert said
+        assert "".join(words).startswith(said)
+        for _ in events:
+            pass
+        early.answered("Go on")
+        assert early.said == []
+        assert Viewer(url).answered("Go on").kinds.count("said") == 0
+
+
+def test_a_viewer_that_never_reads_delays_nobody() -> None:
+    session, long = scripted("Yes.", "Yes.", budget=1_000_000), "x" * 3_000_000
+    with shown_live(session, HERE) as url:
+        where = urlsplit(url)
+        with socket.create_connection((where.hostname or "", where.port or 0)) as deaf:
+            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+            deaf.sendall(f"GET {where.path}events HTTP/1.1\r\n\r\n".encode())
+            ask(session, long)
+            first, second = (Viewer(url).answered(long) for _ in range(2))
+            assert first.branch == second.branch
+            ask(session, "And?")
+            second.answered("And?")
+
+
+def test_hostile_text_is_one_line_of_json_without_a_sign_that_html_knows() -> None:
+    session = hostile([*MARKUP, "a\nevent: ended\ndata: 0\n\n", "\r\r", "\u2028", "\x1b]0;x\x07"])
+    with shown_live(session, HERE) as url:
+        viewer = Viewer(url).until("part", "votes")
+        page = httpx.get(url, trust_env=False)
+    assert "ended" not in viewer.kinds
+    assert not re.search("[<>&\x1b\x07\x7f-\uffff]", "".join(viewer.lines))
+    assert viewer.branch["exchanges"][0]["question"].startswith(MARKUP[0])
+    assert page.text.count("<script") == 2
+    (policy,) = re.findall('http-equiv="Content-Security-Policy" content="(.*?)"', page.text)
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert policy.endswith("connect-src 'self'; form-action 'none'")
+    assert page.headers["x-content-type-options"] == "nosniff"
+
+
+def test_what_is_private_on_a_stage_is_private_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/secretive")
+    monkeypatch.setenv("USER", "secretive")
+    session = scripted("It is in /home/secretive/plans, secretive.")
+    hide(private(session.settings))
+    try:
+        with shown_live(session, HERE) as url:
+            ask(session, "What is in /home/secretive/plans?")
+            viewer = Viewer(url).answered("What is in ~/plans?")
+    finally:
+        hide({})
+    assert "secretive" not in "".join(viewer.lines)
+
+
+@pytest.mark.parametrize("many", [100, pytest.param(4000, marks=pytest.mark.nightly)])
+def test_it_holds_a_long_session_and_a_question_more_is_small(many: int) -> None:
+    session = scripted("Yes.", "No.", budget=200_000)
+    for number in range(many // 4):
+        session.plant(f"Fact {number}")
+    with shown_live(session, HERE) as url:
+        viewer = Viewer(url).until("part")
+        ask(session, "Is it?")
+        viewer.lines.clear()
+        viewer.answered("Is it?")
+    assert len(viewer.branch["calls"][0]["was"]) == many + 2
+    assert viewer.votes["open"]["rows"][-1][0] == many + 3
+    assert len(viewer.votes["open"]["rows"]) == 14
+    assert sum(map(len, viewer.lines)) < 60_000 + 8 * many
+
+
+# ---- branches and sessions ----
+
+
+def test_another_branch_is_told_anew() -> None:
+    session = read(8000, "What is a token?")
+    with shown_live(session, HERE) as url:
+        viewer = Viewer(url).answered("What is a token?")
+        run(session, "/reset")
+        ask(session, "What is a thimble?")
+        viewer.answered("What is a thimble?")
+        assert [one["question"] for one in viewer.branch["exchanges"]] == ["What is a thimble?"]
+        assert viewer.branch["about"]["number"] == 2
+
+
+# ---- votes ----
+
+
+def phone(url: str) -> httpx.Client:
+    """A client with the cookie of its own."""
+    cookies = httpx.get(url, trust_env=False).cookies
+    return httpx.Client(base_url=url, trust_env=False, cookies=dict(cookies))
+
+
+def test_each_phone_has_one_vote_and_the_prompt_says_who_was_right(session: Session, url: str) -> None:
+    ask(session, "One?")
+    viewer = Viewer(url).answered("One?")
+    ballot = viewer.votes["open"]["number"]
+    with phone(url) as one, phone(url) as other:
+        assert one.post(f"vote/{ballot}", content="1 2").status_code == 204
+        assert one.post(f"vote/{ballot}", content="1-3").status_code == 204
+        assert other.post(f"vote/{ballot}", content="none").status_code == 204
+        viewer.until("votes")
+        assert viewer.votes["open"]["voters"] == 2
+        assert [row[3] for row in viewer.votes["open"]["rows"]] == [1, 1, 1]
+        assert other.post(f"vote/{ballot}", content="all").status_code == 204
+        ask(session, "Two?")
+        viewer.answered("Two?")
+        counted = viewer.votes["counted"]
+        assert (counted["number"], counted["right"], len(counted["rows"])) == (ballot, 3, 3)
+        assert [row[3:] for row in counted["rows"]] == [[2, True]] * 3
+        assert one.post(f"vote/{ballot}", content="1").status_code == 409
+        assert viewer.votes["open"]["voters"] == 0
+
+
+def test_a_vote_that_is_none_is_refused_and_counts_nothing(session: Session, url: str) -> None:
+    ask(session, "One?")
+    viewer = Viewer(url).answered("One?")
+    ballot = viewer.votes["open"]["number"]
+    with phone(url) as one:
+        for refused in ("0", "4", "1-9999999999", "<b>", "", "-1", "é"):
+            assert one.post(f"vote/{ballot}", content=refused).status_code == 400
+        for content in ("1 " * VOTE_BYTES, iter([b"1"])):
+            with suppress(httpx.TransportError):  # it may close before the rest is sent
+                assert one.post(f"vote/{ballot}", content=content).status_code == 413
+    assert httpx.post(f"{url}vote/{ballot}", content="1", trust_env=False).status_code == 404
+    again = Viewer(url).until("votes")
+    assert again.votes["open"]["voters"] == 0
+
+
+def test_the_cookie_of_a_phone_goes_to_this_page_alone(url: str) -> None:
+    cookie = httpx.get(url, trust_env=False).headers["set-cookie"]
+    assert re.fullmatch(rf"voter=[0-9a-f]{{16}}; HttpOnly; SameSite=Strict; Path={urlsplit(url).path}", cookie)
+
+
+# ---- where it listens ----
+
+
+def test_a_port_in_use_is_one_line(session: Session, url: str) -> None:
+    with (
+        pytest.raises(UsageError, match="nothing can listen at") as told,
+        shown_live(session, urlsplit(url).netloc),
+    ):
+        pass
+    assert "--live HOST:PORT" in told.value.fix
+
+
+@pytest.mark.parametrize(
+    "where", ["", "8000", "x", ":8000", "h:x", "h:70000", "a@b:1", "h:1/x", "doctor", "[::1", "h:-1"]
+)
+def test_what_is_no_address_is_refused(session: Session, where: str) -> None:
+    with pytest.raises(UsageError, match="no HOST:PORT"), shown_live(session, where):
+        pass
+
+
+# ---- as a user has it ----
+
+
+def test_a_conversation_is_shown_with_nothing_private_and_ends_at_once(tmp_path: Path) -> None:
+    here = Terminal("thimble", "--live", "--backend", "reader", state=tmp_path)
+    try:
+        here.see("Live: http://127.0.0.1:", "›")
+        (url,) = set(re.findall("http://127.0.0.1:[0-9]+/[0-9a-f]{16}/", here.raw))
+        here.type(f"What is a token, {tmp_path}?\r")
+        viewer = Viewer(url).answered("What is a token, ~?")
+        assert str(tmp_path) not in "".join(viewer.lines)
+        with viewer.reading() as events:
+            here.type("\x04")
+            assert "ended" in [*events]
+        assert here.end() == 0
+    finally:
+        here.close()
