@@ -36,7 +36,7 @@ from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.prefix import PrefixMeter
 from thimble.models.hardware import HARDWARE, Hardware
 from thimble.models.paced import paced
-from thimble.strategies import parse
+from thimble.strategies.spec import parse
 
 MOST_OVERLAPPED, LEAST_WAITED = 1.05, 1.3
 """Seconds of a step, in those of no summary: with summaries in the background at most, waited for at least."""

@@ -51,8 +51,8 @@ from thimble.agent.side import SideModel
 from thimble.models.counting.choose import counter_for
 from thimble.models.scripted import Scripted
 from thimble.session.replay import replay
-from thimble.strategies import parse
 from thimble.strategies.kinds.excerpt import excerpt
+from thimble.strategies.spec import parse
 from thimble.tools.recall import recall_tools
 
 SPECS = (

@@ -35,8 +35,8 @@ from thimble.agent.state import State
 from thimble.agent.view import View, prepare
 from thimble.models.counting.message_counter import ChatCounter
 from thimble.models.scripted import Scripted
-from thimble.strategies import STRATEGIES, parse
-from thimble.strategies.table import without_a_model
+from thimble.strategies.spec import parse
+from thimble.strategies.table import STRATEGIES, without_a_model
 
 LIMIT_TOKENS = 8_000
 LIMIT_MS, OF_MESSAGES = 20.0, 4_002

@@ -26,7 +26,7 @@ from thimble.lab.replay.trajectories import Trajectory, read
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.embeddings.static import static_embedder
 from thimble.models.scripted import Scripted
-from thimble.strategies import parse
+from thimble.strategies.spec import parse
 
 WORD = re.compile(r"[A-Za-z0-9_./-]{4,}")
 MOST_CALLS = 120

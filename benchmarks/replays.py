@@ -21,7 +21,7 @@ from thimble.agent.side import SideModel
 from thimble.models.counting.choose import counter_for
 from thimble.models.scripted import Scripted
 from thimble.session.replay import calls, replay
-from thimble.strategies import parse
+from thimble.strategies.spec import parse
 from thimble.strategies.table import without_a_model
 
 MESSAGES, LIMIT_TOKENS = 1_000, 8_000

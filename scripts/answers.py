@@ -33,7 +33,7 @@ from thimble.session.parser import Parser
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.totals import totals
-from thimble.strategies import STRATEGIES
+from thimble.strategies.table import STRATEGIES
 
 ASKED_TOOLS = ("articles", "confined", "files", "lines", "notes", "schema", "wording")
 READING = (

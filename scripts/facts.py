@@ -30,8 +30,8 @@ from thimble.corpus.questions import load as load_questions
 from thimble.lab.exit_code import exit_code
 from thimble.models.counting.choose import counter_for
 from thimble.models.scripted import Scripted
-from thimble.strategies import parse
 from thimble.strategies.kinds.excerpt import excerpt
+from thimble.strategies.spec import parse
 from thimble.tools.articles import ArticleTools
 
 STRATEGIES = ("sliding-window", "observation-masking", "retrieval", "compress")

@@ -25,7 +25,8 @@ STRATEGIES = ["none", "sliding-window", "summary-buffer", "observation-masking",
 HEAD = """\
 # A first session, five times
 
-Four questions, the default budget of 4,000 tokens, the built-in reader, once under each strategy. This command makes the page:
+Four questions, the default budget of 4,000 tokens, the built-in reader, once under each strategy. This command makes
+the page:
 
 ```sh
 python -m scripts.first_session

@@ -27,8 +27,8 @@ from thimble.lab.exit_code import exit_code
 from thimble.lab.replay.trajectories import read
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.scripted import Scripted
-from thimble.strategies import parse
 from thimble.strategies.masks import mask
+from thimble.strategies.spec import parse
 
 PRICES = (0.02, 0.1, 0.25, 0.4, 0.7, 1.0)
 WINDOW = 5

@@ -92,7 +92,10 @@ PICTURES = [
         "stats",
         [
             *READ,
-            ("/stats\r", ["Prompt tokens of each call", "by what it holds", "by what became", "· 2 exchanges"]),
+            (
+                "/stats\r",
+                ["Prompt tokens of each call", "by what it holds", "Who made the prompts smaller", "· 2 exchanges"],
+            ),
         ],
         since="› /stats",
     ),

@@ -13,8 +13,8 @@ from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.agent.view import View, prepare
 from thimble.models.scripted import Scripted
-from thimble.strategies import STRATEGIES, parse
-from thimble.strategies.table import asks_a_model
+from thimble.strategies.spec import parse
+from thimble.strategies.table import STRATEGIES, asks_a_model
 
 TUNED = ["observation-masking:window=1,when=always"]
 """The nearest to the peers' own settings for a small budget: always mask all results except the newest turn's."""

@@ -18,7 +18,7 @@ from thimble.lab.replay.recorded_replay import ReplaySetting, decides_by_price
 from thimble.lab.replay.trajectories import read
 from thimble.lab.replay.work import ReplayJob, replayed
 from thimble.session.parser import Parser
-from thimble.strategies import STRATEGIES
+from thimble.strategies.table import STRATEGIES
 
 REPLAY_EPILOG = """\
 FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages, an object with `messages` (and `id`,

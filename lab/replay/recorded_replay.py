@@ -24,7 +24,7 @@ from thimble.models.counting.choose import counter_for
 from thimble.models.embeddings.static import static_embedder
 from thimble.session.lagged import Lagged
 from thimble.session.session import Session
-from thimble.strategies import parse
+from thimble.strategies.spec import parse
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from thimble.lab.run.ask import NO_ROOM, ScoredAnswer
 from thimble.lab.run.jobs import CARD
 from thimble.lab.run.study_rows import StudyRow
 from thimble.lab.table.outcomes import Outcome
-from thimble.strategies import STRATEGIES
 from thimble.strategies.spec import parse_spec
+from thimble.strategies.table import STRATEGIES
 
 TENTHS = 10
 Instance = tuple[str, int | None]

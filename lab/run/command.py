@@ -30,7 +30,7 @@ from thimble.session.prices import read_prices
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.settings_table import SETTINGS, Given
-from thimble.strategies import STRATEGIES
+from thimble.strategies.table import STRATEGIES
 
 PAPER_TEMPERATURE = 0.8
 """The agent's, as in The Complexity Trap."""

@@ -8,7 +8,7 @@ import pytest
 
 import benchmarks.prepare as benchmark
 from tests.support.paths import ROOT
-from thimble.strategies import STRATEGIES
+from thimble.strategies.table import STRATEGIES
 
 ROW = re.compile(r"^\| ([a-z][^|]*) \|", re.MULTILINE)
 PAGE = (ROOT / "docs" / "results" / "speed.md").read_text()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.replays import main
-from thimble.strategies import STRATEGIES
-from thimble.strategies.table import asks_a_model
+from thimble.strategies.table import STRATEGIES, asks_a_model
 
 
 def test_it_times_every_strategy_that_asks_no_model(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,8 +21,7 @@ from thimble.models import built_in
 from thimble.repl.__main__ import main
 from thimble.session.settings import FOLDERS, Settings, resolve
 from thimble.session.settings_table import SETTINGS
-from thimble.strategies import parse
-from thimble.strategies.spec import is_code
+from thimble.strategies.spec import is_code, parse
 
 FAR = "https://far.example"
 HARMLESS: dict[str, tuple[object, ...]] = {

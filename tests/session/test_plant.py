@@ -19,7 +19,7 @@ from thimble.agent.state import State
 from thimble.agent.view import prepare
 from thimble.corpus.observations import read
 from thimble.session.plant import LONGEST, plant
-from thimble.strategies import STRATEGIES
+from thimble.strategies.table import STRATEGIES
 from thimble.tools.files import file_tools
 
 LINES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), max_size=LONGEST)

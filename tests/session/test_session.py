@@ -32,7 +32,7 @@ from thimble.session.once import Once
 from thimble.session.prices import by_timings
 from thimble.session.session import Session, open_session
 from thimble.session.settings import Settings, resolve
-from thimble.strategies import STRATEGIES
+from thimble.strategies.table import STRATEGIES
 
 QUESTION = "What is observation masking?"
 LOOKS = [

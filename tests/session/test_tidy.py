@@ -18,7 +18,7 @@ from thimble.session.journal.folder import new_path, reopened
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session, open_session
 from thimble.session.settings import Settings
-from thimble.strategies import STRATEGIES
+from thimble.strategies.table import STRATEGIES
 from thimble.strategies.tidy import Tidied
 from thimble.tools.schema import tool
 

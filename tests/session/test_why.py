@@ -15,8 +15,8 @@ from thimble.agent.view import View
 from thimble.models.scripted import Scripted
 from thimble.session.replay import replay
 from thimble.session.why import UNSAID, why
-from thimble.strategies import parse
 from thimble.strategies.own import Own
+from thimble.strategies.spec import parse
 
 
 def last(spec: str, limit: int = 2_000) -> View:

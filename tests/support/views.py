@@ -11,7 +11,8 @@ from thimble.agent.side import SideModel
 from thimble.agent.view import View, prepare
 from thimble.models.scripted import Scripted
 from thimble.repl.commands.context.rows import Xray, estimated, rows_of
-from thimble.strategies import STRATEGIES, parse
+from thimble.strategies.spec import parse
+from thimble.strategies.table import STRATEGIES
 
 SPECS = [
     *STRATEGIES,

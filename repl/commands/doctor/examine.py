@@ -195,7 +195,7 @@ def _embeddings(settings: Settings) -> Iterator[Check]:
 
 def _strategy(settings: Settings) -> Iterator[Check]:
     from thimble.agent.side import SideModel
-    from thimble.strategies import parse
+    from thimble.strategies.spec import parse
 
     parse(settings.strategy, SideModel(built_in(), unkept(settings)))
     yield Check("strategy", "ok", f"{settings.strategy.strip()} in {settings.budget:,} tokens")

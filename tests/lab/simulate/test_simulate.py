@@ -26,7 +26,7 @@ from thimble.lab.simulate.growth import blocks
 from thimble.lab.simulate.simulated import Simulated, simulated
 from thimble.models import chat
 from thimble.models.embeddings.static import static_embedder
-from thimble.strategies import parse
+from thimble.strategies.spec import parse
 
 MODEL = "no such model"
 COUNTER = counter_of(MODEL)

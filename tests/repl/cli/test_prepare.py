@@ -26,7 +26,7 @@ from thimble.agent.side import SideModel
 from thimble.models import chat
 from thimble.repl.__main__ import main
 from thimble.repl.cli import prepare as filter
-from thimble.strategies import parse
+from thimble.strategies.spec import parse
 
 every_strategy = pytest.mark.parametrize("name", EVERY)
 

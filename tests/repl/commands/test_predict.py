@@ -24,7 +24,7 @@ from thimble.repl.commands.table import obey
 from thimble.repl.conversation import Conversation
 from thimble.session.guess import Guess, places, take
 from thimble.session.session import Session
-from thimble.strategies import STRATEGIES
+from thimble.strategies.table import STRATEGIES
 
 PLACES = st.frozensets(st.integers(1, 60))
 

@@ -7,9 +7,8 @@ import pytest
 from tests.repl.commands.test_table import said
 from tests.support.sessions import Paper, scripted
 from thimble.repl.commands.strategy import paragraphs, show_all
-from thimble.strategies import STRATEGIES
 from thimble.strategies.parameter import parameters
-from thimble.strategies.table import FAMILIES
+from thimble.strategies.table import FAMILIES, STRATEGIES
 
 
 @pytest.mark.parametrize("width", [50, 80, 120])

@@ -18,8 +18,9 @@ from thimble.repl.commands.table import COMMANDS
 from thimble.repl.prompt.completion import Completions
 from thimble.session.session import open_session
 from thimble.session.settings import Settings
-from thimble.strategies import STRATEGIES, parse
 from thimble.strategies.parameter import parameters
+from thimble.strategies.spec import parse
+from thimble.strategies.table import STRATEGIES
 
 SESSION = scripted()
 

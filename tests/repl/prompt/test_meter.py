@@ -16,7 +16,7 @@ from thimble.repl.prompt.meter import Meter
 from thimble.session.forecast import Forecast, forecast
 from thimble.session.session import Session, open_session
 from thimble.session.settings import Settings
-from thimble.strategies import STRATEGIES
+from thimble.strategies.table import STRATEGIES
 
 
 def warm(session: Session) -> Meter:

@@ -18,7 +18,7 @@ from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import ModelId, Usage
 from thimble.agent.view import View
 from thimble.repl.screen import trace
-from thimble.strategies import parse
+from thimble.strategies.spec import parse
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | NASTY, lambda inner: st.lists(inner, max_size=3), max_leaves=4

@@ -34,7 +34,7 @@ from thimble.agent.side import SideModel
 from thimble.agent.state import State
 from thimble.corpus.library import load
 from thimble.lab.statistics import wilson
-from thimble.strategies import parse
+from thimble.strategies.spec import parse
 from thimble.tools import toolbox
 from thimble.tools.notes import Notes
 

@@ -28,7 +28,7 @@ from thimble.agent.state import State
 from thimble.corpus.library import load
 from thimble.models import chat, make
 from thimble.models.scripted import Scripted
-from thimble.strategies import parse
+from thimble.strategies.spec import parse
 from thimble.tools import toolbox
 from thimble.tools.notes import Notes
 

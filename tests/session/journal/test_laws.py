@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.journal_scenes import QUESTIONS, Kept, ask, keep, state, whole
 from tests.support.timing import AtOnce
-from thimble.strategies import STRATEGIES
+from thimble.strategies.table import STRATEGIES
 
 FUNCTION = """
 from thimble.agent.messages import turns

@@ -23,7 +23,7 @@ from thimble.repl.commands.context.message import changed_lines
 from thimble.repl.commands.table import obey
 from thimble.repl.prompt.completion import Completions
 from thimble.session.session import Session
-from thimble.strategies import STRATEGIES
+from thimble.strategies.table import STRATEGIES
 
 PAGES = ("/context", "/context next", "/context 1", "/context 2-5", "/context raw", "/why 1", "/why 2")
 

@@ -20,7 +20,7 @@ from thimble.session.lagged import Lagged
 from thimble.session.plant import plant
 from thimble.session.session import Session, open_session
 from thimble.session.settings import Settings
-from thimble.strategies import STRATEGIES
+from thimble.strategies.table import STRATEGIES
 
 FACT = "The launch code of Heron is 4711-Zebra."
 QUESTIONS = ("What is observation masking?", "What is a prefix cache?", "How does a sliding window work?")
