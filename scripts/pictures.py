@@ -211,7 +211,7 @@ PICTURES = [
             ("What are KV caches?\r", ["· 2 exchanges"]),
             ("/retry truncate\r", ["Branch 3 asks again", "Branch 2 keeps", "turns ", "· truncate ·", "· 2 exchanges"]),
             ("/tree 1\r", ["On branch 1", "· observation-masking ·"]),
-            ("/tree\r", ["The branches, and what each has cost", "Prompt tokens of each call of branch 3", "ctx ▓"]),
+            ("/tree\r", ["The branches, and what each has cost", "ctx ▓"]),
         ],
         since="› /tree",
         columns=100,
