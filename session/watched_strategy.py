@@ -10,6 +10,15 @@ from thimble.agent.protocols import Strategy
 from thimble.strategies.spec import Kind, parse_spec
 
 
+def saved(file: Path) -> tuple[int, int, int] | None:
+    """What changes whenever a file is saved, also where an editor renames a new one into place; None for no file."""
+    try:
+        found = file.stat()
+    except OSError:  # between the two steps of a save
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
 class WatchedStrategy:
     """A SPEC, and when its files were saved last. Raises UsageError for a SPEC without a file."""
 
@@ -18,15 +27,12 @@ class WatchedStrategy:
         self._files = [Path(part.name).expanduser() for part in parse_spec(spec) if part.kind is Kind.FILE]
         if not self._files:
             raise UsageError(f"{spec!r} is no file", "only a file can be watched: /strategy ./mine.py watch")
-        self._saved = self._times()
+        self._saved = [*map(saved, self._files)]
 
     def has_changed(self) -> bool:
         """Whether a file was saved, or has gone or come back, since the last look."""
-        before, self._saved = self._saved, self._times()
+        before, self._saved = self._saved, [*map(saved, self._files)]
         return before != self._saved
-
-    def _times(self) -> list[int]:
-        return [file.stat().st_mtime_ns if file.exists() else 0 for file in self._files]
 
 
 def carried(state: Any, strategy: Strategy) -> bool:

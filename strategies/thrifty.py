@@ -221,16 +221,14 @@ class Thrifty(Stateful):
         folding, view, budget = self._folding, stand.view, stand.budget
         if not self.summaries or folding.waits(messages):
             return None
-        there, before = (
-            with_masks([one for one in part if one.id not in self.memory.forgotten], self.memory.masked)
-            for part in (messages, messages[:upto])
-        )
-        piece = folding.piece(there, len(before), budget, "")
-        try:
-            prompt = piece.request.prompt(piece.read) if piece else []
-        except BudgetError:
-            return None
+        there = with_masks([one for one in messages if one.id not in self.memory.forgotten], self.memory.masked)
+        upto -= sum(one.id in self.memory.forgotten for one in messages[:upto])
+        piece = folding.piece(there, upto, budget, "")
         if not piece:
+            return None
+        try:
+            prompt = piece.request.prompt(piece.read)
+        except BudgetError:
             return None
         shared = common_prefix(view, prompt) if piece.request.behind else 0
         cached = min(stand.cached, budget.size(view[:shared])) if shared else 0

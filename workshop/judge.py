@@ -8,12 +8,12 @@ from pathlib import Path
 from random import Random
 
 from thimble.agent.errors import ThimbleError
-from thimble.agent.fates import fates
 from thimble.agent.messages import Message, blocks
+from thimble.agent.view import measure
 from thimble.strategies.own_code import in_line
 from thimble.workshop.checks import Fault, Run, named_check
 from thimble.workshop.exercise_set import Exercise
-from thimble.workshop.trial import Call, Trial, a_limit, invent, spec_of
+from thimble.workshop.trial import Trial, a_limit, invent, spec_of
 
 Row = Sequence[str]
 """A message as `/context` shows it: number, role, tokens before, tokens after, fate, how it begins."""
@@ -91,42 +91,24 @@ def _drop_blocks(history: Callable[[], Sequence[Message]], tried: Callable[[Sequ
 
 
 def _shown(name: str, run: Run, fault: Fault) -> Verdict:
+    from thimble.repl.commands.context.rows import rows_of
+
     call, budget = run.calls[fault.call], run.trial.budget
-    sizes = f"{budget.size(call.history):,} → {budget.size(call.view):,} of {budget.limit:,} tokens"
-    rows, ids = _rows(call, budget.count), [message.id for message in _in_both(call)]
-    wrong = ids.index(fault.message) if fault.message in ids else -1
+    view = measure(call.history, call.view, budget)
+    found = rows_of(view, budget.count)
+    rows = [
+        (
+            row.name,
+            row.message.role,
+            f"{row.tokens_before:,}" if row.before else "",
+            f"{row.tokens_after:,}" if row.after else "",
+            row.fate,
+            in_line((row.after or row.message).content)[:60],
+        )
+        for row in found
+    ]
+    wrong = next((at for at, row in enumerate(found) if row.message.id == fault.message), -1)
+    sizes = f"{view.history_tokens:,} → {view.tokens:,} of {budget.limit:,} tokens"
     return Verdict(
         False, fault.why, "", name, f"call {fault.call + 1}, the smallest history found: {sizes}", rows, wrong
     )
-
-
-def _in_both(call: Call) -> list[Message]:
-    """The messages of the history, and those that the view adds, each behind the message that it follows there."""
-    known = {message.id for message in call.history}
-    rows, after = [*call.history], -1
-    for message in call.view:
-        if message.id in known:
-            after = next(at for at, one in enumerate(rows) if one.id == message.id)
-        else:
-            after += 1
-            rows.insert(after, message)
-    return rows
-
-
-def _rows(call: Call, count: Callable[[Message], int]) -> list[Row]:
-    shown, added = {message.id: message for message in call.view}, 0
-    fated = {one.id: str(fate) for one, fate in zip(call.history, fates(call.history, call.view), strict=True)}
-    rows, number = list[Row](), 0
-    for message in _in_both(call):
-        copy = shown.get(message.id)
-        own = message.id in fated
-        number, added = number + own, added + (not own)
-        rows.append((
-            f"{number}" if own else f"+{added}",
-            message.role,
-            f"{count(message):,}" if own else "",
-            f"{count(copy):,}" if copy else "",
-            fated.get(message.id, "inserted"),
-            in_line((copy or message).content)[:60],
-        ))  # fmt: skip
-    return rows

@@ -6,12 +6,12 @@ import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import say
+from thimble.session.watched_strategy import saved
 from thimble.workshop.progress import Progress
 from thimble.workshop.steps import check, hint, reset, show_page
 
@@ -30,7 +30,7 @@ def watch(progress: Progress, out: Console) -> None:
         show_page(progress, out)
         seen = None
         while True:
-            if (now := _stamp(progress.file)) and now != seen:
+            if (now := saved(progress.file)) and now != seen:
                 seen, exercise = now, progress.exercise.name
                 passed = check(progress, out)
                 progress.chosen = exercise  # stay, until the key
@@ -46,15 +46,6 @@ def watch(progress: Progress, out: Console) -> None:
                     seen = None
                 case "q":
                     return
-
-
-def _stamp(file: Path) -> tuple[int, int, int] | None:
-    """What changes at every save."""
-    try:
-        found = file.stat()
-    except FileNotFoundError:  # between the two steps of a save
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _key() -> str:

@@ -107,16 +107,8 @@ def listed(path: Path) -> Listed:
                 settings[setting] = value
     trouble = "" if version == VERSION else OTHER_VERSION if version else "its first line cannot be read"
     strategy, model = str(settings.get("strategy", "")), ModelId.read(str(settings.get("model", "")))
-    return Listed(
-        path,
-        at,
-        name,
-        tuple(questions),
-        strategy,
-        model,
-        (ONE_SHOT in data.partition(b"\n")[0] and not TAKEN_UP.search(data)),
-        trouble,
-    )
+    one_shot = ONE_SHOT in data.partition(b"\n")[0] and not TAKEN_UP.search(data)
+    return Listed(path, at, name, tuple(questions), strategy, model, one_shot, trouble)
 
 
 def written_after(path: Path, folder: Path) -> int:

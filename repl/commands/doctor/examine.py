@@ -86,9 +86,8 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SE
     looks.append(Look("session", "strategy", partial(_strategy, settings)))
     for name, server in servers.items():
         find = partial(_server, server, settings.model if name == chosen else "")
-        looks.append(
-            Look(name, "server", find, _late((server.what if isinstance(server, UsageError) else server.url), seconds))
-        )
+        where = server.what if isinstance(server, UsageError) else server.url
+        looks.append(Look(name, "server", find, _late(where, seconds)))
     findings = side_by_side([*looks, *others], seconds)
     elsewhere = servers.keys() - {chosen}
     findings = [_tolerable(finding) if finding.group in elsewhere else finding for finding in findings]

@@ -60,16 +60,11 @@ def questions(session: Session, question: str) -> list[tuple[str, Planted | None
         UsageError: there is neither a question nor a fact.
     """
     if question:
-        return [
-            (
-                question,
-                max(
-                    reversed(session.planted),
-                    key=lambda one: len(stems(" ".join(content_words(one.fact))) & stems(question)),
-                    default=None,
-                ),
-            )
-        ]
+
+        def shared(one: Planted) -> int:
+            return len(stems(" ".join(content_words(one.fact))) & stems(question))
+
+        return [(question, max(reversed(session.planted), key=shared, default=None))]
     if not session.planted:
         raise UsageError("nothing is planted", "write /plant FACT first, or /probe QUESTION")
     return [(question_for(planted), planted) for planted in session.planted[-MOST_FACTS:]]
