@@ -16,6 +16,7 @@ from tests.servers.tiny import corpora
 from tests.servers.tiny.dialogues import Dialogue, dialogue
 from tests.servers.tiny.template import FOLDER, SOURCE
 from tests.servers.tiny.words import Split, draw, is_new, seen
+from tests.support.scripted import Scripted
 from thimble.agent.agent import Agent
 from thimble.agent.events import Answered, ToolCalled
 from thimble.agent.loop import run
@@ -27,7 +28,6 @@ from thimble.agent.side import SideModel
 from thimble.agent.state import State
 from thimble.corpus.library import load
 from thimble.models import chat, make
-from thimble.models.scripted import Scripted
 from thimble.strategies.spec import parse
 from thimble.tools import toolbox
 from thimble.tools.notebook import Notebook
