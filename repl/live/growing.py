@@ -26,11 +26,10 @@ from thimble.repl.commands.export.page import (
     timeline_fields,
     title_of,
 )
-from thimble.repl.commands.export.transcript import Differences, Transcript, take
+from thimble.repl.commands.transcript import Differences, Transcript, take, transcript
 from thimble.repl.live.ballot import Ballot
 from thimble.repl.screen.sanitise import Sanitiser
 from thimble.session.journal.records import Branched, Record, Switched
-from thimble.session.journal.state import SavedState
 from thimble.session.journal.tree import Tree
 
 if TYPE_CHECKING:
@@ -196,11 +195,7 @@ class Growing:
             journal.listener = lambda *heard: self._heard.append(heard)
         lines, damaged = journal.read()
         tree = Tree(lines)
-        branch = tree.branches[tree.current]
-        told = Transcript(SavedState(), [], branch.number, len(tree.branches), len(damaged), branch.parent)
-        for line in tree.path(branch.number):
-            take(told, told.past.read(line), line.at)
-        self._telling = Telling(told, counter)
+        self._telling = Telling(transcript(tree, tree.current, len(damaged)), counter)
         self._last = max((line.number for line in lines), default=0)
         with self._changed:
             self._parts, self._ballot, self._counted = [], None, None
