@@ -18,10 +18,14 @@ ADAPTER = "adapter"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A prompt as the model reads it, special tokens included, and what it should write."""
+    """A prompt as the model reads it, special tokens included, and what it should write.
+
+    `then` follows the end of that reply in the same conversation: it is learnt in the same step.
+    """
 
     prompt: str
     completion: str
+    then: Sequence[Example] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class FineTuning:
         rate: The learning rate at the start; it falls in a line to 0.
         longest: Tokens of an example; longer ones are left out.
         rank: That of LoRA on all linear layers; 0 trains all weights.
+        lowest: The lowest block that LoRA changes; what lies below needs no gradients.
         save_every: Steps between two checkpoints.
         seed: Of the order of the examples, and of LoRA.
     """
@@ -43,6 +48,7 @@ class FineTuning:
     rate: float = 2e-4
     longest: int = 1024
     rank: int = 0
+    lowest: int = 0
     save_every: int = 25
     seed: int = 0
 
@@ -74,7 +80,7 @@ def fine_tune(base: Path, examples: Sequence[Example], out: Path, how: FineTunin
         max_length=None,
         **trainer_flags(out, how.steps, how.save_every, how.seed),
     )
-    lora = adapter(how.rank) if how.rank else None
+    lora = adapter(how.rank, range(how.lowest, model.network.config.num_hidden_layers)) if how.rank else None
     trainer = SFTTrainer(
         model.network, asked, train_dataset=Dataset.from_list(rows), processing_class=model.tokenizer, peft_config=lora
     )
@@ -84,10 +90,14 @@ def fine_tune(base: Path, examples: Sequence[Example], out: Path, how: FineTunin
 
 
 def _row(tokenizer: Any, one: Example) -> dict[str, list[int]]:
-    """The tokens of an example, and which of them are to be learnt: its completion and the end of the reply."""
-    given = tokenizer(one.prompt, add_special_tokens=False)["input_ids"]
-    learnt = [*tokenizer(one.completion, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
-    return {"input_ids": given + learnt, "completion_mask": [0] * len(given) + [1] * len(learnt)}
+    """The tokens of an example, and which of them are to be learnt: each completion and the end of the reply."""
+    row: dict[str, list[int]] = {"input_ids": [], "completion_mask": []}
+    for each in (one, *one.then):
+        given = tokenizer(each.prompt, add_special_tokens=False)["input_ids"]
+        learnt = [*tokenizer(each.completion, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+        row["input_ids"] += given + learnt
+        row["completion_mask"] += [0] * len(given) + [1] * len(learnt)
+    return row
 
 
 def trainer_flags(out: Path, steps: int, save_every: int, seed: int) -> dict[str, Any]:
@@ -104,16 +114,27 @@ def trainer_flags(out: Path, steps: int, save_every: int, seed: int) -> dict[str
         "seed": seed,
         "use_cpu": not gpu,
         "bf16": gpu,
+        "gradient_checkpointing": gpu,  # without it a step is a third faster and takes more memory
         "report_to": "none",
         "disable_tqdm": not sys.stderr.isatty(),
     }
 
 
-def adapter(rank: int) -> Any:
-    """LoRA on all linear layers."""
+LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+"""The linear layers of a block, as Llama and Qwen name them."""
+
+
+def adapter(rank: int, blocks: Sequence[int]) -> Any:
+    """LoRA on all linear layers of these blocks."""
     from peft import LoraConfig
 
-    return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
+    return LoraConfig(
+        r=rank,
+        lora_alpha=2 * rank,
+        target_modules=[*LINEAR],
+        layers_to_transform=[*blocks],
+        task_type="CAUSAL_LM",
+    )
 
 
 def train(trainer: Any, out: Path) -> None:
