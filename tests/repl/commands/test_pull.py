@@ -14,7 +14,7 @@ from tests.support.ollama_server import Download, Model, Ollama
 from tests.support.pty_terminal import Terminal
 from tests.support.sessions import Paper
 from thimble.agent.errors import ModelError, UsageError
-from thimble.models.ollama.download import Progress
+from thimble.models.ollama.download import PullProgress
 from thimble.repl.cli import headless
 from thimble.repl.commands.pull import words
 from thimble.repl.commands.table import obey
@@ -128,7 +128,7 @@ def test_a_pull_is_for_ollama() -> None:
 
 @given(NASTY, st.integers(0, 10**20), st.integers(0, 10**20))
 def test_whatever_a_server_says_of_its_progress_is_shown_safely(status: str, done: int, total: int) -> None:
-    said = words(Progress(status, min(done, total), total))
+    said = words(PullProgress(status, min(done, total), total))
     assert not FORBIDDEN.search(said)
     assert len(said) < 60
 
