@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Protocol
@@ -14,7 +15,7 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application.current import get_app
 from prompt_toolkit.auto_suggest import AutoSuggest, Suggestion
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
+from prompt_toolkit.completion import CompleteEvent, Completer, DynamicCompleter, get_common_complete_suffix
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, has_focus
@@ -27,7 +28,6 @@ from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style, merge_styles
 
-from thimble.repl.prompt.completion import Completions
 from thimble.repl.prompt.meter import Meter
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import GLYPH
@@ -106,7 +106,7 @@ class TerminalPrompt:
         self, session: Session, announce: Callable[[], None], suggested: Callable[[], str | None] = lambda: None
     ) -> None:
         self._announce = announce
-        self._meter = Meter(session, self._redraw)
+        self._session, self._meter = session, Meter(session, self._redraw)
         self._warming = False
         session.reading.watch(lambda words: self._redraw(), REDRAW_SECONDS)
         self._pastes = Pastes()
@@ -119,7 +119,7 @@ class TerminalPrompt:
             history=InMemoryHistory() if stage else open_history(self._pastes.whole),
             auto_suggest=SuggestWhole(),
             placeholder=lambda: [("class:auto-suggestion", on_empty(suggested()))],
-            completer=Completions(session),
+            completer=DynamicCompleter(lambda: self._completions),
             complete_while_typing=False,
             key_bindings=_keys(suggested, self._pastes),
             bottom_toolbar=self._toolbar,
@@ -133,6 +133,12 @@ class TerminalPrompt:
             reserve_space_for_menu=6,
         )
         self._prompt.app.after_render += lambda _: self._warm()
+
+    @cached_property
+    def _completions(self) -> Completer:
+        from thimble.repl.prompt.completion import Completions
+
+        return Completions(self._session)
 
     def greet(self, name: str, rest: str) -> None:
         """With the colours of the prompt; to load more for one line would keep the prompt waiting."""
