@@ -55,7 +55,7 @@ class Blocks:
         lines = self._whole.split("\n")
         tokens: list[Token] = []
         parser().block.parse(self._whole, parser(), {}, tokens)
-        tops = [(*token.map, token.type) for token in tokens if token.map and not token.level]
+        tops = [(token.map[0], token.map[1], token.type) for token in tokens if token.map and not token.level]
         ends = [begin for begin, _, _ in tops[1:]]
         if tops and (last or (tops[-1][1] < len(lines) - 1 and tops[-1][2] not in CAN_GO_ON)):
             ends.append(len(lines) - 1)
