@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 from prompt_toolkit.application import Application, create_app_session
-from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.document import Document
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from tests.support.sessions import scripted
-from thimble.repl.prompt.prompt import Pastes, SuggestWhole, TerminalPrompt, open_history
+from thimble.repl.prompt.prompt import Pastes, TerminalPrompt, open_history
 
 
 @pytest.fixture(autouse=True)
@@ -116,20 +114,6 @@ def test_a_forecast_that_comes_as_the_prompt_is_answered_ends_nothing() -> None:
         app._is_running = False
         pipe.send_text("a question\r")
         assert prompt.read() == "a question"
-
-
-def test_a_suggestion_is_the_rest_of_a_whole_entry() -> None:
-    buffer = Buffer(history=InMemoryHistory())
-    for entry in ("What is a cache?", "/compare one\nWhat is it?\n/context", "Why?\n/stats"):
-        buffer.history.append_string(entry)
-
-    def rest(text: str) -> str | None:
-        found = SuggestWhole().get_suggestion(buffer, Document(text))
-        return found.text if found else None
-
-    assert rest("What is") == " a cache?"
-    assert rest("/c") == "ompare one\nWhat is it?\n/context"
-    assert [rest(text) for text in ("", " ", "/stats", "/context", "/w", "one\nWhat")] == [None] * 6
 
 
 LONG = "\n".join(f"line {number}" for number in range(200))
