@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
     from markdown_it.token import Token
 
 CAN_GO_ON = ("bullet_list_open", "ordered_list_open", "code_block")
 """Blocks that a blank line does not end."""
+SENTENCE_ENDS = (".", "!", "?", ":", "]", ")")
 
 
 @cache
@@ -19,8 +21,15 @@ def parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+    markdown.block.ruler.before("paragraph", "list_end", _ends_list, {"alt": ["paragraph"]})
     # An entity could write a control that the sanitiser, which came before, would have taken away: `&#x202e;`.
     return markdown.disable(["html_block", "html_inline", "entity", "image", "reference", "newline"])
+
+
+def _ends_list(state: StateBlock, number: int, _: int, silent: bool) -> bool:
+    """A line at the margin belongs to no item of a list where a sentence ends before it: models write so."""
+    before = state.src[state.bMarks[number - 1] : state.eMarks[number - 1]].rstrip()
+    return silent and state.sCount[number] < state.blkIndent and before.endswith(SENTENCE_ENDS)
 
 
 class Blocks:
