@@ -46,5 +46,7 @@ def load_base(path: Path) -> BaseModel:
     except (OSError, ValueError) as error:
         fix = "give a folder in the form of Hugging Face, or a GGUF file"
         raise UsageError(f"{path} is no model that transformers loads", fix) from error
-    network.config.quantization_config = None
+    if place:  # the file may be quantized; what was loaded is not
+        network.hf_quantizer, network.is_quantized = None, False
+        del network.config.quantization_config
     return BaseModel(network, tokenizer)

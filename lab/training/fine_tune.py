@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from thimble.agent.errors import UsageError
 from thimble.lab.training.base_model import BaseModel, load_base
+from thimble.lab.training.curve import write_curve
 
 CHECKPOINTS = "checkpoints"
+CURVE = "curve.svg"
 ADAPTER = "adapter"
 """The folder of the weights of LoRA, beside the whole model."""
 
@@ -72,7 +75,7 @@ def fine_tune(base: Path, examples: Sequence[Example], out: Path, how: FineTunin
         gradient_accumulation_steps=how.batch,
         learning_rate=how.rate,
         max_length=None,
-        **trainer_flags(out, how.steps, how.save_every, how.seed),
+        **trainer_flags(out, how),
     )
     lora = adapter(how.rank) if how.rank else None
     trainer = SFTTrainer(
@@ -90,22 +93,21 @@ def _row(tokenizer: Any, one: Example) -> dict[str, list[int]]:
     return {"input_ids": given + learnt, "completion_mask": [0] * len(given) + [1] * len(learnt)}
 
 
-def trainer_flags(out: Path, steps: int, save_every: int, seed: int) -> dict[str, Any]:
+def trainer_flags(out: Path, how: FineTuning) -> dict[str, Any]:
     """What every trainer is told: one device, checkpoints in `out`, nothing sent anywhere."""
     import torch
 
     gpu = torch.cuda.is_available()
     return {
         "output_dir": str(out / CHECKPOINTS),
-        "max_steps": steps,
-        "save_steps": save_every,
+        "max_steps": how.steps,
+        "save_steps": how.save_every,
         "save_total_limit": 1,
         "logging_steps": 1,
-        "seed": seed,
+        "seed": how.seed,
         "use_cpu": not gpu,
         "bf16": gpu,
         "report_to": "none",
-        "disable_tqdm": not sys.stderr.isatty(),
     }
 
 
@@ -117,11 +119,14 @@ def adapter(rank: int) -> Any:
 
 
 def train(trainer: Any, out: Path) -> None:
-    """Train to the end, from the newest checkpoint where there is one."""
+    """Train to the end, from the newest checkpoint if there is one, and draw the curve. It shows how far it is."""
     from transformers.trainer_utils import get_last_checkpoint
 
     folder = out / CHECKPOINTS
-    trainer.train(resume_from_checkpoint=get_last_checkpoint(folder) if folder.is_dir() else None)
+    with redirect_stdout(sys.stderr):
+        trainer.train(resume_from_checkpoint=get_last_checkpoint(folder) if folder.is_dir() else None)
+    out.mkdir(parents=True, exist_ok=True)
+    write_curve(out / CURVE, trainer.state.log_history)
 
 
 def finish(network: Any, tokenizer: Any, out: Path) -> None:
