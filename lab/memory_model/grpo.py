@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from thimble.agent.errors import UsageError
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.memory_steps import MemoryStep
 from thimble.lab.training.base_model import load_base
-from thimble.lab.training.fine_tune import FineTuning, adapter, finish, train, trainer_flags
+from thimble.lab.training.fine_tune import FineTuning, train
 
 GROUP = 8
 """Summaries of one prompt that are compared."""
 LENGTH_WEIGHT = 0.1
 """Share of its reward that the longest summary loses. Without it, a model earned more by repeating itself."""
 WINDOW = 20
-"""The training stops when more than half of so many groups in a row have summaries that all earn the same."""
+"""The training stops when in more than half of so many groups in a row all summaries earn the same."""
 
 
 def grpo(base: Path, prompts: Mapping[str, MemoryStep], agent: FrozenAgent, out: Path, how: FineTuning) -> Path:
     """Train the model, write its folder to `out`, and return that. `prompts`: the step of each, as the model reads it.
 
-    It goes on from the newest checkpoint in `out`, and does nothing where the training has ended before.
+    A step of the optimiser takes `how.batch` prompts. It goes on from the newest checkpoint in `out`, and does nothing
+    where the training has ended before.
 
     Raises:
         UsageError: a package is missing, there is no such model, or no prompt is short enough.
@@ -33,64 +33,54 @@ def grpo(base: Path, prompts: Mapping[str, MemoryStep], agent: FrozenAgent, out:
     """
     if (out / "config.json").exists():
         return out
-    model = load_base(base)
-    import torch
-    from datasets import Dataset
-    from trl import GRPOConfig, GRPOTrainer
-
-    room = how.longest - agent.task.most_tokens
-    short = [text for text in prompts if len(model.tokenizer(text)["input_ids"]) <= room]
-    if not short:
-        raise UsageError(f"no prompt has at most {room} tokens", "allow longer ones, or give more runs")
+    model, most = load_base(base), agent.task.most_tokens
+    rows = [{"prompt": text} for text in prompts if len(model.tokenizer(text)["input_ids"]) + most <= how.longest]
     earned = Earned(prompts, agent, model.tokenizer.eos_token_id)
-    at_once = GROUP if torch.cuda.is_available() else 1
-    asked = GRPOConfig(
-        per_device_train_batch_size=at_once,
-        gradient_accumulation_steps=GROUP * how.batch // at_once,
+    return train(
+        "GRPO",
+        model,
+        rows,
+        out,
+        how,
+        {"reward_funcs": earned.rewards},
+        gradient_accumulation_steps=GROUP * how.batch,
         num_generations=GROUP,
-        max_completion_length=agent.task.most_tokens,
-        learning_rate=how.rate,
+        max_completion_length=most,
         beta=0.0,
-        **trainer_flags(out, how),
     )
-    trainer = GRPOTrainer(
-        model.network,
-        earned.rewards,
-        asked,
-        train_dataset=Dataset.from_dict({"prompt": short}),
-        processing_class=model.tokenizer,
-        peft_config=adapter(how.rank) if how.rank else None,
-    )
-    earned.stop = lambda: setattr(trainer.control, "should_training_stop", True)
-    train(trainer, out)
-    finish(trainer.model, model.tokenizer, out)
-    return out
 
 
 @dataclass
 class Earned:
-    """What summaries earn. `end` is the token that ends one: one that is cut earns 0 (trl counts it as any other)."""
+    """What summaries earn. `end` is the token that ends one: one that is cut earns 0, which trl leaves to the reward.
+
+    `flat`: whether all summaries of a group earned the same, before their length counted.
+    """
 
     prompts: Mapping[str, MemoryStep]
     agent: FrozenAgent
     end: int
-    stop: Callable[[], None] = lambda: None
     flat: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
-    """Whether all summaries of a group earned the same, before their length counted."""
 
     def rewards(
-        self, prompts: Sequence[str], completions: Sequence[str], completion_ids: Sequence[Sequence[int]], **rest: Any
+        self,
+        prompts: Sequence[str],
+        completions: Sequence[str],
+        completion_ids: Sequence[Sequence[int]],
+        trainer_state: Any,
+        **rest: Any,
     ) -> list[float]:
-        """As trl asks for it: those of one or more groups."""
-        found = [self._reward(*one) for one in zip(prompts, completions, completion_ids, strict=True)]
-        for at in range(0, len(found), GROUP):
-            self.flat.append(len({round(alike, 6) for alike, _ in found[at : at + GROUP]}) == 1)
+        """Those of whole groups, as trl asks for them. The training ends with this step where most groups are flat."""
+        steps = [self.prompts[prompt] for prompt in prompts]
+        alike = [
+            self.agent.reward(step, text) if tokens and tokens[-1] == self.end else 0.0
+            for step, text, tokens in zip(steps, completions, completion_ids, strict=True)
+        ]
+        self.flat.extend(len({*alike[at : at + GROUP]}) == 1 for at in range(0, len(alike), GROUP))
         if len(self.flat) == WINDOW and sum(self.flat) > WINDOW / 2:
-            self.stop()
-        return [reward for _, reward in found]
-
-    def _reward(self, prompt: str, text: str, tokens: Sequence[int]) -> tuple[float, float]:
-        """Eq. 9, and the same with the penalty for its length."""
-        whole = bool(tokens) and tokens[-1] == self.end
-        alike = self.agent.reward(self.prompts[prompt], text) if whole else 0.0
-        return alike, alike * (1 - LENGTH_WEIGHT * len(tokens) / self.agent.task.most_tokens)
+            trainer_state.max_steps = trainer_state.global_step
+        most = self.agent.task.most_tokens
+        return [
+            reward * (1 - LENGTH_WEIGHT * len(tokens) / most)
+            for reward, tokens in zip(alike, completion_ids, strict=True)
+        ]
