@@ -168,10 +168,7 @@ class MadeUp:
         """The words of a question as somebody types them."""
         forms = words()["questions"]
         text = self._random.choice(forms["before"]) + said + self._random.choice(forms["after"])
-        if self._random.random() < SHARE_OF_LOWER_CASE:
-            text = text.lower()
-        else:
-            text = text[0].upper() + text[1:]
+        text = text.lower() if self._random.random() < SHARE_OF_LOWER_CASE else text[0].upper() + text[1:]
         if self._random.random() < SHARE_OF_TYPOS:
             at = self._random.randrange(len(text) - 1)
             text = (
