@@ -157,7 +157,7 @@ class MadeUp:
                 return str(self._random.randint(2, 10 ** self._random.randint(1, 3)))
             if place[1] == "year":
                 return str(self._random.randint(1400, 2020))
-            return given[place[1]] if place[1] in given else self._random.choice(self._slots[place[1]])
+            return given.get(place[1]) or str(self._random.choice(self._slots[place[1]]))
 
         text = self._random.choice(forms)
         while "{" in text:
@@ -168,10 +168,7 @@ class MadeUp:
         """The words of a question as somebody types them."""
         forms = words()["questions"]
         text = self._random.choice(forms["before"]) + said + self._random.choice(forms["after"])
-        if self._random.random() < SHARE_OF_LOWER_CASE:
-            text = text.lower()
-        else:
-            text = text[0].upper() + text[1:]
+        text = text.lower() if self._random.random() < SHARE_OF_LOWER_CASE else text[0].upper() + text[1:]
         if self._random.random() < SHARE_OF_TYPOS:
             at = self._random.randrange(len(text) - 1)
             text = (

@@ -17,7 +17,7 @@ from thimble.lab.training.fine_tune import FineTuning, fine_tune
 from thimble.models.embeddings.static import static_embedder
 from thimble.models.gguf.server import SMOLLM2, LocalModels
 
-HOW = FineTuning(steps=100, batch=1, rate=7e-4, longest=1_300, rank=8, lowest=15, save_every=10)
+HOW = FineTuning(steps=100, batch=1, rate=7e-4, longest=1_300, rank=8, lowest=15, save_every=5)
 """LoRA on the upper half of the blocks takes half the time."""
 
 
