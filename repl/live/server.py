@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from thimble.agent.errors import UsageError
 from thimble.models.wire.address import is_loopback
 from thimble.repl.commands.export.page import SCRIPTS, about, asset, embedded, html
-from thimble.repl.live.growing import TICK_SECONDS, Growing, Place
+from thimble.repl.live.growing import TICK_SECONDS, Growing
 from thimble.repl.screen.streams import tell
 
 if TYPE_CHECKING:
@@ -163,7 +163,8 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self._head(HTTPStatus.OK, "text/event-stream")
         self.end_headers()
-        place, kinds = Place.read(self.headers.get("Last-Event-ID", "")), [""]
+        number = re.fullmatch(r"\d{1,9}", self.headers.get("Last-Event-ID", ""), re.ASCII)
+        place, kinds = int(number[0]) if number else 0, [""]
         while "ended" not in kinds:
             new, place = self.server.growing.after(place, PING_SECONDS)
             kinds = [kind for kind, _ in new]

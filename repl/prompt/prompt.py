@@ -11,8 +11,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import run_in_terminal
-from prompt_toolkit.application.current import get_app, set_app
+from prompt_toolkit.application.current import get_app
 from prompt_toolkit.auto_suggest import AutoSuggest, Suggestion
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
@@ -177,12 +176,15 @@ class TerminalPrompt:
         self._soon(self._loaded)
 
     def _loaded(self) -> None:
+        """Announce. prompt_toolkit's own `run_in_terminal` would echo what is typed meanwhile, and Enter as Ctrl-J."""
         app = self._prompt.app
         if app.is_running and self._meter.error:
             app.exit(exception=self._meter.error)
         elif app.is_running:
-            with set_app(app):
-                run_in_terminal(self._announce)
+            app.renderer.erase()
+            self._announce()
+            app.renderer.request_absolute_cursor_position()
+            app.invalidate()
 
 
 def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> Prompt:

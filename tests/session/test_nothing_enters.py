@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, tool_call
 from thimble.agent.errors import ModelError, ThimbleError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage
 from thimble.models.counting.estimate import EstimateCounter
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.table import obey
 from thimble.session.forecast import forecast
 from thimble.session.session import Session, open_session

@@ -22,13 +22,13 @@ from tests.support.histories import TinyCounter, is_sound
 from tests.support.journal_scenes import QUESTIONS, keep, state
 from tests.support.journal_scenes import ask as ask_until
 from tests.support.paths import ROOT
+from tests.support.scripted import Scripted, Step
 from tests.support.sessions import Paper, tool_call
 from thimble.agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
 from thimble.agent.events import Answered, Event, Prepared, Preparing, Said, SideCalled, ToolCalled, ToolReturned
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from thimble.models.hardware import HARDWARE
-from thimble.models.scripted import Scripted, Step
 from thimble.repl.cli.headless import answer, prompts
 from thimble.repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipped
 from thimble.repl.commands.table import obey

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from thimble.agent.ledger import Call
-from thimble.repl.commands.export.transcript import Exchange, ModelCall, Transcript, grounds, shared, transcripts
+from thimble.repl.commands.transcript import Exchange, ModelCall, Transcript, grounds, shared, transcripts
 from thimble.repl.screen.sanitise import clean, line
 from thimble.session import figures
 from thimble.session.journal.header import sampling

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId
-from thimble.repl.commands.export.transcript import (
+from thimble.repl.commands.timeline import sums, words
+from thimble.repl.commands.transcript import (
     Differences,
     Exchange,
     ModelCall,
@@ -28,7 +29,6 @@ from thimble.repl.commands.export.transcript import (
     left_out,
     transcripts,
 )
-from thimble.repl.commands.timeline import sums, words
 from thimble.repl.screen import trace
 from thimble.repl.screen.fate_letters import FATE_LETTERS
 from thimble.repl.screen.gantt import KINDS, name_of

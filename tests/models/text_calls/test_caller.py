@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.histories import TinyCounter, is_sound, pending
 from tests.support.printed_replies import SCHEMAS, call
+from tests.support.scripted import Scripted, Step
 from tests.support.sessions import ask, scripted, tool_call
 from thimble.agent.errors import ModelError
 from thimble.agent.events import Answered, Event, Prepared, Said, ToolReturned
@@ -20,7 +21,6 @@ from thimble.models import backend_on
 from thimble.models.chat import UNREADABLE, write
 from thimble.models.ollama import wire
 from thimble.models.ollama.server import OllamaServer
-from thimble.models.scripted import Scripted, Step
 from thimble.models.server import ServedBackend, ToolsRefused
 from thimble.models.text_calls.caller import ToolCaller
 from thimble.models.text_calls.prompt import REACT, TextCounter, conversation

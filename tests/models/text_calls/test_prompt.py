@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.histories import Story, TinyCounter, broken_histories, calls_of, sound_histories
 from tests.support.printed_replies import SCHEMAS, schema
+from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget, Counter
 from thimble.agent.errors import BudgetError
 from thimble.agent.messages import Message
@@ -19,7 +20,6 @@ from thimble.agent.view import prepare
 from thimble.models.counting.choose import counter_for
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.message_counter import ChatCounter
-from thimble.models.scripted import Scripted
 from thimble.models.text_calls.prompt import REACT, TextCounter, conversation
 from thimble.strategies.spec import parse
 

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.paths import ROOT
+from tests.support.scripted import Reply, Scripted
 from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.ledger import Amount
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Text, Thinking, Usage
-from thimble.models.scripted import Reply, Scripted
 from thimble.repl.cli import headless
 from thimble.session import jsonl
 from thimble.session.session import Session, open_session

@@ -36,7 +36,7 @@ from thimble.corpus.library import load
 from thimble.lab.statistics import wilson
 from thimble.strategies.spec import parse
 from thimble.tools import toolbox
-from thimble.tools.notes import Notes
+from thimble.tools.notebook import Notebook
 
 ASKED = 200
 SEED = 1_000_000
@@ -85,7 +85,7 @@ def ask(folder: Path, row: Row, seed: int) -> Mark:
     backend = _model(folder)
     random = Random(seed)
     written = articles(random, row.split, random.choice((3, 4, 5, 6)), row.most_facts)
-    tools = toolbox(library(written), Path(), Notes())
+    tools = toolbox(library(written), Path(), Notebook())
     agent = _agent(backend, tools)
     for _ in range(row.exchanges):
         asked = question(random, random.choice(written), row.kind)
@@ -139,7 +139,7 @@ def answers_all(folder: Path, seed: int) -> bool:
     backend = _model(folder)
     with TemporaryDirectory() as name:
         questions = corpus(Path(name), seed)
-        tools = toolbox(load(Path(name)), Path(name), Notes())
+        tools = toolbox(load(Path(name)), Path(name), Notebook())
     for session in [*([one] for one in questions), questions]:
         agent = _agent(backend, tools)
         marks = [judge(asked, list(run(agent, asked.text))) for asked in session]

@@ -16,6 +16,7 @@ from tests.servers.tiny import corpora
 from tests.servers.tiny.dialogues import Dialogue, dialogue
 from tests.servers.tiny.template import FOLDER, SOURCE
 from tests.servers.tiny.words import Split, draw, is_new, seen
+from tests.support.scripted import Scripted
 from thimble.agent.agent import Agent
 from thimble.agent.events import Answered, ToolCalled
 from thimble.agent.loop import run
@@ -27,10 +28,9 @@ from thimble.agent.side import SideModel
 from thimble.agent.state import State
 from thimble.corpus.library import load
 from thimble.models import chat, make
-from thimble.models.scripted import Scripted
 from thimble.strategies.spec import parse
 from thimble.tools import toolbox
-from thimble.tools.notes import Notes
+from thimble.tools.notebook import Notebook
 
 WORDS = re.compile(r"[a-z]+-[a-z]+|\w+")
 SAID = """
@@ -70,7 +70,7 @@ def test_each_article_states_its_facts_and_each_question_has_its_answer_there(
         assert asked.answer in text
         assert asked.attribute in text
         assert asked.subject in asked.text
-        assert asked.slug in toolbox(library, Path(), Notes())["list_articles"].run({"topic": asked.topic})
+        assert asked.slug in toolbox(library, Path(), Notebook())["list_articles"].run({"topic": asked.topic})
         made_up = {asked.subject, one.subject, *(value for value in one.facts.values() if value.isalpha())}
         assert all(is_new(word) is (split == "new") for word in made_up)
 
@@ -109,7 +109,7 @@ def test_the_results_in_a_dialogue_are_those_of_a_session_in_which_the_model_say
     assume(sum(message.role == "user" for message in messages) == 1)
     replies = [message for message in messages if message.role == "assistant"]
     model = Scripted([[Text(reply.content), *reply.calls] for reply in replies])
-    tools = toolbox(one.library, Path(), Notes())
+    tools = toolbox(one.library, Path(), Notebook())
     agent = Agent(model, parse("none", None), State("none", 100_000), tools, SideModel(model))
     for _ in run(agent, messages[0].content):
         pass
@@ -122,7 +122,7 @@ def test_a_session_of_the_reader_over_a_written_library_makes_the_calls_of_a_dia
     for seed in range(5):
         folder = tmp_path / str(seed)
         for question in corpora.corpus(folder, seed):
-            reader, tools = make("reader"), toolbox(load(folder), folder, Notes())
+            reader, tools = make("reader"), toolbox(load(folder), folder, Notebook())
             agent = Agent(reader, parse("none", None), State("none"), tools, SideModel(reader))
             events = list(run(agent, question.text))
             calls = [event.call for event in events if isinstance(event, ToolCalled)]

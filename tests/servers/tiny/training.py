@@ -29,7 +29,7 @@ from thimble.agent.messages import Schema
 from thimble.agent.prompts import SYSTEM
 from thimble.corpus.library import Library
 from thimble.tools import on_demand, toolbox
-from thimble.tools.notes import Notes
+from thimble.tools.notebook import Notebook
 
 SEED = 1
 STEPS = 900
@@ -189,7 +189,7 @@ def beginnings() -> list[str]:
 
 
 def _offers() -> Iterator[Sequence[Schema]]:
-    usual = [tool.schema for tool in toolbox(Library(Path(), ()), Path(), Notes()).values()]
+    usual = [tool.schema for tool in toolbox(Library(Path(), ()), Path(), Notebook()).values()]
     extra = [tool.schema for tool in on_demand(lambda: [], str).values()]
     yield usual
     yield [*usual, *extra]

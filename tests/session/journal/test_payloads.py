@@ -10,9 +10,9 @@ from tests.support.doors import Doing
 from tests.support.histories import TinyCounter
 from tests.support.journal_scenes import tape, uncompared, whole
 from tests.support.payloads import ALL
+from tests.support.scripted import Scripted
 from tests.support.sessions import tool_call
 from thimble.agent.protocols import Sent, Text, Thinking
-from thimble.models.scripted import Scripted
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.state import SavedState
 from thimble.session.session import open_session

@@ -102,7 +102,7 @@ def test_a_planted_fact_goes_with_the_question_before_it_and_no_other() -> None:
     run(session, "Question 1?")
     run(session, "/plant The vault is blue.")
     text = run(session, "/undo")
-    assert "with it the planted “The vault is blue.”" in text
+    assert "Undone: the planted “The vault is blue.”" in text
     assert [one.fact for one in session.planted] == ["The code is 4711."]
     with pytest.raises(UsageError, match="no exchange to undo"):
         run(session, "/undo")

@@ -16,6 +16,7 @@ from tests.repl.commands.compare.test_replay import all_of, text_of
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import TinyCounter, is_sound
 from tests.support.pty_terminal import Terminal
+from tests.support.scripted import Scripted, Step
 from tests.support.sessions import Paper, answer_call, scripted, tool_call
 from tests.support.sessions import ask as ask_session
 from thimble.agent.budget import Prices
@@ -24,7 +25,6 @@ from thimble.agent.ledger import Amount
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage
 from thimble.corpus.questions import load
-from thimble.models.scripted import Scripted, Step
 from thimble.repl.commands.compare.known import known
 from thimble.repl.commands.compare.trial import MOST_SHOWN, Trial, ask, came_to, priced
 from thimble.repl.commands.table import obey

@@ -14,11 +14,11 @@ from rich.cells import cell_len
 
 from tests.repl.screen.test_sanitise import FORBIDDEN
 from tests.support.histories import Story, TinyCounter, outcome, react, words
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Text, Usage
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.context.message import changed_lines
 from thimble.repl.commands.table import obey
 from thimble.repl.prompt.completion import Completions

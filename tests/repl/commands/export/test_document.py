@@ -17,7 +17,7 @@ from tests.support.exported import export, read
 from tests.support.sessions import ask, scripted, tool_call
 from thimble.agent.messages import Message, ToolCall
 from thimble.repl.commands.export.page import embedded
-from thimble.repl.commands.export.transcript import difference, transcripts
+from thimble.repl.commands.transcript import difference, transcripts
 from thimble.repl.screen.gantt import name_of
 from thimble.session import jsonl
 from thimble.session.jsonl import to_json

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, scripted
 from tests.support.specs import ASKING
 from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.events import Prepared, SideCalled
 from thimble.models import built_in
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.probe.probe import asked, probe, questions, where
 from thimble.repl.commands.table import obey, run_command
 from thimble.session.lagged import Lagged

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.repl.commands.probe.test_probe import QUESTIONS, kept, planted, reading
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, scripted
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.probe.probe import stands
 from thimble.repl.commands.probe.survival import cells, description, show_survival, strategies, survive
 from thimble.repl.commands.table import run_command
