@@ -176,7 +176,7 @@ class OpenAIBackend(BackendDefaults):
 
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """Send one request, and stream the reply. Raises ModelError for a stream that ends too early."""
-        reply, tags, events = wire.Reply(call_ids(messages)), ThinkingTags(), wire.Events()
+        reply, tags, events = wire.StreamedReply(call_ids(messages)), ThinkingTags(), wire.Events()
         with self._connection.opened(CHAT, request, allowance, self.model) as response:
             kind = response.headers.get("content-type", "")
             if "json" in kind or "html" in kind:  # it comes in one piece
@@ -200,7 +200,7 @@ class OpenAIBackend(BackendDefaults):
         self._thinks |= any(isinstance(part, Thinking) for part in parts)
         return parts
 
-    def _chunk(self, field: bytes, data: bytes, reply: wire.Reply) -> dict[str, Any]:
+    def _chunk(self, field: bytes, data: bytes, reply: wire.StreamedReply) -> dict[str, Any]:
         """The chunk in an event."""
         try:
             chunk = foreign.read(data)

@@ -23,12 +23,12 @@ from tests.support.printed_replies import call, deltas
 from tests.support.sessions import ask, scripted
 from thimble.corpus.passages import MOST_WORDS
 from thimble.corpus.questions import load
-from thimble.corpus.ranking import ASKING, AT_HAND, EARLIER, SAID
+from thimble.corpus.ranking import ASKING_WEIGHT, AT_HAND, EARLIER, SAID_WEIGHT
 from thimble.models.counting.choose import counter_for
 from thimble.models.counting.vocabulary import qwen_file
 from thimble.models.reader import answer
 from thimble.models.reader.answer import SECOND
-from thimble.models.reader.evidence import NEAR, PAGE, SURE, WEAK
+from thimble.models.reader.evidence import MANUAL_SCORE, NEAR_SCORE, SURE, WEAK
 from thimble.models.text_calls.prompt import REACT, TextCounter
 from thimble.repl.cli.headless import DONE, REFUSED
 from thimble.repl.cli.recordings import load as load_recording
@@ -276,11 +276,11 @@ def test_the_page_on_the_reader_has_the_figures_of_the_code() -> None:
     for figure in (
         f"at most {MOST_WORDS} words",
         f"From {SURE} on, a passage is an answer",
-        f"best passage has less than {NEAR}, none is shown",
-        f"needs a score of {PAGE}",
-        f"weigh {ASKING} of the others in every search",
-        f"{SECOND:.0%} of the score of the first, and if there is room in {answer.MOST_WORDS} words",
-        f"count {'half' if SAID == 0.5 else SAID} when the second",
+        f"best passage has less than {NEAR_SCORE}, none is shown",
+        f"needs a score of {MANUAL_SCORE}",
+        f"weigh {ASKING_WEIGHT} of the others in every search",
+        f"{SECOND:.0%} of the score of the first, and if there is room in {answer.QUOTED_WORDS} words",
+        f"count {'half' if SAID_WEIGHT == 0.5 else SAID_WEIGHT} when the second",
         f"weigh {EARLIER} of the others, and each passage of the cited article gets {AT_HAND} more",
         f"has less than {WEAK}, or",
     ):

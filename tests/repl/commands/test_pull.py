@@ -5,12 +5,17 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.ollama_http import served
 from tests.support.ollama_server import Download, Model, Ollama
 from tests.support.pty_terminal import Terminal
 from tests.support.sessions import Paper
 from thimble.agent.errors import UsageError
+from thimble.models.ollama.download import PullProgress
+from thimble.repl.commands.pull import words
 from thimble.repl.commands.table import obey
 from thimble.repl.prompt.interrupts import Interrupts
 from thimble.session.session import Session, open_session
@@ -90,6 +95,13 @@ def test_a_pull_is_for_ollama() -> None:
     with pytest.raises(UsageError, match="is for Ollama, and the server at") as caught:
         obey(session, "/pull big", Paper().console)
     assert caught.value.fix
+
+
+@given(NASTY, st.integers(0, 10**20), st.integers(0, 10**20))
+def test_whatever_a_server_says_of_its_progress_is_shown_safely(status: str, done: int, total: int) -> None:
+    said = words(PullProgress(status, min(done, total), total))
+    assert not FORBIDDEN.search(said)
+    assert len(said) < 60
 
 
 # ---- without a conversation, and in a terminal ----
