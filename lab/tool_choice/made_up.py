@@ -1,4 +1,4 @@
-"""Made-up libraries with files, and questions about them in many words; all is drawn from `words.toml` by a seed."""
+"""A made-up library with files, and questions about it in many words: all is drawn from `words.toml` by a seed."""
 
 from __future__ import annotations
 
@@ -9,25 +9,34 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 from thimble.corpus.article import numbered, parse
 from thimble.corpus.library import Library
 
-SHARE_OF_SYNONYMS, SHARE_OF_TYPOS, SHARE_OF_LOWER_CASE, SHARE_OF_FILLERS = 0.3, 0.25, 0.4, 0.4
-MOST_SUBJECTS, MOST_ASPECTS = 7, 3
-Kind = Literal["fact", "difference", "file", "summary", "articles", "files", "article", "path", "near", "far"]
+SYNONYM, FILLER, LOWER_CASE, TYPO = 0.3, 0.4, 0.4, 0.25
+"""How often a subject has its other name, a fact has a sentence beside it, and a question is typed so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A sentence, the slug or path where it stands, how it is asked for, and what its subject is called."""
+
+    source: str
+    sentence: str
+    asks: Sequence[str]
+    slots: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A question, where its answer stands (a slug, or a path with its line), and the sentence that answers it."""
+    """A question, what it calls its subject, the tool that it wants first, and the answer, if it is there."""
 
-    kind: Kind
     question: str
-    sources: Sequence[str] = ()
-    sentence: str = ""
-    subject: str = ""
+    subject: str
+    tool: str
+    fact: Fact
+    answerable: bool
 
 
 @cache
@@ -45,136 +54,77 @@ class MadeUp:
     """
 
     def __init__(self, seed: int, folder: Path) -> None:
-        self.folder = folder
         self._random = Random(seed)
-        self._slots = words()["slots"] | words()["files"] | words()["questions"]
         groups = self._random.sample([*words()["subjects"].values()], 2)
-        subjects = [subject for group in groups for subject in group]
-        self._random.shuffle(subjects)
-        number = self._random.randint(MOST_SUBJECTS - 3, MOST_SUBJECTS)
-        self._here, self._absent = subjects[:number], subjects[number:]
-        self._facts: list[tuple[Sequence[str], str, str, str]] = []
-        texts = sorted(self._article(subject) for subject in self._here)
+        subjects = self._random.sample(groups[0] + groups[1], 12)
+        number = self._random.randint(4, 7)
+        drawn = [self._article(*subject) for subject in subjects]
+        texts = sorted((facts[0].source, text) for text, facts in drawn[:number])
         self.library = Library(Path(), tuple(numbered(parse(text, f"{slug}.md") for slug, text in texts)))
-        self._lines = [*self._files()]
+        self._pools = {
+            "articles": [fact for _, facts in drawn[:number] for fact in facts],
+            "absent": [fact for _, facts in drawn[number:] for fact in facts],
+            "files": [*self._files(folder)],
+        }
 
-    def questions(self, kinds: Sequence[Kind]) -> Iterator[Wanted]:
-        """A question of each of these kinds."""
-        for kind in kinds:
-            wanted: Wanted = getattr(self, f"_ask_{kind}")()
-            yield Wanted(kind, self._asked(wanted.question), wanted.sources, wanted.sentence, wanted.subject)
+    def wanted(self) -> Wanted:
+        """A question of any kind."""
+        kinds = [*words()["kinds"].values()]
+        kind = self._random.choices(kinds, [each["share"] for each in kinds])[0]
+        pool = self._pools[kind["pool"]]
+        fact = self._random.choice(pool)
+        other = self._random.choice([each for each in pool if each.slots is not fact.slots])
+        subject = fact.slots.get("other" if self._random.random() < SYNONYM else "s", "")
+        slots = {**fact.slots, "s": subject, "o": other.slots.get("s", ""), "source": fact.source.partition(":")[0]}
+        question = self._typed(self._filled(kind.get("asks", fact.asks), slots))
+        return Wanted(question, subject, kind["tool"], fact, kind["pool"] != "absent")
 
-    def _article(self, subject: Sequence[str]) -> tuple[str, str]:
-        name, _, gloss = subject
-        given = {"s": name, "S": name.capitalize(), "gloss": gloss}
+    def _article(self, name: str, other: str, gloss: str) -> tuple[str, list[Fact]]:
+        slots = {"s": name, "S": name.capitalize(), "other": other, "gloss": gloss}
         forms = words()["library"]
-        slug = self._filled(forms["slugs"], given).replace(" ", "-")
-        sections = []
-        for aspect in self._random.sample([*words()["aspects"]], self._random.randint(2, MOST_ASPECTS)):
-            wordings = words()["aspects"][aspect]
-            fact = self._filled(wordings["facts"], given)
-            self._facts.append((subject, aspect, slug, fact))
-            said = [
-                fact,
-                *([self._filled(forms["fillers"], given)] if self._random.random() < SHARE_OF_FILLERS else []),
-            ]
-            self._random.shuffle(said)
-            sections.append(f"## {self._filled(wordings['titles'], given)}\n\n{' '.join(said)}\n")
-        head = f'title: "{self._filled(forms["titles"], given)}"\nsummary: "{self._filled(forms["summaries"], given)}"'
-        return slug, f"---\nslug: {slug}\n{head}\n---\n\n{self._filled(forms['fillers'], given)}\n\n" + "\n".join(
-            sections
+        slug, title, summary, opening = (
+            self._filled(forms[part], slots) for part in ("slugs", "titles", "summaries", "fillers")
         )
+        slug = slug.replace(" ", "-")
+        text, facts = f'---\nslug: {slug}\ntitle: "{title}"\nsummary: "{summary}"\n---\n\n{opening}\n', []
+        for aspect in self._random.sample([*words()["aspects"].values()], self._random.randint(2, 3)):
+            said = [self._filled(aspect["facts"], slots)]
+            facts.append(Fact(slug, said[0], aspect["asks"], slots))
+            if self._random.random() < FILLER:
+                said.insert(self._random.randrange(2), self._filled(forms["fillers"], slots))
+            text += f"\n## {self._filled(aspect['titles'], slots)}\n\n{' '.join(said)}\n"
+        return text, facts
 
-    def _files(self) -> Iterator[tuple[str, str, Sequence[str]]]:
-        """Write the files; each line's place, its text, and how it is asked for."""
+    def _files(self, folder: Path) -> Iterator[Fact]:
         forms = words()["files"]
-        for path in {self._filled(forms["paths"], {}) for _ in range(4)}:
-            lines = []
-            for form, asks in self._random.sample(forms["lines"], self._random.randint(1, 3)):
-                slots = {"tool": self._random.choice(forms["tool"])}
+        for path in sorted({self._filled(forms["paths"], {}) for _ in range(4)}):
+            lines = list[str]()
+            for form, asks in self._random.sample(forms["lines"], 2):
+                slots = {"tool": self._random.choice(words()["slots"]["tool"])}
                 lines.append(self._filled([form], slots))
-                yield f"{path}:{len(lines)}", lines[-1], [self._filled([ask], slots) for ask in asks]
-            (self.folder / path).parent.mkdir(exist_ok=True)
-            (self.folder / path).write_text("\n".join(lines), "utf-8")
+                yield Fact(f"{path}:{len(lines)}", lines[-1], asks, slots)
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_text("\n".join(lines), "utf-8")
 
-    def _ask_fact(self) -> Wanted:
-        subject, aspect, slug, fact = self._random.choice(self._facts)
-        said = self._filled(words()["aspects"][aspect]["asks"], {"s": self._called(subject)})
-        return Wanted("fact", said, [slug], fact, subject[0])
-
-    def _ask_difference(self) -> Wanted:
-        one, other = self._random.sample(self._here, 2)
-        said = self._filled(words()["questions"]["difference"], {"s": one[0], "o": other[0]})
-        slugs = [slug for name in (one, other) for subject, _, slug, _ in self._facts if subject is name]
-        sentence = f"{one[0].capitalize()} are {one[2]}; {other[0]} are {other[2]}."
-        return Wanted("difference", said, [*dict.fromkeys(slugs)], sentence, one[0])
-
-    def _ask_file(self) -> Wanted:
-        place, line, asks = self._random.choice(self._lines)
-        return Wanted("file", self._random.choice(asks), [place], line)
-
-    def _ask_summary(self) -> Wanted:
-        return self._about("summary", self._random.choice(self._here))
-
-    def _ask_articles(self) -> Wanted:
-        return self._about("list_articles", self._random.choice(self._here))
-
-    def _about(self, forms: str, subject: Sequence[str]) -> Wanted:
-        said = self._filled(words()["questions"][forms], {"s": self._called(subject)})
-        slug = next(slug for known, _, slug, _ in self._facts if known is subject)
-        summary = self.library.find(slug).summary
-        return Wanted("summary", said, [slug], summary, subject[0])
-
-    def _ask_article(self) -> Wanted:
-        article = self._random.choice(self.library.articles)
-        said = self._filled(words()["questions"]["read_article"], {"slug": article.slug})
-        return Wanted("article", said, [article.slug], article.summary)
-
-    def _ask_path(self) -> Wanted:
-        place, line, _ = self._random.choice(self._lines)
-        path = place.partition(":")[0]
-        return Wanted("path", self._filled(words()["questions"]["read_file"], {"path": path}), [path], line)
-
-    def _ask_files(self) -> Wanted:
-        return Wanted("files", self._filled(words()["questions"]["list_files"], {}))
-
-    def _ask_near(self) -> Wanted:
-        subject = self._random.choice(self._absent)
-        aspect = words()["aspects"][self._random.choice([*words()["aspects"]])]
-        return Wanted("near", self._filled(aspect["asks"], {"s": self._called(subject)}), subject=subject[0])
-
-    def _ask_far(self) -> Wanted:
-        return Wanted("far", self._filled(words()["questions"]["far"], {}))
-
-    def _called(self, subject: Sequence[str]) -> str:
-        return subject[self._random.random() < SHARE_OF_SYNONYMS]
-
-    def _filled(self, forms: Sequence[str], given: Mapping[str, str]) -> str:
+    def _filled(self, forms: Sequence[str], slots: Mapping[str, str]) -> str:
         """One of the forms, its places filled with what is given, else with something drawn."""
+        ours = words()["slots"]
+        numbers = {"number": 10 ** self._random.randint(1, 3), "year": 2020}
 
         def drawn(place: re.Match[str]) -> str:
-            if place[1] == "number":
-                return str(self._random.randint(2, 10 ** self._random.randint(1, 3)))
-            if place[1] == "year":
-                return str(self._random.randint(1400, 2020))
-            return given[place[1]] if place[1] in given else self._random.choice(self._slots[place[1]])
+            name = place[1]
+            if name in numbers:
+                return str(self._random.randint(numbers[name] // 2, numbers[name]))
+            return slots[name] if name in slots else str(self._random.choice(ours[name]))
 
-        text = self._random.choice(forms)
-        while "{" in text:
-            text = re.sub(r"\{(\w+)\}", drawn, text)
-        return text
+        return re.sub(r"\{(\w+)\}", drawn, self._random.choice(forms))
 
-    def _asked(self, said: str) -> str:
+    def _typed(self, said: str) -> str:
         """The words of a question as somebody types them."""
-        forms = words()["questions"]
-        text = self._random.choice(forms["before"]) + said + self._random.choice(forms["after"])
-        if self._random.random() < SHARE_OF_LOWER_CASE:
-            text = text.lower()
-        else:
-            text = text[0].upper() + text[1:]
-        if self._random.random() < SHARE_OF_TYPOS:
+        text = self._filled(words()["wrappers"]["before"], {}) + said + self._filled(words()["wrappers"]["after"], {})
+        text = text.lower() if self._random.random() < LOWER_CASE else text[0].upper() + text[1:]
+        if self._random.random() < TYPO:
             at = self._random.randrange(len(text) - 1)
-            text = (
-                text[:at] + self._random.choice((text[at + 1] + text[at], text[at + 1], text[at] * 2)) + text[at + 2 :]
-            )
+            one, two = text[at], text[at + 1]
+            text = text[:at] + self._random.choice((two + one, two, one + one + two)) + text[at + 2 :]
         return text

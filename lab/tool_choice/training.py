@@ -17,7 +17,8 @@ from thimble.lab.training.fine_tune import FineTuning, fine_tune
 from thimble.models.embeddings.static import static_embedder
 from thimble.models.gguf.server import SMOLLM2, LocalModels
 
-HOW = FineTuning(steps=100, batch=1, rate=7e-4, longest=1_300, rank=8, lowest=15, save_every=10)
+CONVERSATIONS = 200
+HOW = FineTuning(steps=60, batch=1, rate=1e-3, longest=1_000, rank=8, lowest=15, save_every=5)
 """LoRA on the upper half of the blocks takes half the time."""
 
 
@@ -28,7 +29,7 @@ def main(folder: Path) -> None:
 
     tokenizer = AutoTokenizer.from_pretrained(base.parent, gguf_file=base.name, local_files_only=True)
     embedder = static_embedder()
-    drawn = (example(seed, embedder, tokenizer) for seed in range(HOW.steps * HOW.batch))
+    drawn = (example(seed, embedder, tokenizer) for seed in range(CONVERSATIONS))
     fine_tune(base, [one for one in drawn if one], folder, HOW)
 
 

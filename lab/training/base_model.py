@@ -18,11 +18,6 @@ class BaseModel(NamedTuple):
     network: Any
     tokenizer: Any
 
-    def save(self, folder: Path) -> None:
-        """Write the folder that transformers and vLLM load."""
-        self.network.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
-
 
 def load_base(path: Path) -> BaseModel:
     """The model in single precision on a CPU, which computes on one thread: two are slower. On a GPU in bfloat16.
@@ -37,7 +32,7 @@ def load_base(path: Path) -> BaseModel:
 
     logging.disable_progress_bar()
     torch.set_num_threads(1)
-    place = {"gguf_file": path.name} if path.suffix == ".gguf" else {}
+    place = {"gguf_file": path.name} if path.is_file() else {}
     folder = path.parent if place else path
     kind = torch.bfloat16 if torch.cuda.is_available() else torch.float32
     try:
@@ -46,5 +41,7 @@ def load_base(path: Path) -> BaseModel:
     except (OSError, ValueError) as error:
         fix = "give a folder in the form of Hugging Face, or a GGUF file"
         raise UsageError(f"{path} is no model that transformers loads", fix) from error
-    network.config.quantization_config = None
+    if place:  # the file may be quantized; what was loaded is not
+        network.hf_quantizer, network.is_quantized = None, False
+        del network.config.quantization_config
     return BaseModel(network, tokenizer)

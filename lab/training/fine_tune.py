@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from thimble.agent.errors import UsageError
 from thimble.lab.training.base_model import BaseModel, load_base
+from thimble.lab.training.curve import write_curve
 
-CHECKPOINTS = "checkpoints"
 ADAPTER = "adapter"
 """The folder of the weights of LoRA, beside the whole model."""
+
+
+LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+"""The linear layers of a block, as Llama and Qwen name them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class FineTuning:
-    """How a model is fine-tuned.
+    """How a model is trained.
 
     Attributes:
         steps: Steps of the optimiser.
@@ -65,28 +70,10 @@ def fine_tune(base: Path, examples: Sequence[Example], out: Path, how: FineTunin
     if (out / "config.json").exists():
         return out
     model = load_base(base)
-    from datasets import Dataset
-    from trl import SFTConfig, SFTTrainer
-
     rows = [row for row in (_row(model.tokenizer, one) for one in examples) if len(row["input_ids"]) <= how.longest]
     if len(rows) < len(examples):
         print(f"left out {len(examples) - len(rows)} examples of more than {how.longest} tokens", file=sys.stderr)
-    if not rows:
-        raise UsageError(f"no example has at most {how.longest} tokens", "allow longer ones, or give more examples")
-    asked = SFTConfig(
-        per_device_train_batch_size=1,
-        gradient_accumulation_steps=how.batch,
-        learning_rate=how.rate,
-        max_length=None,
-        **trainer_flags(out, how.steps, how.save_every, how.seed),
-    )
-    lora = adapter(how.rank, range(how.lowest, model.network.config.num_hidden_layers)) if how.rank else None
-    trainer = SFTTrainer(
-        model.network, asked, train_dataset=Dataset.from_list(rows), processing_class=model.tokenizer, peft_config=lora
-    )
-    train(trainer, out)
-    finish(trainer.model, model.tokenizer, out)
-    return out
+    return train("SFT", model, rows, out, how, max_length=None, gradient_accumulation_steps=how.batch)
 
 
 def _row(tokenizer: Any, one: Example) -> dict[str, list[int]]:
@@ -100,54 +87,80 @@ def _row(tokenizer: Any, one: Example) -> dict[str, list[int]]:
     return row
 
 
-def trainer_flags(out: Path, steps: int, save_every: int, seed: int) -> dict[str, Any]:
-    """What every trainer is told: one device, checkpoints in `out`, nothing sent anywhere."""
+def train(
+    kind: Literal["SFT", "GRPO"],
+    model: BaseModel,
+    rows: Sequence[Mapping[str, Any]],
+    out: Path,
+    how: FineTuning,
+    parts: Mapping[str, Any] | None = None,
+    **flags: Any,
+) -> Path:
+    """Train with a trainer of trl, on one device; it shows on standard error how far it is, and nothing is sent.
+
+    The folder `out` gets the model, with LoRA its weights alone as well (`adapter`), and a picture of the curve.
+
+    Args:
+        kind: The trainer.
+        model: What is trained.
+        rows: The data.
+        out: The folder. A training that was interrupted goes on from its newest checkpoint there.
+        how: How it is trained.
+        parts: More of what the trainer is made of.
+        flags: More of its settings.
+
+    Raises:
+        UsageError: there are no data.
+    """
+    if not rows:
+        raise UsageError(f"nothing to train on has at most {how.longest} tokens", "allow more, or give more runs")
     import torch
-
-    gpu = torch.cuda.is_available()
-    return {
-        "output_dir": str(out / CHECKPOINTS),
-        "max_steps": steps,
-        "save_steps": save_every,
-        "save_total_limit": 1,
-        "logging_steps": 1,
-        "seed": seed,
-        "use_cpu": not gpu,
-        "bf16": gpu,
-        "gradient_checkpointing": gpu,  # without it a step is a third faster and takes more memory
-        "report_to": "none",
-        "disable_tqdm": not sys.stderr.isatty(),
-    }
-
-
-LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-"""The linear layers of a block, as Llama and Qwen name them."""
-
-
-def adapter(rank: int, blocks: Sequence[int]) -> Any:
-    """LoRA on all linear layers of these blocks."""
+    import trl
+    from datasets import Dataset
     from peft import LoraConfig
-
-    return LoraConfig(
-        r=rank,
-        lora_alpha=2 * rank,
-        target_modules=[*LINEAR],
-        layers_to_transform=[*blocks],
-        task_type="CAUSAL_LM",
-    )
-
-
-def train(trainer: Any, out: Path) -> None:
-    """Train to the end, from the newest checkpoint where there is one."""
     from transformers.trainer_utils import get_last_checkpoint
 
-    folder = out / CHECKPOINTS
-    trainer.train(resume_from_checkpoint=get_last_checkpoint(folder) if folder.is_dir() else None)
-
-
-def finish(network: Any, tokenizer: Any, out: Path) -> None:
-    """Write the trained model; with LoRA its weights alone as well, in a folder `adapter`."""
-    if hasattr(network, "merge_and_unload"):
+    gpu, checkpoints = torch.cuda.is_available(), out / "checkpoints"
+    lora = (
+        LoraConfig(
+            r=how.rank,
+            lora_alpha=2 * how.rank,
+            target_modules=[*LINEAR],
+            layers_to_transform=[*range(how.lowest, model.network.config.num_hidden_layers)],
+            task_type="CAUSAL_LM",
+        )
+        if how.rank
+        else None
+    )
+    asked = getattr(trl, f"{kind}Config")(
+        output_dir=str(checkpoints),
+        max_steps=how.steps,
+        learning_rate=how.rate,
+        save_steps=how.save_every,
+        save_total_limit=1,
+        logging_steps=1,
+        seed=how.seed,
+        use_cpu=not gpu,
+        bf16=gpu,
+        gradient_checkpointing=gpu,  # without it a step is a third faster and takes more memory
+        report_to="none",
+        **{"per_device_train_batch_size": 1, **flags},
+    )
+    trainer = getattr(trl, f"{kind}Trainer")(
+        model.network,
+        args=asked,
+        train_dataset=Dataset.from_list(rows),
+        processing_class=model.tokenizer,
+        peft_config=lora,
+        **(parts or {}),
+    )
+    with redirect_stdout(sys.stderr):
+        trainer.train(resume_from_checkpoint=get_last_checkpoint(checkpoints) if checkpoints.is_dir() else None)
+    network = trainer.model
+    if lora:
         network.save_pretrained(out / ADAPTER)
         network = network.merge_and_unload()
-    BaseModel(network, tokenizer).save(out)
+    model.tokenizer.save_pretrained(out)
+    write_curve(out / "curve.svg", trainer.state.log_history)
+    network.save_pretrained(out)  # last: a folder with a model is done
+    return out

@@ -9,7 +9,7 @@ from rich import filesize
 from rich.console import Console
 
 from thimble.agent.errors import Stopped, UsageError
-from thimble.models.ollama.errors import DEFAULT_MODEL
+from thimble.models.server import DEFAULT_MODEL
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import is_drawn, moving
 from thimble.session.session import Session
