@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from thimble.corpus.library import load
 from thimble.corpus.manual import COMMANDS_PAGE, MANUAL_SLUG, manual
-from thimble.repl.commands.table import COMMANDS_PAGE as TYPED
+from thimble.repl.commands.table import COMMANDS as TYPED
 from thimble.session.settings_table import SETTINGS
 from thimble.tools.articles import ArticleTools
 

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from thimble.models.scripted import Scripted
 
 from tests.servers.memory_runs import memory_run, memory_runs
 from thimble.agent.budget import UNLIMITED, Budget
@@ -31,7 +32,6 @@ from thimble.lab.replay.trajectories import Trajectory, read
 from thimble.lab.store import Store
 from thimble.models import built_in
 from thimble.models.counting.estimate import EstimateCounter
-from thimble.models.scripted import Scripted
 from thimble.session.lagged import Lagged
 from thimble.strategies.comem import Comem, Summaries
 from thimble.strategies.spec import parse
