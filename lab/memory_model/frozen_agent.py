@@ -35,9 +35,9 @@ class FrozenAgent:
         return similarity(self.action(step, view), step.taken)
 
     def reward(self, step: MemoryStep, summary: str) -> float:
-        """Eq. 9 with this summary. One that the strategy refuses earns 0: then the whole history stays in view."""
-        made = self.task.view(step, summary)
-        return 0.0 if made.refused else self.alike(step, made.view)
+        """Eq. 9 with this summary. One that the strategy refuses earns 0: with everything in view it would earn 1."""
+        view = self.task.view(step, summary)
+        return self.alike(step, view) if view else 0.0
 
     def without(self, step: MemoryStep) -> float:
         """Eq. 9 with the k newest turns alone."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import mean
-from time import perf_counter
 from typing import Any
 
 from thimble.agent.messages import Message
@@ -18,103 +17,91 @@ from thimble.lab.statistics import interval, paired, resampled
 from thimble.lab.store import Store
 from thimble.strategies.compress import Compress
 
-NOTHING = "no summary"
+NO_SUMMARY = "no summary"
 """The memory that the others are compared with: the k newest turns."""
 Record = dict[str, Any]
-Memory = Callable[[MemoryStep, FrozenAgent], Record]
-"""What comes of a step: `alike` (Eq. 9), and `tokens` and `seconds` of the summary."""
 
 
-def memories(models: Mapping[str, MemoryModel]) -> Mapping[str, Memory]:
-    """The kinds of memory, in the order of the table."""
+@dataclass(frozen=True, slots=True)
+class Memories:
+    """The kinds of memory: what comes of a step with each."""
 
-    def asked(model: MemoryModel) -> Memory:
-        return lambda step, agent: _summarised(step, agent, *model.summary(step, agent))
+    agent: FrozenAgent
+    models: Mapping[str, MemoryModel]
 
-    return {
-        "full context": lambda step, agent: _viewed(step, agent, step.history, 0),
-        NOTHING: lambda step, agent: _viewed(step, agent, agent.task.newest_turns(step), 0),
-        "compress": _compressed,
-        "the agent's own words": _quoted,
-        **{name: asked(model) for name, model in models.items()},
-    }
+    @property
+    def kinds(self) -> Mapping[str, Callable[[MemoryStep], Record]]:
+        """By name, in the order of the table. A record has `alike` (Eq. 9), `tokens`, `seconds` and `refused`."""
+        return {
+            "full context": lambda step: self._viewed(step, step.history),
+            NO_SUMMARY: lambda step: self._viewed(step, self.agent.task.newest_turns(step)),
+            "compress": self._compressed,
+            "the agent's own words": self._quoted,
+            **{name: self._asked(model) for name, model in self.models.items()},
+        }
 
+    def measure(self, steps: Sequence[MemoryStep], store: Store) -> Iterator[Record]:
+        """What came of each step with each memory. What is in the store is not measured again. Raises ModelError."""
+        known = {record["key"]: record for record in store.records()}
+        for name, memory in self.kinds.items():
+            for step in steps:
+                key = f"{name}: {step.key}"
+                if key not in known:
+                    known[key] = {"key": key, "memory": name, "run": step.run, "step": step.key, **memory(step)}
+                    store.add(known[key])
+                yield known[key]
 
-def measure(
-    steps: Sequence[MemoryStep], agent: FrozenAgent, kinds: Mapping[str, Memory], store: Store
-) -> Iterator[Record]:
-    """What came of each step with each memory. What is in the store is not measured again. Raises ModelError."""
-    known = {record["key"]: record for record in store.records()}
-    for name, memory in kinds.items():
-        for step in steps:
-            key = f"{name} {step.key}"
-            if key not in known:
-                known[key] = {"key": key, "memory": name, "run": step.run, **memory(step, agent)}
-                store.add(known[key])
-            yield known[key]
+    def _viewed(self, step: MemoryStep, view: Sequence[Message] | None, tokens: int = 0, seconds: float = 0) -> Record:
+        """A summary that is refused (no view) counts as 0: the agent would have everything in view."""
+        alike = self.agent.alike(step, view) if view else 0.0
+        return {"alike": alike, "tokens": tokens, "seconds": seconds, "refused": view is None}
 
+    def _summarised(self, step: MemoryStep, summary: str, seconds: float = 0) -> Record:
+        task = self.agent.task
+        return self._viewed(step, task.view(step, summary), task.counter.count(Message("", "user", summary)), seconds)
 
-def _viewed(step: MemoryStep, agent: FrozenAgent, view: Sequence[Message], tokens: int, seconds: float = 0.0) -> Record:
-    return {"alike": agent.alike(step, view), "tokens": tokens, "seconds": seconds, "refused": False}
+    def _asked(self, model: MemoryModel) -> Callable[[MemoryStep], Record]:
+        return lambda step: self._summarised(step, *model.summary(step, self.agent.task))
 
+    def _quoted(self, step: MemoryStep) -> Record:
+        words = own_words(step, self.agent.task)
+        return self._summarised(step, words) if words else self._viewed(step, self.agent.task.newest_turns(step))
 
-def _summarised(step: MemoryStep, agent: FrozenAgent, summary: str, seconds: float) -> Record:
-    """A summary that is refused counts as 0: the agent would have everything in view."""
-    made, tokens = agent.task.view(step, summary), agent.task.counter.count(Message("", "user", summary))
-    record = _viewed(step, agent, made.view, tokens, seconds)
-    return {**record, "alike": 0.0, "refused": True} if made.refused else record
-
-
-def _quoted(step: MemoryStep, agent: FrozenAgent) -> Record:
-    """The agent's answers; no summary where there are none."""
-    words = own_words(step, agent)
-    return _summarised(step, agent, words, 0.0) if words else _viewed(step, agent, agent.task.newest_turns(step), 0)
-
-
-def _compressed(step: MemoryStep, agent: FrozenAgent) -> Record:
-    """The strategy `compress`, with as much room as the newest turns and the longest summary take."""
-    budget, began = agent.task.budget(step), perf_counter()
-    least = budget.size(agent.task.newest_turns(step))
-    room = replace(budget, limit=least + agent.task.most_tokens)
-    view = Compress(window=agent.task.strategy.k, target=1.0).prepare(step.history, room)
-    return _viewed(step, agent, view, budget.size(view) - least, perf_counter() - began)
-
-
-# --- the table --------------------------------------------------------------------------------------------------------
+    def _compressed(self, step: MemoryStep) -> Record:
+        """The strategy `compress`, with as much room as the newest turns and the longest summary take."""
+        task, budget = self.agent.task, self.agent.task.budget(step)
+        least = budget.size(task.newest_turns(step))
+        room = replace(budget, limit=least + task.most_tokens)
+        view = Compress(window=task.strategy.k, target=1.0).prepare(step.history, room)
+        return self._viewed(step, view, budget.size(view) - least)
 
 
 def findings(records: Sequence[Record], told: Sequence[str]) -> Findings:
     """A row for each memory; means of runs, with intervals over runs."""
-    by_memory = {name: list(of) for name, of in groupby(records, key=lambda record: record["memory"])}
-    needs = {_step(record) for record in by_memory[NOTHING] if record["alike"] < 1}
-    baseline = _by_run(by_memory[NOTHING])
-    columns = ("Eq. 9", "95 % interval", "more than none", "p", "where needed", "tokens", "refused", "seconds")
-    rows = [[name, *_cells(of, baseline, needs)] for name, of in by_memory.items()]
-    steps = len(by_memory[NOTHING])
-    read = f"{steps} steps of {len(baseline)} runs; without a summary the agent acts otherwise at {len(needs)} of them."
-    table = ResultTable("Held-out runs", ["memory", *columns], rows, read)
-    return Findings("The memory model of CoMem", told, [table], records)
+    kinds = {name: list(of) for name, of in groupby(records, key=lambda record: record["memory"])}
+    without = kinds[NO_SUMMARY]
+    needs = {record["step"] for record in without if record["alike"] < 1}
+    runs = _by_run(without)
+    read = f"{len(without)} steps of {len(runs)} runs. Without a summary the agent acts otherwise at {len(needs)}."
+    columns = ["memory", "Eq. 9", "95 % interval", "more than without", "where needed", "tokens", "refused", "seconds"]
+    rows = [[name, *_cells(of, runs, needs)] for name, of in kinds.items()]
+    return Findings("The memory model of CoMem", told, [ResultTable("Held-out runs", columns, rows, read)], records)
 
 
-def _cells(records: Sequence[Record], baseline: Sequence[float], needs: set[str]) -> Iterator[str]:
+def _cells(records: Sequence[Record], without: Sequence[float], needs: set[str]) -> Iterator[str]:
     runs = _by_run(records)
     low, high = interval(resampled(runs))
-    more = paired(runs, baseline)
+    more = paired(runs, without)
     yield f"{mean(runs):.3f}"
     yield f"{low:.3f} to {high:.3f}"
     yield f"{more.difference:+.3f} ({more.low:+.3f} to {more.high:+.3f})"
-    yield f"{more.p:.4f}"
-    yield f"{mean([record['alike'] for record in records if _step(record) in needs] or [1.0]):.3f}"
+    needed = [record["alike"] for record in records if record["step"] in needs]
+    yield f"{mean(needed):.3f}" if needed else "–"
     yield f"{mean(record['tokens'] for record in records):.0f}"
     yield f"{mean(record['refused'] for record in records):.0%}"
     yield f"{mean(record['seconds'] for record in records):.2f}"
 
 
 def _by_run(records: Sequence[Record]) -> list[float]:
-    """The mean of each run: its steps are not independent of one another."""
-    ordered = sorted(records, key=lambda record: str(record["run"]))
-    return [mean(record["alike"] for record in of) for _, of in groupby(ordered, key=lambda record: record["run"])]
-
-
-def _step(record: Record) -> str:
-    return str(record["key"]).removeprefix(f"{record['memory']} ")
+    """The mean of each run: its steps depend on one another."""
+    return [mean(record["alike"] for record in of) for _, of in groupby(records, key=lambda record: record["run"])]

@@ -53,14 +53,6 @@ class MemoryStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Summarised:
-    """A view with a summary in it. `refused`: the strategy did not take the summary, so its turns are all in view."""
-
-    view: Sequence[Message]
-    refused: bool
-
-
-@dataclass(frozen=True, slots=True)
 class MemoryTask:
     """How a memory model is asked: the strategy with its parameters, and what counts tokens."""
 
@@ -87,10 +79,13 @@ class MemoryTask:
         self._prepared(step, model, wish)
         return model.requests[0].messages if model.requests else ()
 
-    def view(self, step: MemoryStep, summary: str) -> Summarised:
-        """What the agent sees with this summary and the k newest turns (CoMem, Eq. 5)."""
+    def view(self, step: MemoryStep, summary: str) -> Sequence[Message] | None:
+        """What the agent sees with this summary and the k newest turns (CoMem, Eq. 5).
+
+        None where the strategy refuses the summary: empty, or longer than its turns, which then all stay in view.
+        """
         view = self._prepared(step, Scripted([summary], self.counter))
-        return Summarised(view, not any(message.covers for message in view))
+        return view if any(message.covers for message in view) else None
 
     def newest_turns(self, step: MemoryStep) -> Sequence[Message]:
         """What the agent sees without a summary."""
