@@ -125,6 +125,6 @@ class MadeUp:
         text = text.lower() if self._random.random() < LOWER_CASE else text[0].upper() + text[1:]
         if self._random.random() < TYPO:
             at = self._random.randrange(len(text) - 1)
-            one, two = text[at : at + 2]
+            one, two = text[at], text[at + 1]
             text = text[:at] + self._random.choice((two + one, two, one + one + two)) + text[at + 2 :]
         return text
