@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 from thimble.agent.errors import ThimbleError
 from thimble.agent.events import Answered, ToolReturned
-from thimble.corpus.questions import DECLINED, NATURAL
+from thimble.corpus.questions import DECLINED_KINDS, NATURAL
 from thimble.corpus.questions import load as load_questions
 from thimble.lab.statistics import wilson
 from thimble.models.text_calls.schema import SOURCE
@@ -90,7 +90,7 @@ def place(source: str) -> str:
 def questions() -> Iterator[Asked]:
     """The held-out questions of both sets."""
     for one in load_questions().questions:
-        if one.held_out and one.kind in (*NATURAL, *DECLINED):
+        if one.held_out and one.kind in (*NATURAL, *DECLINED_KINDS):
             first = one.exchanges[0]
             sources = {place(proof.source) for fact in first.facts for proof in fact.proof}
             yield Asked(one.kind, first.question, sorted(sources))

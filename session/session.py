@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
 from itertools import count
@@ -24,7 +23,6 @@ from thimble.agent.protocols import Backend, ModelId, Strategy, Waiting
 from thimble.agent.side import SideModel
 from thimble.models import READER
 from thimble.models.server import ServedBackend
-from thimble.models.text_calls.caller import ToolCaller
 from thimble.session.articles import Reading
 from thimble.session.backends import Backends
 from thimble.session.calls import QUESTIONS, by_schema, calls_tools
@@ -42,7 +40,6 @@ from thimble.session.once import Once
 from thimble.session.plant import plant
 from thimble.session.prices import fixed
 from thimble.session.settings import MEMORY_FILE, Settings, refuse_code
-from thimble.session.tour import TOURS, Tour
 from thimble.strategies.paper_names import in_our_names
 from thimble.tools.notebook import Notebook
 
@@ -50,12 +47,11 @@ if TYPE_CHECKING:
     from thimble.corpus.library import Library
     from thimble.session.guess import Guess
     from thimble.session.playback import Playback
+    from thimble.session.tour import Tour
     from thimble.session.watched_strategy import WatchedStrategy
 
 T = TypeVar("T")
 SKIPPED_SHOWN = 5
-READS_WITH = "observation-masking"
-"""The strategy of a sub-agent."""
 MEMORY_UNCHANGED = Said | Waiting | Preparing | Branched | Switched | Toured
 """Records after which the session remembers what it did before."""
 
@@ -66,20 +62,12 @@ def open_session(
     saved: SavedState | None = None,
     playback: Playback | None = None,
 ) -> Session:
-    """A session with these settings, at once: a server is looked for in the background, the rest is made when used.
+    """A session with these settings, at once: what it is made of is made when it is used.
 
     It is written to `journal`; without one nothing of it reaches a disk. It goes on from `saved`, the journal's state.
     With a `playback` a recorded session answers, and no model.
     """
-    session = Session(settings, journal, saved, playback)
-    threading.Thread(target=_look_ahead, args=(session,), daemon=True).start()
-    return session
-
-
-def _look_ahead(session: Session) -> None:
-    """Look for a server. An invalid address is reported when it is used."""
-    with suppress(ThimbleError):
-        session.backends.look_for_server()
+    return Session(settings, journal, saved, playback)
 
 
 class Session:
@@ -113,8 +101,7 @@ class Session:
         self.reading = reading or Reading()
         self.notices = [*settings.notices, *(playback.notices if playback else ())]
         self.guess: Guess | None = None
-        toured = self.journal.tree.tour
-        self.tour = Tour(toured.tour, max(0, toured.step), said=True) if toured.tour in TOURS else None
+        self.tour = self._toured()
         self.watched: WatchedStrategy | None = None
         self.trusted = {settings.strategy.strip()}
         widest = saved.widest if saved else 0
@@ -217,6 +204,8 @@ class Session:
 
         Once old turns are summarised, a memory file that has changed counts from the next question on.
         """
+        from thimble.models.text_calls.caller import ToolCaller
+
         backend = agent.backend
         agent.nudges = isinstance(backend, ServedBackend)
         if isinstance(backend, ToolCaller) and backend.is_open:
@@ -257,6 +246,15 @@ class Session:
         """Let the tour take note of what has happened."""
         if self.tour:
             self.tour.see(self, event)
+
+    def _toured(self) -> Tour | None:
+        """The tour that goes on, if there was one."""
+        toured = self.journal.tree.tour
+        if not toured.tour:
+            return None
+        from thimble.session.tour import TOURS, Tour
+
+        return Tour(toured.tour, max(0, toured.step), said=True) if toured.tour in TOURS else None
 
     def keep_tour(self) -> None:
         """Write to the journal how far the tour is, where that is news to it."""

@@ -12,8 +12,8 @@ from typing import Any
 from thimble.agent.errors import UsageError
 from thimble.corpus.reading import read_text
 
-FILE_LIMIT_BYTES = 1_000_000
-BEGINNING = '{"title": '
+NOTEBOOK_BYTES = 1_000_000
+ENTRY_BEGINNING = '{"title": '
 """What each line of a file of notes begins with."""
 
 
@@ -73,11 +73,11 @@ def _read(file: Path, torn: list[int]) -> list[Note]:
     number, fix = 0, "mend it, or name another file: --notes FILE"
     try:
         found = []
-        for number, line in enumerate(read_text(Path(os.path.realpath(file)), FILE_LIMIT_BYTES).splitlines(), 1):
+        for number, line in enumerate(read_text(Path(os.path.realpath(file)), NOTEBOOK_BYTES).splitlines(), 1):
             try:
                 found += [_note(json.loads(line))] if line.strip() else []
             except json.JSONDecodeError:
-                if not (line.startswith(BEGINNING) or BEGINNING.startswith(line)):
+                if not (line.startswith(ENTRY_BEGINNING) or ENTRY_BEGINNING.startswith(line)):
                     raise
                 torn.append(number)
         return list(dict.fromkeys(found))

@@ -15,6 +15,8 @@ from thimble.lab.training.curve import write_curve
 
 ADAPTER = "adapter"
 """The folder of the weights of LoRA, beside the whole model."""
+
+
 LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 """The linear layers of a block, as Llama and Qwen name them."""
 
@@ -119,9 +121,14 @@ def train(
     from transformers.trainer_utils import get_last_checkpoint
 
     gpu, checkpoints = torch.cuda.is_available(), out / "checkpoints"
-    blocks = [*range(how.lowest, model.network.config.num_hidden_layers)]
     lora = (
-        LoraConfig(r=how.rank, lora_alpha=2 * how.rank, target_modules=[*LINEAR], layers_to_transform=blocks)
+        LoraConfig(
+            r=how.rank,
+            lora_alpha=2 * how.rank,
+            target_modules=[*LINEAR],
+            layers_to_transform=[*range(how.lowest, model.network.config.num_hidden_layers)],
+            task_type="CAUSAL_LM",
+        )
         if how.rank
         else None
     )

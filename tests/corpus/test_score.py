@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thimble.corpus.questions import NATURAL, Exchange, Fact, Proof
-from thimble.corpus.score import JUDGED_WORDS, MOST_WORDS, cited, refuses, score
+from thimble.corpus.score import ANSWER_WORDS, JUDGED_WORDS, cited, refuses, score
 
 SHARE = Fact(("84 %",), (Proof("84 % of a turn are observations.", article="observation-masking"),))
 ERROR = Fact(("token 41",), (Proof("differs at token 41", file="logs/server.log", line=10),))
@@ -20,7 +20,7 @@ def test_an_answer_that_states_and_cites_is_right() -> None:
     assert score(ASKED, RIGHT).right
 
 
-@given(st.integers(MOST_WORDS, 400))
+@given(st.integers(ANSWER_WORDS, 400))
 def test_quoting_everything_is_not_answering(length: int) -> None:
     scored = score(ASKED, f"{RIGHT} {'word ' * length}")
     assert not scored.right
@@ -28,7 +28,7 @@ def test_quoting_everything_is_not_answering(length: int) -> None:
 
 
 def test_citations_are_not_counted_as_words() -> None:
-    assert score(ASKED, "word " * (MOST_WORDS - 4) + "84 %. " + "[observation-masking] " * 30).right
+    assert score(ASKED, "word " * (ANSWER_WORDS - 4) + "84 %. " + "[observation-masking] " * 30).right
 
 
 @pytest.mark.parametrize(

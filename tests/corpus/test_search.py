@@ -18,7 +18,7 @@ from thimble.agent.protocols import Embedder
 from thimble.corpus.article import OPENING, parse
 from thimble.corpus.library import Library, load
 from thimble.corpus.passages import passages
-from thimble.corpus.ranking import ASKING, AT_HAND, EARLIER, MAX_TERMS, OF_ASKING, OF_SECTION, QUERY, Ranking
+from thimble.corpus.ranking import ASKING_WEIGHT, AT_HAND, EARLIER, MAX_TERMS, OF_ASKING, OF_SECTION, QUERY, Ranking
 from thimble.corpus.search import Search
 from thimble.corpus.words import STOPWORDS, terms, words
 from thimble.models.embeddings.static import static_embedder
@@ -198,7 +198,7 @@ def test_the_score_is_the_mean_of_the_share_of_words_and_the_cosine(
     query: str, earlier: str, meant: bool, at_hand: set[int]
 ) -> None:
     weights = {term: EARLIER for term in terms(earlier)} | {
-        term: ASKING if term in OF_ASKING else 1.0 for term in terms(query)
+        term: ASKING_WEIGHT if term in OF_ASKING else 1.0 for term in terms(query)
     }
     weights = dict(list(weights.items())[-MAX_TERMS:])
     scores = Ranking(LIBRARY.index, query, earlier, Counting() if meant else None, sorted(at_hand)).scores

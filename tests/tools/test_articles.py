@@ -11,7 +11,7 @@ from thimble.agent.errors import ToolError
 from thimble.corpus.article import Article, Section, parse
 from thimble.corpus.library import Library
 from thimble.tools.articles import article_tools, paged
-from thimble.tools.wording import PAGE
+from thimble.tools.wording import PAGE_CHARACTERS
 
 TEXTS = {
     "masking.md": """---
@@ -79,7 +79,7 @@ def test_the_pages_are_the_whole_article_once(parts: list[tuple[int, list[str]]]
         more = f'\n\n[page {page} of {pages}: read_article(slug="long", page={page + 1}) has the rest]'
         assert body.endswith(more) == (page < pages)
         body = body.removesuffix(more)
-        assert len(body) <= PAGE
+        assert len(body) <= PAGE_CHARACTERS
         text += body
         page += 1
     whole = "".join(f"## {section.title}{section.text}" for section in sections)

@@ -13,7 +13,7 @@ from thimble.agent.errors import ToolError
 from thimble.corpus import safe_open
 from thimble.corpus.library import load
 from thimble.corpus.safe_open import DEEPEST
-from thimble.tools.confined import PATH, Folder
+from thimble.tools.confined import PATH_LETTERS, Folder
 from thimble.tools.files import file_tools
 
 
@@ -138,8 +138,8 @@ def test_by_path_as_on_windows_it_is_the_same(root: Path, path: str) -> None:
         (".env", "hidden files are not shown"),
         ("env", "hidden files are not shown"),
         ("x" * 300, "File name too long"),
-        ("x/" * 3_000_000, f"a path has at most {PATH:,} characters"),
-        ("./" * 3_000_000, f"a path has at most {PATH:,} characters"),
+        ("x/" * 3_000_000, f"a path has at most {PATH_LETTERS:,} characters"),
+        ("./" * 3_000_000, f"a path has at most {PATH_LETTERS:,} characters"),
         ("a.txt/b", "Not a directory"),
         ("sub/c.txt", "sub/c.txt does not exist; nearest: sub/b.txt"),
     ],

@@ -14,7 +14,7 @@ from thimble.agent.protocols import Embedder
 from thimble.models.embeddings.static import static_embedder
 from thimble.tools import files
 from thimble.tools.files import file_tools
-from thimble.tools.lines import COMPARED, COMPARED_CHARACTERS, NEAREST, WORDS, indexed, matching, split
+from thimble.tools.lines import COMPARED, COMPARED_CHARACTERS, LINE_WORDS, NEAREST, indexed, matching, split
 
 LINES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), max_size=30), min_size=1, max_size=200
@@ -91,7 +91,7 @@ def test_a_large_folder_is_limited_and_says_so(root: Path, monkeypatch: pytest.M
     lines = call(root, "list_files").split("\n")
     assert (lines[0], len(lines)) == ("155 files", 102)
     assert lines[-1] == "[100 of 155 shown; folders here: notes]"
-    monkeypatch.setattr(files, "MAX_FILES", 155)
+    monkeypatch.setattr(files, "FOLDER_FILES", 155)
     assert call(root, "list_files").startswith("more than 155 files\n")
 
 
@@ -246,7 +246,7 @@ def test_a_word_is_searched_once_however_often_it_is_asked_for(root: Path) -> No
 
 
 def test_a_search_for_more_words_than_are_searched_says_so(root: Path) -> None:
-    words = [f"w{number}" for number in range(WORDS)]
+    words = [f"w{number}" for number in range(LINE_WORDS)]
     (root / "w.txt").write_text(" ".join(words))
     assert call(root, "search_files", query=" ".join(words)).startswith("1 match for")
     observation = call(root, "search_files", query=" ".join([*words, "zz"]))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from thimble.agent.errors import ToolError
 from thimble.agent.protocols import Tool
-from thimble.tools.schema import ERROR_LIMIT, LIMIT, FunctionTool, cut, tool
+from thimble.tools.schema import ERROR_LIMIT, RESULT_CHARACTERS, FunctionTool, cut, tool
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -168,7 +168,7 @@ def test_observations_have_a_limit() -> None:
         return "line\n" * 10_000
 
     observation = tool(long).run({})
-    assert len(observation) <= LIMIT
+    assert len(observation) <= RESULT_CHARACTERS
     assert observation.endswith("line\n[cut: 7,959 of 50,000 characters shown]")
     assert tool(long, limit=100).run({}).endswith("characters shown]")
 
@@ -232,4 +232,4 @@ def test_an_argument_of_any_depth_or_size_is_answered_or_explained(name: str, ki
         observation = SAMPLE.run({"path": "p", name: ENDLESS[kind]})
     except ToolError as error:
         observation = error.what[: ERROR_LIMIT + 1]
-    assert 0 < len(observation) <= (LIMIT if observation.startswith("[") else ERROR_LIMIT)
+    assert 0 < len(observation) <= (RESULT_CHARACTERS if observation.startswith("[") else ERROR_LIMIT)

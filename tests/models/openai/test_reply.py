@@ -20,7 +20,6 @@ from tests.support.openai_wire import (
     LLAMA,
     RESULT,
     SYSTEM,
-    TOKENIZE,
     TOOL,
     USAGE,
     USER,
@@ -312,40 +311,7 @@ def test_a_model_that_was_seen_to_think_gets_room_for_it() -> None:
     assert asked == [100, 4196, 4196]
 
 
-# ---- temperature, seed, and no call ----
-
-ONE = {"<tool_call>": 1602}
-"""The tokens of the model behind the wire that begin a call."""
-
-
-def tokens_of(body: dict[str, Any]) -> bytes:
-    """What vLLM's /tokenize says: of a marker of its model one token, of any other text a token a letter."""
-    text = body.get("prompt", "a prompt")
-    tokens = [ONE[text]] if text in ONE else [ord(letter) % 97 for letter in text]
-    return json.dumps({"count": len(tokens), "max_model_len": 8192, "tokens": tokens}).encode()
-
-
-def test_a_call_is_ruled_out_where_its_beginning_is_one_token() -> None:
-    wire = Wire({CHAT: ANSWER, TOKENIZE: tokens_of})
-    model = backend(wire)
-    assert list(model.ruled_out) == [*ONE]
-    for may_call, tools in ((False, [TOOL]), (True, [TOOL]), (False, [])):
-        list(model.stream([SYSTEM, USER], tools, may_call=may_call))
-        body = wire.sent()
-        assert body.get("tools", []) == tools, "they stay in the prompt"
-        assert "tool_choice" not in body, "some servers would take the tools from the prompt"
-        assert body.get("logit_bias") == ({"1602": -100} if tools and not may_call else None)
-    asked = wire.asked(TOKENIZE)
-    list(model.stream([SYSTEM, USER], [TOOL], may_call=False))
-    assert wire.asked(TOKENIZE) == asked, "the vocabulary does not change"
-
-
-def test_where_nobody_tells_the_numbers_of_tokens_nothing_is_ruled_out() -> None:
-    wire = Wire({CHAT: ANSWER})
-    assert backend(wire).ruled_out == ()
-    list(backend(wire).stream([SYSTEM, USER], [TOOL], may_call=False))
-    assert "logit_bias" not in wire.sent()
-
+# ---- temperature and seed ----
 
 REFUSED = b'{"error":{"message":"Unsupported value: \'temperature\' does not support 0 with this model.","code":400}}'
 

@@ -12,7 +12,7 @@ from tests.support.reader_library import ARTICLES, Session, make_tools, masked, 
 from thimble.agent.messages import Message, ToolCall
 from thimble.corpus.score import cited
 from thimble.models.reader.backend import reply
-from thimble.models.reader.view import PASSAGES
+from thimble.models.reader.view import CLOSEST_PASSAGES
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_what_is_only_near_is_shown_and_not_called_an_answer(tmp_path: Path) -> 
     tools = make_tools(tmp_path)
     session = Session(tools)
     said = session.ask("does honey go bad in winter?")
-    assert said.startswith(f"{PASSAGES}\n- “Beekeeping through the year”")
+    assert said.startswith(f"{CLOSEST_PASSAGES}\n- “Beekeeping through the year”")
     assert reply(session.history[:-1], [tool.schema for tool in tools.values()]).ending == "passages"
     assert 2 <= said.count("\n- ") <= 3
 
@@ -79,7 +79,7 @@ def test_what_it_does_not_do_with_rows_it_says(tmp_path: Path) -> None:
     tools = make_tools(tmp_path)
     write(tmp_path / "files" / "many.log", "".join(f"ERROR valve {n} stuck\n" for n in range(9)))
     said = Session(tools).ask("How many valve errors are in many.log?")
-    assert said.startswith(PASSAGES)
+    assert said.startswith(CLOSEST_PASSAGES)
     assert said.endswith("I do not count, add up or compare rows.")
 
 

@@ -110,16 +110,6 @@ def test_each_reply_in_json_has_the_figure_of_the_ledger() -> None:
     assert prepared["cached"] > 0
 
 
-def test_where_nobody_knows_context_marks_nothing_as_cached_or_computed(tmp_path: Path) -> None:
-    usages: list[tuple[int | None, float | None]] = [(None, 1.0)] * 4 + [(None, 1.0), (None, 1e6)]
-    session = talked(tmp_path / "it.jsonl", "none", usages)
-    assert session.agent.ledger.calls[-1].cached == Amount(None)
-    shown = printed(session, "/context")
-    assert "═ cached ? · ╌ prefill ?" in shown
-    assert not re.search("═{2}|╌{2}", shown)
-    assert "cached or not: unknown" in _plain(session)
-
-
 def _plain(session: Session) -> str:
     paper = Paper(120, drawn=False)
     obey(session, "/context", paper.console)

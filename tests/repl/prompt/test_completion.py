@@ -51,14 +51,6 @@ def test_strategies() -> None:
     assert completed("/strategy hybrid+obs") == ["/strategy hybrid+observation-masking"]
 
 
-def test_several_strategies_to_compare() -> None:
-    assert completed("/compare ") == [f"/compare {name}" for name in STRATEGIES]
-    assert completed("/compare none hybrid+obs") == ["/compare none hybrid+observation-masking"]
-    assert completed("/compare none run obs") == []
-    found = Completions(SESSION).get_completions(Document("/compare none trunc"), CompleteEvent())
-    assert [offer.display_text for offer in found] == ["truncate"]
-
-
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_parameters_and_their_values_lead_to_a_spec(name: str) -> None:
     taken = parameters(STRATEGIES[name])
@@ -85,27 +77,12 @@ def test_a_parameter_is_offered_with_all_that_there_is_to_know_and_only_once() -
     assert completed("/strategy hybrid:tail=3,t") == []
 
 
-def test_help_on_a_strategy() -> None:
-    assert completed("/help strategy hy") == ["/help strategy hybrid"]
-
-
-def test_the_second_parameter() -> None:
-    spec = "/strategy none+observation-masking:window=3,when=a"
-    assert completed(spec) == [f"{spec}lways"]
-
-
 def test_files_of_ones_own(tmp_path: Path) -> None:
     for name in ("mine.py", "notes.txt", ".hidden.py", "bad\x1b[31m.py"):
         (tmp_path / name).write_text("")
     (tmp_path / "more").mkdir()
     assert completed(f"/strategy {tmp_path}/") == [f"/strategy {tmp_path}/mine.py", f"/strategy {tmp_path}/more/"]
     assert completed("/strategy ./no/such/") == []
-
-
-def test_files_of_models(tmp_path: Path) -> None:
-    for name in ("small.gguf", "mine.py", ".hidden.gguf"):
-        (tmp_path / name).write_text("")
-    assert completed(f"/model {tmp_path}/s") == [f"/model {tmp_path}/small.gguf"]
 
 
 def test_articles_topics_budgets_and_models() -> None:

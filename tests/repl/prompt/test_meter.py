@@ -4,18 +4,14 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from rich.cells import cell_len
 
 from tests.support.histories import TinyCounter
 from tests.support.sessions import ask, scripted, tool_call
-from thimble.agent.errors import BudgetError, UsageError
+from thimble.agent.errors import BudgetError
 from thimble.agent.events import Prepared
 from thimble.repl.prompt.meter import Meter
 from thimble.session.forecast import Forecast, forecast
-from thimble.session.session import Session, open_session
-from thimble.session.settings import Settings
+from thimble.session.session import Session
 from thimble.strategies.table import STRATEGIES
 
 
@@ -23,9 +19,6 @@ def warm(session: Session) -> Meter:
     meter = Meter(session)
     meter.warm()
     return meter
-
-
-METER = warm(scripted(strategy="sliding-window+hybrid"))
 
 
 def text(meter: Meter, draft: str = "", width: int = 200) -> str:
@@ -69,13 +62,6 @@ def test_where_the_first_turn_is_the_last_it_is_promised_so() -> None:
     assert promised is not None
     assert promised.tokens == sent.tokens == sent.overhead + sum(map(TinyCounter().count, sent.messages))
     assert [message.content for message in promised.messages] == [message.content for message in sent.messages]
-
-
-@given(st.text(max_size=60), st.integers(20, 120))
-def test_it_never_wraps(draft: str, width: int) -> None:
-    METER._wanted = draft
-    METER.look(draft)
-    assert cell_len(text(METER, draft, width)) <= max(width, 48)
 
 
 def test_it_says_what_enter_will_do() -> None:
@@ -135,14 +121,6 @@ def test_a_look_that_began_before_a_reset_is_not_shown_after_it(monkeypatch: pyt
     assert f" {forecast(session).tokens:,}/4,000 " in text(meter)
 
 
-def test_what_was_sent_in_the_meantime_is_not_shown() -> None:
-    session = scripted("So.")
-    meter = warm(session)
-    text(meter, "one")
-    meter.look("another")
-    assert f" {forecast(session).tokens:,}/4,000 " in text(meter, "one")
-
-
 def test_a_model_that_would_be_asked_first_is_named() -> None:
     session = scripted(*READS, "So.", strategy="summary-buffer")
     ask(session)
@@ -165,21 +143,3 @@ def test_a_strategy_of_the_users_own_is_not_run(tmp_path: Path) -> None:
     mine = tmp_path / "mine.py"
     mine.write_text("def prepare(messages, budget):\n    raise SystemExit('it was run')\n")
     assert "% + ? · " in text(warm(scripted(strategy=str(mine))))
-
-
-def test_over_the_budget_is_said_in_words() -> None:
-    session = scripted("So.", strategy="none", budget=500)
-    ask(session, "word " * 1_000)
-    assert " OVER · " in text(warm(session))
-
-
-def test_exchanges_are_counted() -> None:
-    session = scripted("So.")
-    ask(session)
-    assert text(warm(session)).endswith(" · scripted · 1 exchange")
-
-
-def test_a_session_that_cannot_work_is_told(tmp_path: Path) -> None:
-    meter = warm(open_session(Settings(backend="reader", corpus=tmp_path)))
-    assert isinstance(meter.error, UsageError)
-    assert text(meter).startswith("ctx …")

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
-from rich.style import Style
 
 from tests.support.histories import sound_histories
 from tests.support.paths import ROOT
@@ -24,7 +23,6 @@ from thimble.repl.prompt.completion import Completions
 from thimble.repl.screen.private import private
 from thimble.repl.screen.sanitise import Sanitiser, clean, hide
 from thimble.repl.screen.stage import MARK, SHOWN_LINES, Stage, caption, whys
-from thimble.repl.screen.theme import STYLES, styles
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 
@@ -104,10 +102,6 @@ def test_every_step_waits_and_the_answer_does_not() -> None:
     assert text.count(" EDIT ") == 2
 
 
-def test_run_on() -> None:
-    assert shown(scripted(*READS, "So."), [True, False])[1] == 2
-
-
 def test_a_long_observation_is_shown_as_far_as_a_room_can_read() -> None:
     events: list[Event] = ask(scripted(*READS, "So."))
     (first, *_) = (event for event in events if isinstance(event, ToolReturned))
@@ -115,14 +109,6 @@ def test_a_long_observation_is_shown_as_far_as_a_room_can_read() -> None:
     stage = Stage(paper.console, lambda: False)
     stage.show(first)
     assert f"… {len(first.message.content.strip().splitlines()) - SHOWN_LINES} more lines" in paper.text
-
-
-@pytest.mark.parametrize("name", STYLES)
-def test_nothing_is_dim_or_dark_blue(name: str) -> None:
-    style = Style.parse(styles(stage=True)[name])
-    assert not style.dim
-    assert style.color is None or style.color.name != "blue"
-    assert style.bold or name == "answer"
 
 
 # ---- nothing private ----
@@ -145,22 +131,6 @@ def test_no_secret_is_shown_however_it_comes(text: str, data: st.DataObject) -> 
         assert " alice " not in f" {text_shown} ".replace("\n", " ").replace("/", " ").replace("~", " ")
     hide({})
     assert clean(text) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("/home/alice/talk/x.py", "…/talk/x.py"),
-        ("/home/alice/notes.txt", "~/notes.txt"),
-        ("/home/alice2", "/home/alice2"),
-        ("alice's malice", "…'s malice"),
-        ("http://gpu.example.org:11434", "http://…:11434"),
-        ('File "/home/alice/x.py", line 1', 'File "~/x.py", line 1'),
-    ],
-)
-def test_what_is_shown_instead(text: str, shown: str) -> None:
-    hide(SECRETS)
-    assert clean(text) == shown
 
 
 def test_what_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,16 +231,6 @@ def test_enter_steps_and_what_was_typed_before_does_not(terminal: Open) -> None:
     here.see("A prefix breaks where it differs.", "1 exchange", until=lambda text: MARK not in text)
 
 
-def test_a_key_steps_after_the_shell_had_the_terminal(terminal: Open) -> None:  # noqa: F811
-    here = terminal("tests.support.scripted_conversation", "--stage")
-    here.see(" tools")
-    here.type("first\r")
-    here.see("nothing was touched", MARK)
-    here.as_after_fg()
-    here.type(" ")
-    here.see("A long thought", MARK)
-
-
 def test_ctrl_c_at_a_step_leaves_nothing_half_done(terminal: Open) -> None:  # noqa: F811
     here = terminal("tests.support.scripted_conversation", "--stage")
     here.see(" tools")
@@ -290,11 +250,3 @@ def test_ctrl_c_at_a_step_leaves_nothing_half_done(terminal: Open) -> None:  # n
     here.see("2 exchanges", "A prefix breaks")
     here.type("\x04")
     assert here.end() == 0
-
-
-@pytest.mark.parametrize("other", [["--plain"], ["-p", "x"], ["--json", "-p", "x"]])
-def test_a_stage_is_a_conversation_that_is_drawn(other: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    from thimble.repl.__main__ import main
-
-    assert main(["--backend", "reader", "--stage", *other]) == 2
-    assert "--stage does not go with" in capsys.readouterr().err

@@ -81,13 +81,6 @@ def test_nothing_of_the_prompt_is_lost(template: Any) -> None:
     assert "\n".join(lines).rstrip("\n") == template(last.view.messages, last.tools).rstrip("\n")
 
 
-def test_special_tokens_are_marked_and_no_line_is_wider_than_the_screen() -> None:
-    paper = Paper(40, color=True)
-    obey(looked_up(), "/context prompt", paper.console)
-    assert "\x1b[1;36m<|im_start|>\x1b[0msystem" in paper.text
-    assert max(map(len, shown(looked_up(), True, 40))) <= 40
-
-
 @given(NASTY)
 def test_what_a_message_says_steers_nothing_and_is_all_there(text: str) -> None:
     session = told("Fine.")
