@@ -31,7 +31,7 @@ from thimble.repl.commands.transcript import (
 )
 from thimble.repl.screen import trace
 from thimble.repl.screen.fate_letters import FATE_LETTERS
-from thimble.repl.screen.gantt import KINDS, name_of
+from thimble.repl.screen.gantt import SPAN_KINDS, name_of
 from thimble.repl.screen.sanitise import clean, line
 from thimble.session import figures
 from thimble.session.journal.header import sampling
@@ -112,7 +112,7 @@ def _data(told: Sequence[Transcript], counter: Counter) -> Iterator[str]:
 
 def about(title: str) -> Fields:
     """What the page knows of any session: its title, what letters and kinds mean."""
-    kinds = {kind: [letter, meaning] for kind, (letter, _, _, meaning) in KINDS.items()}
+    kinds = {kind: [letter, meaning] for kind, (letter, _, _, meaning) in SPAN_KINDS.items()}
     return {"title": title, "letters": FATE_LETTERS, "kinds": kinds}
 
 
@@ -209,9 +209,9 @@ def timeline_fields(told: Transcript) -> Fields:
     for span in of.spans:
         seconds[span.lane, span.kind] = seconds.get((span.lane, span.kind), 0) + span.seconds
     spoken = [
-        f"{name_of(lane)}: {KINDS[kind][3]} {figures.duration(seconds[lane, kind])}"
+        f"{name_of(lane)}: {SPAN_KINDS[kind][3]} {figures.duration(seconds[lane, kind])}"
         for lane in lanes
-        for kind in KINDS
+        for kind in SPAN_KINDS
         if (lane, kind) in seconds
     ]
     spans = [

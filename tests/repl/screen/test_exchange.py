@@ -14,7 +14,7 @@ from thimble.agent.events import Event, Prepared, Preparing, Replied, Said
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.repl.screen.exchange import Lines, Screen
-from thimble.repl.screen.live import LINES
+from thimble.repl.screen.live import LIVE_LINES
 from thimble.session.grounding import marked
 
 READ = tool_call("read_article", slug="observation-masking", section="Opening")
@@ -161,7 +161,7 @@ def test_live_lines_are_few_and_wiped() -> None:
             renderer.show(Said("text", "many words in one paragraph that goes on "))
         renderer.redraw()
         tail = paper.console.render_lines(renderer._live.get_renderable())  # type: ignore[union-attr]
-        assert 1 < len(tail) <= LINES
+        assert 1 < len(tail) <= LIVE_LINES
     assert paper.text.count("\x1b[J") > 1
     seen = as_seen(paper)
     assert len(seen) == 41, "a blank line and every line of the paragraph, once"

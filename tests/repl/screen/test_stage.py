@@ -22,7 +22,7 @@ from thimble.agent.protocols import Text
 from thimble.repl.prompt.completion import Completions
 from thimble.repl.screen.private import private
 from thimble.repl.screen.sanitise import Sanitiser, clean, hide
-from thimble.repl.screen.stage import MARK, SHOWN_LINES, Stage, caption, whys
+from thimble.repl.screen.stage import SHOWN_LINES, WAITING_MARK, Stage, caption, whys
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 
@@ -188,7 +188,7 @@ def test_nothing_private_reaches_the_terminal(terminal: Open, tmp_path: Path) ->
         here.type(f"{typed}\r")
         here.see(seen)
     here.type("What are the words of Good?\r")
-    here.see("nothing was touched", MARK)
+    here.see("nothing was touched", WAITING_MARK)
     here.type("a")
     here.see("turns ")
     for typed, seen in (
@@ -220,32 +220,32 @@ def test_enter_steps_and_what_was_typed_before_does_not(terminal: Open) -> None:
     here = terminal("tests.support.scripted_conversation", "--stage")
     here.see(" tools")
     here.type("first\r\r\r\r\r\r")
-    here.see("nothing was touched", MARK)
+    here.see("nothing was touched", WAITING_MARK)
     assert "THOUGHT" not in here.text
     for step in ("A long thought", "I look.", "ACTION", "OBSERVATION"):
         here.type("\r")
-        here.see(step, MARK)
+        here.see(step, WAITING_MARK)
     here.type("\x1b[A")
     here.type("\x1b[200~a\x1b[201~")
     here.type("a")
-    here.see("A prefix breaks where it differs.", "1 exchange", until=lambda text: MARK not in text)
+    here.see("A prefix breaks where it differs.", "1 exchange", until=lambda text: WAITING_MARK not in text)
 
 
 def test_ctrl_c_at_a_step_leaves_nothing_half_done(terminal: Open) -> None:  # noqa: F811
     here = terminal("tests.support.scripted_conversation", "--stage")
     here.see(" tools")
     here.type("first\r")
-    here.see("nothing was touched", MARK)
+    here.see("nothing was touched", WAITING_MARK)
     here.type("\r")
-    here.see("A long thought", MARK)
+    here.see("A long thought", WAITING_MARK)
     here.type("\r")
-    here.see("I look.", MARK)
+    here.see("I look.", WAITING_MARK)
     here.type("\r")
-    here.see("ACTION", MARK)
+    here.see("ACTION", WAITING_MARK)
     here.type("\x03")
-    here.see("stopped: the session goes on", "1 exchange", until=lambda text: MARK not in text)
+    here.see("stopped: the session goes on", "1 exchange", until=lambda text: WAITING_MARK not in text)
     here.type("second\r")
-    here.see("nothing was touched", MARK)
+    here.see("nothing was touched", WAITING_MARK)
     here.type("a")
     here.see("2 exchanges", "A prefix breaks")
     here.type("\x04")
