@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import Any
 
 import pyte
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text as Shown
@@ -131,18 +130,6 @@ def test_a_screen_shows_markdown() -> None:
         " • one",
         " • two",
     ]
-
-
-@pytest.mark.parametrize("text", ["&#x202e;evil", "&#27;[31m", "&lt;b&gt;", "&RightToLeftMark;"])
-def test_entities_are_shown_as_they_were_written(text: str) -> None:
-    assert text in screen(*said(text)).text
-    assert text in screen(*said(f"**{text}**\n\n# {text}\n\n| {text} |\n|---|\n| {text} |")).text
-
-
-def test_an_answer_that_is_cut_off_stays_as_far_as_it_came() -> None:
-    events = said("whole paragraph\n\nhalf a par")[:-1]
-    assert "half a par" in screen(*events).text
-    assert lines(*events).text.endswith("half a par\n")
 
 
 def test_the_act_of_a_strategy_is_told_once() -> None:
