@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 LIVE_FOLDER = Path(__file__).parent
 EMPTY = {
-    "about": {"number": 1, "words": "", "facts": [], "totals": [], "lost": []},
-    "timeline": {"seconds": 0, "lanes": [], "spans": [], "begins": {}, "sums": [], "spoken": ""},
+    "about": {"number": 1, "words": "", "facts": [], "spent": None, "lost": []},
+    "timeline": {"seconds": 0, "lanes": [], "spans": [], "begins": {}, "sums": []},
     "exchanges": [],
     "calls": [],
 }
