@@ -13,9 +13,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from thimble.models.scripted import Scripted
 
 from tests.servers.memory_runs import memory_run, memory_runs
+from tests.support.scripted import Scripted
 from thimble.agent.budget import UNLIMITED, Budget
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, turns
