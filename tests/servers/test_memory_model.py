@@ -108,7 +108,7 @@ def test_llama_cpp_reads_the_same_prompt_and_writes_the_same_summary(place: Path
 def test_a_session_takes_its_summaries_as_memory(place: Path, trained: Path, tmp_path: Path) -> None:
     """Its calls go to the trained model; the answers are the reader's own."""
     settings = Settings(
-        backend="reader", strategy=STRATEGY, memory=f"gguf:{trained / 'sft.gguf'}", session_dir=tmp_path
+        backend="reader", strategy=STRATEGY, memory=str(trained / "sft.gguf"), session_dir=tmp_path
     )
     session = Session(settings)
     for entry in memory_run(1)["messages"]:
