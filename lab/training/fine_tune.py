@@ -17,12 +17,20 @@ ADAPTER = "adapter"
 """The folder of the weights of LoRA, beside the whole model."""
 
 
+LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+"""The linear layers of a block, as Llama and Qwen name them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A prompt as the model reads it, special tokens included, and what it should write."""
+    """A prompt as the model reads it, special tokens included, and what it should write.
+
+    `then` follows the end of that reply in the same conversation: it is learnt in the same step.
+    """
 
     prompt: str
     completion: str
+    then: Sequence[Example] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,7 @@ class FineTuning:
         rate: The learning rate at the start; it falls in a line to 0.
         longest: Tokens of an example; longer ones are left out.
         rank: That of LoRA on all linear layers; 0 trains all weights.
+        lowest: The lowest block that LoRA changes; what lies below needs no gradients.
         save_every: Steps between two checkpoints.
         seed: Of the order of the examples, and of LoRA.
     """
@@ -44,6 +53,7 @@ class FineTuning:
     rate: float = 2e-4
     longest: int = 1024
     rank: int = 0
+    lowest: int = 0
     save_every: int = 25
     seed: int = 0
 
@@ -67,10 +77,14 @@ def fine_tune(base: Path, examples: Sequence[Example], out: Path, how: FineTunin
 
 
 def _row(tokenizer: Any, one: Example) -> dict[str, list[int]]:
-    """The tokens of an example, and which of them are to be learnt: its completion and the end of the reply."""
-    given = tokenizer(one.prompt, add_special_tokens=False)["input_ids"]
-    learnt = [*tokenizer(one.completion, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
-    return {"input_ids": given + learnt, "completion_mask": [0] * len(given) + [1] * len(learnt)}
+    """The tokens of an example, and which of them are to be learnt: each completion and the end of the reply."""
+    row: dict[str, list[int]] = {"input_ids": [], "completion_mask": []}
+    for each in (one, *one.then):
+        given = tokenizer(each.prompt, add_special_tokens=False)["input_ids"]
+        learnt = [*tokenizer(each.completion, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+        row["input_ids"] += given + learnt
+        row["completion_mask"] += [0] * len(given) + [1] * len(learnt)
+    return row
 
 
 def train(
@@ -107,7 +121,17 @@ def train(
     from transformers.trainer_utils import get_last_checkpoint
 
     gpu, checkpoints = torch.cuda.is_available(), out / "checkpoints"
-    lora = LoraConfig(r=how.rank, lora_alpha=2 * how.rank, target_modules="all-linear") if how.rank else None
+    lora = (
+        LoraConfig(
+            r=how.rank,
+            lora_alpha=2 * how.rank,
+            target_modules=[*LINEAR],
+            layers_to_transform=[*range(how.lowest, model.network.config.num_hidden_layers)],
+            task_type="CAUSAL_LM",
+        )
+        if how.rank
+        else None
+    )
     asked = getattr(trl, f"{kind}Config")(
         output_dir=str(checkpoints),
         max_steps=how.steps,
@@ -118,6 +142,7 @@ def train(
         seed=how.seed,
         use_cpu=not gpu,
         bf16=gpu,
+        gradient_checkpointing=gpu,  # without it a step is a third faster and takes more memory
         report_to="none",
         **{"per_device_train_batch_size": 1, **flags},
     )

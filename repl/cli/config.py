@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thimble.repl.screen.sanitise import line
-from thimble.repl.screen.streams import write
-from thimble.session import figures, jsonl
+from thimble.repl.screen.streams import write, write_json
+from thimble.session import figures
 from thimble.session.settings import FOLDERS, shown
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ def show_settings(settings: Settings, as_json: bool) -> int:
     if as_json:
         for name, value, origin in rows:
             told = value if isinstance(value, int | float | None) else shown(name, value)
-            write(jsonl.to_line({"type": "setting", "name": name, "value": told, "origin": origin}))
+            write_json("setting", name=name, value=told, origin=origin)
         for name in settings.left_out:
-            write(jsonl.to_line({"type": "left_out", "name": name, "origin": FOLDERS}))
+            write_json("left_out", name=name, origin=FOLDERS)
         return 0
     texts = [(name, line(_in_words(name, value)), origin) for name, value, origin in rows]
     widths = [max(len(row[column]) for row in texts) for column in (0, 1)]

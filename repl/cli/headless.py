@@ -10,37 +10,25 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import count
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, BinaryIO
 
 from thimble.agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
-from thimble.agent.events import (
-    Answered,
-    Asked,
-    Event,
-    Prepared,
-    PromptCut,
-    Replied,
-    SideBegan,
-    SideCalled,
-    ToolReturned,
-)
-from thimble.agent.protocols import Waiting
+from thimble.agent.events import Answered, Event
 from thimble.repl.screen.redirect_output import RedirectedOutput
 from thimble.repl.screen.sanitise import clean
-from thimble.repl.screen.streams import Unwritable, aside, tell, write
+from thimble.repl.screen.streams import Unwritable, aside, tell, write, write_json
 from thimble.repl.screen.wrapping import columns, wrapped
 from thimble.session import jsonl
 from thimble.session.bounded import MOST_INPUT_BYTES
 from thimble.strategies.own_code import limited
 
 if TYPE_CHECKING:
-    from thimble.repl.screen.trace import Kind
+    from thimble.repl.cli.printer import Printer
     from thimble.session.session import Session
 
 DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET, REFUSED = range(6)
 """Exit codes."""
-ENDINGS = {
+NO_ANSWERS = {
     "thought": (
         NOT_ANSWERED,
         "the model thought, and did not answer",
@@ -76,7 +64,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     if session.saved:
         _tell_resumed(session, as_json)
     _tell_news(session, as_json)
-    printer = None if as_json else _Printer(session)
+    printer = _printer(session, as_json)
     code = DONE
     try:
         for prompt in prompts:
@@ -102,7 +90,15 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     return code
 
 
-def _one(session: Session, prompt: str, printer: _Printer | None) -> tuple[bool, int]:
+def _printer(session: Session, as_json: bool) -> Printer | None:
+    if as_json:
+        return None
+    from thimble.repl.cli.printer import Printer
+
+    return Printer(session)
+
+
+def _one(session: Session, prompt: str, printer: Printer | None) -> tuple[bool, int]:
     """Answer a prompt or run a command; whether that asks to leave, and the exit code."""
     from thimble.repl.commands.command import meant
 
@@ -128,9 +124,8 @@ def _tell_resumed(session: Session, as_json: bool) -> None:
     show_resumed(session, console_for(plain=True, file=Paper(_aside)))
     if as_json:
         question, answer = last_exchange(session)
-        about: jsonl.Fields = {"id": session.journal.id, "name": session.journal.tree.name or None}
-        about |= {"branch": session.journal.tree.current, "question": question or None, "answer": answer or None}
-        write(jsonl.to_line({"type": "resumed", **about}))
+        tree, said = session.journal.tree, {"question": question or None, "answer": answer or None}
+        write_json("resumed", id=session.journal.id, name=tree.name or None, branch=tree.current, **said)
 
 
 def _guide(session: Session, as_json: bool) -> None:
@@ -146,7 +141,7 @@ def _guide(session: Session, as_json: bool) -> None:
     if offered := offered_line(session):
         told.write(f"next: {offered}\n")
     if as_json:
-        write(jsonl.to_line({"type": "notice", "text": told.getvalue()}))
+        write_json("notice", text=told.getvalue())
 
 
 def offered_line(session: Session | None) -> str:
@@ -166,7 +161,7 @@ def _tell_news(session: Session, as_json: bool) -> None:
 def _notice(text: str, as_json: bool) -> None:
     tell(text)
     if as_json:
-        write(jsonl.to_line({"type": "notice", "text": text}))
+        write_json("notice", text=text)
 
 
 def prompts(given: Sequence[str], session: Session | None = None, first: str = "") -> Iterator[str]:
@@ -224,76 +219,11 @@ def _fault(code: int, what: str, fix: str, as_json: bool) -> None:
         tell(f"fix: {fix}")
     if as_json:
         with suppress(UsageError, BrokenPipeError):  # standard error has told it
-            write(jsonl.to_line({"type": "error", "code": code, "what": what, "fix": fix or None}))
+            write_json("error", code=code, what=what, fix=fix or None)
 
 
-class _Printer:
-    """Answers and what commands print to standard output, a blank line between two; what happened to standard error."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._written = False
-        from thimble.repl.screen.trace import PLAIN_WIDTH
-
-        self._plain = session.settings.plain
-        drawn_on = get_terminal_size().columns if sys.stderr and sys.stderr.isatty() else 120
-        self._width = PLAIN_WIDTH if self._plain else drawn_on
-
-    def begin(self) -> None:
-        """A blank line, if something stands before."""
-        if self._written:
-            write("\n")
-        self._written = True
-
-    def show(self, event: Event) -> None:
-        from thimble.repl.screen import trace
-
-        match event:
-            case Asked():
-                tell(f"{'you:' if self._plain else '›'} {event.message.content}")
-            case Prepared():
-                self._tell("act", trace.acted_line(event))
-                for note in trace.note_lines(event):
-                    self._tell("note", note)
-                self._tell("over", trace.over_line(event))
-            case Waiting(what):
-                self._tell("note", f"  … {what}")
-            case PromptCut():
-                self._tell("over", trace.prompt_cut_line(event))
-            case SideBegan():
-                self._tell("act", trace.side_began_line(event))
-            case SideCalled():
-                self._tell("error" if event.error else "act", trace.side_line(event))
-            case Replied():
-                said = event.message.content.strip() if event.message.calls else ""
-                if said:
-                    tell(f"model: {said}" if self._plain else f"  {said}")
-                self._tell("note", trace.cut_off_line(event))
-            case ToolReturned():
-                self._tell("tool" if event.ok else "error", trace.tool_line(event, self._width))
-            case Answered():
-                self._answer(event.text)
-                self._tell("note", f"  ! {trace.unread(event.invented)}" if event.invented else "")
-
-    def _tell(self, kind: Kind, text: str | None) -> None:
-        """A line of the trace: its sign where it may be drawn, else its label."""
-        from thimble.repl.screen.trace import labelled
-
-        if text:
-            tell(labelled(kind, text) if self._plain else text)
-
-    def _answer(self, text: str) -> None:
-        from thimble.repl.screen.footer import footer
-
-        answer = wrapped(clean(text).strip(), columns(sys.stdout))
-        if answer:
-            self.begin()
-            write(f"{answer}\n")
-        tell(footer(self._session.agent, self._width))
-
-
-def _ask(session: Session, question: str, printer: _Printer | None) -> int:
-    code, what, fix = ENDINGS["empty"]
+def _ask(session: Session, question: str, printer: Printer | None) -> int:
+    code, what, fix = NO_ANSWERS["empty"]
     with closing(session.ask(question)) as events:
         for event in _apart(events):
             if printer:
@@ -301,7 +231,7 @@ def _ask(session: Session, question: str, printer: _Printer | None) -> int:
             else:
                 write(jsonl.to_line(jsonl.event(event, session.agent.ledger)))
             if isinstance(event, Answered):
-                code, what, fix = ENDINGS.get(event.ending, (DONE, "", ""))
+                code, what, fix = NO_ANSWERS.get(event.ending, (DONE, "", ""))
     if session.guess:
         from thimble.repl.commands.predict import reveal
 
@@ -323,7 +253,7 @@ def _apart(events: Iterator[Event]) -> Iterator[Event]:
         yield event
 
 
-def _command(session: Session, text: str, printer: _Printer | None) -> str | None:
+def _command(session: Session, text: str, printer: Printer | None) -> str | None:
     """Run a command, its output on standard output; a question to ask next, "" for none, None to leave.
 
     As JSON its output goes to standard error, and a line says what it printed, tables apart too, whatever came of it.
@@ -357,17 +287,16 @@ def _command(session: Session, text: str, printer: _Printer | None) -> str | Non
     finally:
         if printer is None:
             tables = [table.as_fields() for table in shown.tables]
-            write(jsonl.to_line({"type": "command", "command": text, "text": shown.getvalue(), "tables": tables}))
+            write_json("command", command=text, text=shown.getvalue(), tables=tables)
 
 
 def _whole_input() -> str:
-    lines, letters = [], 0
+    text = ""
     for read in _input_lines():
-        lines.append(read)
-        letters += len(read) + 1
-        if letters > MOST_INPUT_BYTES:
+        text += f"{read}\n"
+        if len(text) > MOST_INPUT_BYTES:
             raise _too_long()
-    return "\n".join(lines).strip()
+    return text.strip()
 
 
 def _too_long() -> UsageError:

@@ -7,11 +7,10 @@ comes late, and left out for one who comes after it is in the history.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import defaultdict, deque
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from thimble.agent.events import Changed, Prepared, Preparing, Said, SideBegan, ToolCalled
 from thimble.agent.protocols import Sent, Waiting
@@ -26,11 +25,10 @@ from thimble.repl.commands.export.page import (
     timeline_fields,
     title_of,
 )
-from thimble.repl.commands.export.transcript import Differences, Transcript, take
+from thimble.repl.commands.transcript import Differences, Transcript, take, transcript
 from thimble.repl.live.ballot import Ballot
 from thimble.repl.screen.sanitise import Sanitiser
 from thimble.session.journal.records import Branched, Record, Switched
-from thimble.session.journal.state import SavedState
 from thimble.session.journal.tree import Tree
 
 if TYPE_CHECKING:
@@ -39,27 +37,10 @@ if TYPE_CHECKING:
     from thimble.session.session import Session
 
 TICK_SECONDS = 0.1
-REST = 4
+REST_TIMES = 4
 """After work of a second the thread rests so many seconds, and leaves them to the session."""
-UNSEEN = Said | Preparing | Sent | Waiting | ToolCalled | SideBegan
-"""Records that change nothing of the page, but what is being written."""
-
-
-class Place(NamedTuple):
-    """How far a viewer is: in which telling, after how many parts, pieces of the reply after them, and votes."""
-
-    telling: int = 0
-    parts: int = 0
-    pieces: int = 0
-    votes: int = 0
-
-    @classmethod
-    def read(cls, text: str) -> Place:
-        """The place that `str` wrote; the very beginning for any other text."""
-        return cls(*map(int, text.split("."))) if re.fullmatch(r"\d{1,9}(\.\d{1,9}){3}", text, re.ASCII) else cls()
-
-    def __str__(self) -> str:
-        return ".".join(map(str, self))
+UNSEEN = Preparing | Sent | Waiting | ToolCalled | SideBegan
+"""Records that change nothing of the page."""
 
 
 class Telling:
@@ -95,35 +76,35 @@ class Telling:
 
 
 class Growing:
-    """What there is to tell of a session. A new branch, or another session, is told anew from its beginning."""
+    """What there is to tell of a session: items, each with its number, its kind and its JSON.
+
+    What was being written is forgotten when it is in the history, votes when there are newer ones, and all of it when
+    another branch or another session is told.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._journal: Journal | None = None
         self._heard: deque[tuple[int, Record, float]] = deque()
         self._changed, self._over = threading.Condition(), threading.Event()
-        self._tellings = self._votes = self._last = 0
-        self._parts: list[str] = []
-        self._pieces: list[tuple[str, str]] = []
+        self._items: list[tuple[int, str, str]] = []
+        self._told = self._last = self._ballots = 0
         self._cleaners: defaultdict[str, Sanitiser] = defaultdict(Sanitiser)
         self._ballot: Ballot | None = None
         self._counted: Ballot | None = None
 
     # ---- for the viewers ----
 
-    def after(self, place: Place, seconds: float) -> tuple[list[tuple[str, str]], Place]:
-        """What is new after a place, each with its kind, as JSON, and the place behind it; waits for it so long."""
+    def after(self, place: int, seconds: float) -> tuple[list[tuple[str, str]], int]:
+        """What is new after the item of this number, each with its kind, and the newest number; waits so long for it.
+
+        From its beginning to a viewer whose number there never was.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: self._over.is_set() or self._place() != place, seconds)
-            now, new = self._place(), []
-            if place.telling != now.telling or place > now:
-                place = Place(now.telling)
-                new.append(("anew", "0"))
-            new += [("part", part) for part in self._parts[place.parts :]]
-            pieces = self._pieces[place.pieces if place.parts == now.parts else 0 :]
-            new += [("said", embedded(pieces))] if pieces else []
-            new += [("votes", embedded(self._ballots()))] if place.votes != now.votes else []
-            return [*new, *([("ended", "0")] if self._over.is_set() else [])], now
+            self._changed.wait_for(lambda: self._over.is_set() or self._told != place, seconds)
+            place = place if place <= self._told else 0
+            new = [(kind, told) for number, kind, told in self._items if number > place]
+            return [*new, *([("ended", "0")] if self._over.is_set() else [])], self._told
 
     def vote(self, voter: str, ballot: int, text: str) -> bool:
         """Take a vote; whether that ballot is open. Raises UsageError for a vote that names no messages."""
@@ -131,23 +112,15 @@ class Growing:
             if not self._ballot or self._ballot.number != ballot:
                 return False
             self._ballot.vote(voter, text)
-            self._votes += 1
-            self._changed.notify_all()
+            self._tell_votes()
         return True
-
-    def _place(self) -> Place:
-        return Place(self._tellings, len(self._parts), len(self._pieces), self._votes)
-
-    def _ballots(self) -> dict[str, Fields | None]:
-        named = {"open": self._ballot, "counted": self._counted}
-        return {name: ballot.fields() if ballot else None for name, ballot in named.items()}
 
     # ---- the thread that tells ----
 
     def run(self) -> None:
         """Follow the session until the end."""
         took = 0.0
-        while not self._over.wait(max(TICK_SECONDS, REST * took)):
+        while not self._over.wait(max(TICK_SECONDS, REST_TIMES * took)):
             began = perf_counter()
             if self._session.is_ready:
                 self._go_on()
@@ -165,26 +138,39 @@ class Growing:
             self._over.set()
             self._changed.notify_all()
 
+    def _tell(self, kind: str, value: object, instead_of: str = "") -> None:
+        """Tell this, and forget what was told of another kind."""
+        with self._changed:
+            self._told += 1
+            self._items = [item for item in self._items if item[1] != instead_of]
+            self._items.append((self._told, kind, embedded(value)))
+            self._changed.notify_all()
+
+    def _tell_votes(self) -> None:
+        named = {"open": self._ballot, "counted": self._counted}
+        self._tell("votes", {name: one.fields() if one else None for name, one in named.items()}, instead_of="votes")
+
     def _go_on(self) -> None:
         if self._session.journal is not self._journal:
             self._read()
-        with self._changed:
-            changed = not self._parts
-            while self._heard:
-                number, record, at = self._heard.popleft()
-                if number <= self._last:
-                    continue
-                if isinstance(record, Branched | Switched) or (
-                    isinstance(record, Changed) and record.setting == "model"
-                ):
-                    self._read()
-                    changed = True
-                else:
-                    changed = self._take(record, at) or changed
-            if changed and self._telling.told.exchanges:
-                self._parts.append(embedded(self._telling.part()))
-                self._open_ballot()
-            self._changed.notify_all()
+        pieces: list[tuple[str, str]] = []
+        while self._heard:
+            number, record, at = self._heard.popleft()
+            if number <= self._last:
+                continue
+            if isinstance(record, Branched | Switched) or (isinstance(record, Changed) and record.setting == "model"):
+                self._read()
+            elif isinstance(record, Said):
+                text = self._cleaners[record.kind].feed(record.text)
+                pieces += [(record.kind, text)] if text else []
+            elif self._take(record, at):
+                self._is_new, pieces = True, []
+        if self._is_new and self._telling.told.exchanges:
+            self._is_new = False
+            self._tell("part", self._telling.part(), instead_of="said")
+            self._open_ballot()
+        if pieces:
+            self._tell("said", pieces)
 
     def _read(self) -> None:
         """Tell the branch in use anew, from the journal."""
@@ -196,43 +182,33 @@ class Growing:
             journal.listener = lambda *heard: self._heard.append(heard)
         lines, damaged = journal.read()
         tree = Tree(lines)
-        branch = tree.branches[tree.current]
-        told = Transcript(SavedState(), [], branch.number, len(tree.branches), len(damaged), branch.parent)
-        for line in tree.path(branch.number):
-            take(told, told.past.read(line), line.at)
-        self._telling = Telling(told, counter)
+        self._telling, self._is_new = Telling(transcript(tree, tree.current, len(damaged)), counter), True
         self._last = max((line.number for line in lines), default=0)
         with self._changed:
-            self._parts, self._ballot, self._counted = [], None, None
-            self._unsay()
-            self._tellings += 1
-            self._votes += 1
-
-    def _unsay(self) -> None:
-        self._pieces = []
-        self._cleaners.clear()
+            self._items, self._ballot, self._counted = [], None, None
+            self._cleaners.clear()
+            self._tell("anew", 0)
+            self._tell_votes()
 
     def _take(self, record: Record, at: float) -> bool:
-        """Go on by one record; whether the page changes beyond what is being written."""
-        told = self._telling.told
-        told.past.go_on(record)
-        take(told, record, at)
-        if isinstance(record, Said):
-            text = self._cleaners[record.kind].feed(record.text)
-            self._pieces += [(record.kind, text)] if text else []
+        """Go on by one record; whether the page changes."""
+        self._telling.told.past.go_on(record)
+        take(self._telling.told, record, at)
         if isinstance(record, UNSEEN):
             return False
-        self._unsay()
+        self._cleaners.clear()
         if isinstance(record, Prepared) and self._ballot:
-            self._ballot.see(record)
-            self._counted = self._ballot if self._ballot.is_used else None
-            self._ballot = None
-            self._votes += 1
+            with self._changed:
+                self._ballot.see(record)
+                self._counted, self._ballot = self._ballot if self._ballot.is_used else None, None
+                self._tell_votes()
         return True
 
     def _open_ballot(self) -> None:
         told = self._telling.told
         is_over = told.exchanges[-1].ending != "unfinished"
         if is_over and (not self._ballot or self._ballot.messages != told.past.history):
-            self._votes += 1
-            self._ballot = Ballot(self._votes, told.past.history)
+            with self._changed:
+                self._ballots += 1
+                self._ballot = Ballot(self._ballots, told.past.history)
+                self._tell_votes()

@@ -6,17 +6,16 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import run_in_terminal
-from prompt_toolkit.application.current import get_app, set_app
-from prompt_toolkit.auto_suggest import AutoSuggest, Suggestion
+from prompt_toolkit.application.current import get_app
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
-from prompt_toolkit.document import Document
+from prompt_toolkit.completion import CompleteEvent, Completer, DynamicCompleter, get_common_complete_suffix
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
@@ -28,7 +27,6 @@ from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style, merge_styles
 
-from thimble.repl.prompt.completion import Completions
 from thimble.repl.prompt.meter import Meter
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import GLYPH
@@ -40,7 +38,7 @@ REDRAW_SECONDS = 0.2
 MOST_LINES = 10
 """Of a paste that is shown as it is."""
 AT_THE_END = "the cassette is at its end: Ctrl-D leaves"
-STYLE = Style.from_dict(
+PROMPT_STYLE = Style.from_dict(
     {
         "glyph": "bold ansigreen",
         "name": "bold ansicyan",
@@ -52,20 +50,7 @@ STYLE = Style.from_dict(
         "auto-suggestion": "ansibrightblack",
     }
 )
-STAGE_STYLE = merge_styles([STYLE, Style.from_dict({"bottom-toolbar": "noreverse bold", "rest": "fg:default bold"})])
-
-
-class Prompt(Protocol):
-    """Where questions and commands come from."""
-
-    def greet(self, name: str, rest: str) -> None:
-        """The first line: a name and what goes with it."""
-
-    def read(self, typed: str = "") -> str:
-        """The next one, which begins with what is `typed` already.
-
-        Raises EOFError to leave, KeyboardInterrupt at Ctrl-C where there is nothing to clear.
-        """
+STAGED = Style.from_dict({"bottom-toolbar": "noreverse bold", "rest": "fg:default bold"})
 
 
 class PlainPrompt:
@@ -78,11 +63,14 @@ class PlainPrompt:
         self._suggested, self._label = suggested, label
 
     def greet(self, name: str, rest: str) -> None:
-        """Without colours."""
+        """The first line: a name and what goes with it."""
         sys.stdout.write(f"{name}{rest}\n")
 
     def read(self, typed: str = "") -> str:
-        """The line; the terminal itself keeps what is typed already."""
+        """The line; the terminal itself keeps what is `typed` already.
+
+        Raises EOFError to leave, KeyboardInterrupt at Ctrl-C.
+        """
         suggested = self._suggested()
         if suggested is not None:
             sys.stdout.write(f"{self._label}: {line(suggested)} (Enter sends it)\n" if suggested else f"{AT_THE_END}\n")
@@ -107,20 +95,20 @@ class TerminalPrompt:
         self, session: Session, announce: Callable[[], None], suggested: Callable[[], str | None] = lambda: None
     ) -> None:
         self._announce = announce
-        self._meter = Meter(session, self._redraw)
+        self._session, self._meter = session, Meter(session, self._redraw)
         self._warming = False
         session.reading.watch(lambda words: self._redraw(), REDRAW_SECONDS)
         self._pastes = Pastes()
         stage = session.settings.stage
-        self._style = STAGE_STYLE if stage else STYLE
+        self._style = merge_styles([PROMPT_STYLE, STAGED]) if stage else PROMPT_STYLE
         self._prompt: PromptSession[str] = PromptSession(
             [("class:glyph", GLYPH)],
             multiline=True,
             prompt_continuation=" " * len(GLYPH),
             history=InMemoryHistory() if stage else open_history(self._pastes.whole),
-            auto_suggest=SuggestWhole(),
+            auto_suggest=AutoSuggestFromHistory(),
             placeholder=lambda: [("class:auto-suggestion", on_empty(suggested()))],
-            completer=Completions(session),
+            completer=DynamicCompleter(lambda: self._completions),
             complete_while_typing=False,
             key_bindings=_keys(suggested, self._pastes),
             bottom_toolbar=self._toolbar,
@@ -134,6 +122,12 @@ class TerminalPrompt:
             reserve_space_for_menu=6,
         )
         self._prompt.app.after_render += lambda _: self._warm()
+
+    @cached_property
+    def _completions(self) -> Completer:
+        from thimble.repl.prompt.completion import Completions
+
+        return Completions(self._session)
 
     def greet(self, name: str, rest: str) -> None:
         """With the colours of the prompt; to load more for one line would keep the prompt waiting."""
@@ -177,15 +171,18 @@ class TerminalPrompt:
         self._soon(self._loaded)
 
     def _loaded(self) -> None:
+        """Announce. prompt_toolkit's own `run_in_terminal` would echo what is typed meanwhile, and Enter as Ctrl-J."""
         app = self._prompt.app
         if app.is_running and self._meter.error:
             app.exit(exception=self._meter.error)
         elif app.is_running:
-            with set_app(app):
-                run_in_terminal(self._announce)
+            app.renderer.erase()
+            self._announce()
+            app.renderer.request_absolute_cursor_position()
+            app.invalidate()
 
 
-def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> Prompt:
+def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> PlainPrompt | TerminalPrompt:
     """The best prompt that this terminal can show."""
 
     def suggested() -> str | None:
@@ -258,19 +255,6 @@ class _History(FileHistory):
     def store_string(self, string: str) -> None:
         with suppress(OSError):
             super().store_string(self._whole(string))
-
-
-class SuggestWhole(AutoSuggest):
-    """The newest earlier entry that begins as the whole text does: a command for a command, a question for a question.
-
-    The suggestion of prompt_toolkit itself looks at single lines: the third line of a paste could end a question.
-    """
-
-    def get_suggestion(self, buffer: Buffer, document: Document) -> Suggestion | None:
-        """The rest of that entry."""
-        text = document.text
-        entries = reversed(buffer.history.get_strings()) if text.strip() else ()
-        return next((Suggestion(entry[len(text) :]) for entry in entries if entry.startswith(text)), None)
 
 
 def on_empty(suggested: str | None) -> str:

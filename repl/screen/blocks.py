@@ -2,89 +2,74 @@
 
 from __future__ import annotations
 
-import re
+from functools import cache
+from typing import TYPE_CHECKING
 
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
-_HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
-_SENTENCE_ENDS = (".", "!", "?", ":", "]", ")")
-_ITEM = re.compile(r"\s*([-*+]|\d{1,9}[.)])(\s|$)")
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.token import Token
+
+CAN_GO_ON = ("bullet_list_open", "ordered_list_open", "code_block")
+"""Blocks that a blank line does not end."""
+SENTENCE_ENDS = (".", "!", "?", ":", "]", ")")
+
+
+@cache
+def parser() -> MarkdownIt:
+    """The parser of what is shown: CommonMark, except that HTML, entities, images and references are as written."""
+    from markdown_it import MarkdownIt
+
+    markdown = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+    markdown.block.ruler.before("paragraph", "list_end", _ends_list, {"alt": ["paragraph"]})
+    # An entity could write a control that the sanitiser, which came before, would have taken away: `&#x202e;`.
+    return markdown.disable(["html_block", "html_inline", "entity", "image", "reference", "newline"])
+
+
+def _ends_list(state: StateBlock, number: int, _: int, silent: bool) -> bool:
+    """A line at the margin belongs to no item of a list where a sentence ends before it: models write so."""
+    before = state.src[state.bMarks[number - 1] : state.eMarks[number - 1]].rstrip()
+    return silent and state.sCount[number] < state.blkIndent and before.endswith(SENTENCE_ENDS)
 
 
 class Blocks:
-    """Takes text in pieces, split anywhere. Work is linear in the text, however it is split.
-
-    A paragraph, table or quotation ends at a blank line, a heading at its own end, fenced code at its fence, and a
-    list where a line at the margin is no item of it: after a blank line, or (unlike in CommonMark, but as models
-    write) after the end of a sentence.
-    """
+    """Takes text in pieces, split anywhere. A block ends where the next one begins, most of them at a blank line."""
 
     def __init__(self) -> None:
-        self._lines: list[str] = []
+        self._whole = ""
         self._partial: list[str] = []
-        self._fence = ""
-        self._in_list = False
 
     def feed(self, text: str) -> list[str]:
         """The blocks that this piece finishes."""
-        done: list[str] = []
-        *complete, rest = text.split("\n")
-        for line in complete:
-            self._take("".join([*self._partial, line]), done)
+        whole, end, rest = text.rpartition("\n")
+        seen = len(self._whole)
+        if end:
+            self._whole += "".join([*self._partial, whole, end])
             self._partial.clear()
-        if rest:
-            self._partial.append(rest)
-        return done
+        self._partial.append(rest)
+        is_new = "\n\n" in self._whole[max(0, seen - 1) :]  # to look at each line of a long list would take long
+        return self._finished(last=False) if is_new else []
 
     def flush(self) -> list[str]:
         """End the text: the blocks that are left."""
-        done = self.feed("\n")
-        self._finish(done)
-        self._fence = ""
-        return done
+        self._whole += "".join([*self._partial, "\n"])
+        self._partial.clear()
+        return self._finished(last=True)
 
     def open(self, characters: int) -> str:
-        """The end of the block that is not finished, of about so many characters."""
-        lines = self._lines[:]  # this may be asked from another thread than feeds
-        size, first = 0, len(lines)
-        while first and size < characters:
-            first -= 1
-            size += len(lines[first]) + 1
-        return "\n".join([*lines[first:], "".join(self._partial)])
+        """The end of what is not finished: one character more than so many, where there is more."""
+        return f"{self._whole}{''.join(self._partial)}"[-characters - 1 :]
 
-    def _take(self, line: str, done: list[str]) -> None:
-        if self._fence:
-            self._lines.append(line)
-            if line.strip().startswith(self._fence) and not line.strip().strip(self._fence[0]):
-                self._fence = ""
-                self._finish(done, unless=self._in_list)
-            return
-        item = bool(_ITEM.match(line))
-        after_blank = bool(self._lines) and not self._lines[-1].strip()
-        if not line.strip():
-            self._finish(done, unless=self._in_list)
-            if self._in_list:
-                self._lines.append(line)
-            return
-        leaves = after_blank or (bool(self._lines) and self._lines[-1].rstrip().endswith(_SENTENCE_ENDS))
-        if self._in_list and leaves and not item and not line.startswith((" ", "\t")):
-            self._finish(done)
-        self._start(line, item, done)
-
-    def _start(self, line: str, item: bool, done: list[str]) -> None:
-        fence = _FENCE.match(line)
-        heading = bool(_HEADING.match(line)) and not self._in_list
-        if heading or (fence and not self._in_list):
-            self._finish(done)
-        self._fence = fence[1] if fence else ""
-        self._in_list = self._in_list or item
-        self._lines.append(line)
-        if heading:
-            self._finish(done)
-
-    def _finish(self, done: list[str], unless: bool = False) -> None:
-        if unless:
-            return
-        if any(line.strip() for line in self._lines):
-            done.append("\n".join(self._lines))
-        self._lines.clear()
-        self._in_list = False
+    def _finished(self, last: bool) -> list[str]:
+        lines = self._whole.split("\n")
+        tokens: list[Token] = []
+        parser().block.parse(self._whole, parser(), {}, tokens)
+        tops = [(token.map[0], token.map[1], token.type) for token in tokens if token.map and not token.level]
+        ends = [begin for begin, _, _ in tops[1:]]
+        if tops and (last or (tops[-1][1] < len(lines) - 1 and tops[-1][2] not in CAN_GO_ON)):
+            ends.append(len(lines) - 1)
+        if not ends:
+            return []
+        self._whole = "\n".join(lines[ends[-1] :])
+        parts = ["\n".join(lines[begin:end]).strip("\n") for begin, end in zip([0, *ends], ends, strict=False)]
+        return [part for part in parts if part.strip()]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain
 from typing import ClassVar
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich import markdown
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 
+from thimble.repl.screen.blocks import parser
 from thimble.session.grounding import MARK
 
 
@@ -59,16 +58,9 @@ class _Markdown(markdown.Markdown):
     def __init__(self, text: str) -> None:
         super().__init__("", code_theme="ansi_dark", hyperlinks=False)
         self.markup = text
-        self.parsed = _parser().parse(text)
+        self.parsed = parser().parse(text)
         for token in self.parsed if MARK in text else ():
             token.children = [*chain.from_iterable(map(_parted, token.children or ()))]
-
-
-@cache
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
-    # An entity could write a control that the sanitiser, which came before, would have taken away: `&#x202e;`.
-    return parser.disable(["html_block", "html_inline", "entity", "image", "reference", "newline"])
 
 
 def _parted(token: Token) -> Iterator[Token]:

@@ -6,7 +6,7 @@ import io
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from typing import IO, TYPE_CHECKING, Any, TextIO
+from typing import IO, TYPE_CHECKING, TextIO
 
 from thimble.repl.screen.sanitise import clean
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MOST_LETTERS = 1 << 16
 """The longest line that is waited for."""
-MARK = "  your code prints: "
+PRINTED = "  your code prints: "
 """Before each line, so that none reads as one of thimble's."""
 
 
@@ -49,11 +49,6 @@ class CleanLines(io.TextIOBase):
     def __init__(self, show: Callable[[str], object], beneath: TextIO | None) -> None:
         self._show, self.beneath, self._rest = show, beneath, ""
 
-    @property
-    def buffer(self) -> Any:
-        """For bytes."""
-        return Bytes(self)
-
     def write(self, text: str) -> int:
         """Pass on the lines that are complete."""
         *lines, self._rest = f"{self._rest}{text}".split("\n")
@@ -61,7 +56,7 @@ class CleanLines(io.TextIOBase):
             lines, self._rest = [*lines, self._rest], ""
         with suppress(OSError, ValueError):
             for each in lines:
-                self._show(MARK + clean(each))
+                self._show(PRINTED + clean(each))
         return len(text)
 
     def end(self) -> None:
@@ -90,18 +85,6 @@ def print_above_live(console: Console) -> Iterator[None]:
         finally:
             out.end()
             err.end()
-
-
-class Bytes(io.RawIOBase):
-    """The bytes of a text stream, so that nobody writes past it."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def write(self, data: Any) -> int:
-        """Write them as text."""
-        self._stream.write(bytes(data).decode("utf-8", "replace"))
-        return len(data)
 
 
 def _printer(stream: TextIO | None) -> Callable[[str], None]:

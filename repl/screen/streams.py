@@ -40,6 +40,13 @@ def write(text: str) -> None:
         raise unwritable(error) from error
 
 
+def write_json(type: str, **fields: object) -> None:
+    """A line of JSON to standard output, of this type, with these fields."""
+    from thimble.session.jsonl import to_line
+
+    write(to_line({"type": type, **fields}))
+
+
 class Unwritable(UsageError):
     """Standard output is closed or full: whatever goes on, nobody hears of it."""
 

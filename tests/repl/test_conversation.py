@@ -53,10 +53,6 @@ def test_ctrl_c_while_an_event_is_shown_ends_the_exchange_after_it(moment: int) 
     assert goes_on(session)
 
 
-def test_the_moments_are_all_of_them() -> None:
-    assert len(list(scripted([READ, READ], "It hides.").ask("What is masking?"))) == EVENTS
-
-
 def test_ctrl_c_while_the_model_answers() -> None:
     def answer(messages: Any, tools: Any) -> str:
         ctrl_c()
@@ -138,12 +134,6 @@ def test_ctrl_c_in_a_finaliser_is_not_lost() -> None:
 
     with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt), interrupts.allowed():
         work()
-
-
-def test_ctrl_c_that_is_heard_again_is_not_heard_after_the_end() -> None:
-    with Interrupts() as interrupts, interrupts.allowed():
-        Dying()
-    time.sleep(0.1)
 
 
 def test_where_it_is_not_allowed_nothing_is_raised() -> None:

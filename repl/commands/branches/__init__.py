@@ -1,5 +1,5 @@
 """Branches: go on from an earlier question, under the same strategy or another, and lose nothing of what there was.
 
-`asked` finds the questions of a branch, `moves` are the commands that begin or change branches, `accounts` add up what
+`moves` are the commands that begin or change branches, `accounts` add up what
 each has cost, `tree` shows them.
 """

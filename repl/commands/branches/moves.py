@@ -8,7 +8,7 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Changed
-from thimble.repl.commands.branches.questions import Question, questions
+from thimble.repl.commands.transcript import Exchange, transcript
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import say
 from thimble.repl.screen.trace import cut
@@ -19,7 +19,7 @@ from thimble.session.session import Session
 
 HOW_TO_FORK = "write /fork [N] [SPEC]: N exchanges stay, as /stats numbers them"
 HOW_TO_UNDO = "write /undo [N]: the newest N exchanges are taken back"
-NUMBER = re.compile(r"[-+]?\d+")
+SIGNED_NUMBER = re.compile(r"[-+]?\d+")
 QUOTE_COLUMNS = 60
 """Columns of a question that is quoted."""
 
@@ -31,9 +31,9 @@ def fork(session: Session, text: str, console: Console) -> None:
     of that moment; with SPEC the strategy starts fresh. The old branch stays: /tree.
     """
     first, _, rest = text.partition(" ")
-    numbered = NUMBER.fullmatch(first) is not None
+    numbered = SIGNED_NUMBER.fullmatch(first) is not None
     spec = (rest if numbered else text).strip()
-    old, asked = _here(session)
+    old, _, asked = _here(session)
     behind = _number(first, len(asked), HOW_TO_FORK) if numbered else len(asked)
     after = asked[behind].after if behind < len(asked) else session.journal.tree.path(old)[-1].number
     session.branch(after, *([Changed("strategy", spec)] if spec else []))
@@ -50,16 +50,15 @@ def undo(session: Session, text: str, console: Console) -> None:
     Goes back to the moment before that question, one exchange by default; a question that the budget refused does
     not count. Facts planted after it go too. The undone exchanges stay on their branch.
     """
-    old, asked = _here(session)
-    taken = [place for place, question in enumerate(asked) if not question.refused]
+    old, exchanges, asked = _here(session)
+    taken = [one for one in asked if one.ending != "withdrawn"]
     if not taken:
         raise UsageError("there is no exchange to undo on this branch", "/tree shows the branches")
-    back = _number(text, len(taken), HOW_TO_UNDO, least=1) if text else 1
-    gone = asked[taken[-back] :]
+    first = taken[-(_number(text, len(taken), HOW_TO_UNDO, least=1) if text else 1)]
     before = _changeable(session)
-    session.branch(gone[0].after)
-    for question in gone:
-        say(console, f"Undone: {_quoted(question)}")
+    session.branch(first.after)
+    for one in exchanges[exchanges.index(first) :]:
+        say(console, f"Undone: {_quoted(one)}")
     new, left = session.journal.tree.current, figures.several(len(session.agent.history), "message")
     say(console, f"Branch {new} goes on from before that, with {left}, {as_it_is(session)}.")
     for name, is_now in _changeable(session).items():
@@ -74,14 +73,14 @@ def retry(session: Session, spec: str, console: Console) -> str:
     Uses the current budget and model. With SPEC it asks under that strategy, which starts fresh; without, under the
     current one.
     """
-    old, asked = _here(session)
+    old, _, asked = _here(session)
     if not asked:
         raise UsageError("there is no question to ask again on this branch", "ask one; /tree shows the branches")
     _ask_anew(session, asked[-1], spec)
     new = session.journal.tree.current
     say(console, f"Branch {new} asks again, {as_it_is(session)}: {_quoted(asked[-1])}")
     say(console, f"Branch {old} keeps the answer of before: /tree {old} goes back to it.", "quiet")
-    return asked[-1].text
+    return asked[-1].question.content
 
 
 def reset(session: Session, _: str, console: Console) -> None:
@@ -98,13 +97,16 @@ def reset(session: Session, _: str, console: Console) -> None:
     say(console, f"Branch {old} keeps its {' and '.join(kept)}: /tree {old} goes back to it.", "quiet")
 
 
-def _here(session: Session) -> tuple[int, list[Question]]:
-    """The branch in use, and its questions. Raises UsageError before anything was asked."""
+def _here(session: Session) -> tuple[int, list[Exchange], list[Exchange]]:
+    """The branch in use, what there was on it, and what of it was asked. Raises UsageError before there was anything.
+
+    What was asked as exchange N is at N - 1, as the ledger counts.
+    """
     tree = session.journal.tree
-    path = tree.path(tree.current)
-    if not path:
+    if not tree.path(tree.current):
         raise UsageError("nothing has been asked yet", "ask something first; /strategy SPEC swaps the strategy")
-    return tree.current, questions(path)
+    exchanges = transcript(tree, tree.current, whole=False).exchanges
+    return tree.current, exchanges, [one for one in exchanges if one.number]
 
 
 def _number(text: str, most: int, form: str, least: int = 0) -> int:
@@ -119,7 +121,7 @@ def _number(text: str, most: int, form: str, least: int = 0) -> int:
     return int(text)
 
 
-def _ask_anew(session: Session, question: Question, spec: str) -> None:
+def _ask_anew(session: Session, question: Exchange, spec: str) -> None:
     """Branch off before a question and what was changed for it, so that one that is often asked has all side by side.
 
     Strategy, budget and model become the current ones.
@@ -152,8 +154,8 @@ def as_it_is(session: Session) -> str:
     return f"under {line(session.spec)} in {session.agent.limit:,} tokens"
 
 
-def _quoted(question: Question) -> str:
-    """A question in a line, and what goes with it."""
-    refused = " (which the budget refused)" if question.refused else ""
-    facts = "".join(f"; with it the planted “{cut(line(fact), QUOTE_COLUMNS)}”" for fact in question.planted)
-    return f"“{cut(line(question.text), QUOTE_COLUMNS)}”{refused}{facts}"
+def _quoted(one: Exchange) -> str:
+    """A question, or a planted fact, in a line."""
+    refused = " (which the budget refused)" if one.ending == "withdrawn" else ""
+    words = cut(line(one.planted or one.question.content), QUOTE_COLUMNS)
+    return f"{'the planted ' if one.planted else ''}“{words}”{refused}"

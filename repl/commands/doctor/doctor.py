@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -16,19 +15,19 @@ from rich.text import Text
 from thimble.agent.errors import UsageError
 from thimble.models import READER
 from thimble.repl.commands.doctor import machine
-from thimble.repl.commands.doctor.examine import SECONDS, Look, Report, examine
+from thimble.repl.commands.doctor.examine import MOST_WAIT_SECONDS, Look, Report, examine
 from thimble.repl.screen.sanitise import line
-from thimble.repl.screen.streams import tell, write
-from thimble.repl.screen.theme import console_for, is_drawn, is_plain, moving
+from thimble.repl.screen.streams import tell, write, write_json
+from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import console_for, is_drawn, is_plain, moving, say
 from thimble.repl.screen.wrapping import columns, wrapped
-from thimble.session import jsonl
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.settings_table import BACKENDS
 
 STATES = {"ok": ("✓", "ok", "calm"), "warn": ("!", "warning", "warn"), "fail": ("✗", "error", "error")}
 """The sign of a state, its word, and its style."""
-WAIT = f"looking; a server that does not answer is waited for {SECONDS:g} seconds"
+WAIT = f"looking; a server that does not answer is waited for {MOST_WAIT_SECONDS:g} seconds"
 
 
 def run(settings: Settings, as_json: bool) -> int:
@@ -38,8 +37,7 @@ def run(settings: Settings, as_json: bool) -> int:
         tell(notice)
     report = examine(settings, looks(settings, console)) if as_json else look(settings, console)
     if as_json:
-        for fields in as_fields(report):
-            write(jsonl.to_line(fields))
+        write_fields(report)
     elif console.is_terminal:
         show(report, console)
     else:
@@ -79,40 +77,35 @@ def look(settings: Settings, console: Console) -> Report:
         return examine(settings, looks(settings, console))
 
 
-def as_fields(report: Report) -> Iterator[jsonl.Fields]:
-    """A line for each finding, then one for what follows from them."""
+def write_fields(report: Report) -> None:
+    """A line of JSON for each finding, then one for what follows from them."""
     for group, check, _ in report.findings:
-        fields = {"name": check.name, "state": check.state, "found": check.found, "fix": check.fix or None}
-        yield {"type": "check", "group": group, **fields}
+        write_json("check", group=group, name=check.name, state=check.state, found=check.found, fix=check.fix or None)
     verdict = report.verdict
     session = {"backend": verdict.backend or None, "model": verdict.model or None}
-    yield {"type": "doctor", "verdict": verdict.text, "fix": verdict.fix or None, **session, "code": verdict.code}
+    write_json("doctor", verdict=verdict.text, fix=verdict.fix or None, **session, code=verdict.code)
 
 
 def show(report: Report, console: Console) -> None:
-    """Print the report by group, the verdict last; where it is drawn, lines are broken between words."""
+    """Print the report by group, the verdict last."""
     drawn = is_drawn(console) and console.encoding.lower().startswith("utf")
-    columns = console.width if drawn else 0
-    longest = max(len(line(check.name)) for _, check, _ in report.findings)
+    mend = "→ " if drawn else "to mend it: "
+    longest = max(len(line(check.name)) for _, check, _ in report.findings) if drawn else 0
     for group, findings in groupby(report.findings, lambda finding: finding.group):
-        console.print(Text(line(group), style="bold" if drawn else ""))
+        rows = []
         for _, check, _ in findings:
             sign, word, style = STATES[check.state]
-            head = f"  {sign} {line(check.name):<{longest}} " if drawn else f"  {word}: {line(check.name)}: "
-            shown = Text(wrapped(f"{head}{line(check.found)}", columns, longest + 3))
-            shown.stylize(style if drawn else "", 0, 4)
-            console.print(shown, soft_wrap=True)
-            if check.fix:
-                mend = f"    {'→' if drawn else 'to mend it:'} {line(check.fix)}"
-                console.print(Text(wrapped(mend, columns, 2)), soft_wrap=True)
+            head = Text.assemble((sign, style), " ") if drawn else Text(f"{word}: ")
+            fix = f"\n{mend}{check.fix}" if check.fix else ""
+            rows.append((head.append(f"{line(check.name):<{longest}}"), f"{line(check.found)}{fix}"))
+        Table(group, ("", ""), rows).show(console)
         if drawn:
             console.print()
     verdict = report.verdict
     style = STATES["fail" if verdict.code else "warn" if verdict.backend == READER else "ok"][2]
-    console.print(Text(wrapped(line(verdict.text), columns), style=style), soft_wrap=True)
+    say(console, line(verdict.text), style)
     if verdict.fix:
-        mend = f"{'→' if drawn else 'to mend it:'} {line(verdict.fix)}"
-        console.print(Text(wrapped(mend, columns, 2)), soft_wrap=True)
+        say(console, f"{mend}{line(verdict.fix)}")
 
 
 def looks(settings: Settings, console: Console) -> list[Look]:

@@ -1,4 +1,4 @@
-"""Checks of this machine: articles, files, terminal, our own folders, environment, packages."""
+"""Checks of this machine: articles, files, terminal, our own folders, environment, versions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from pathlib import Path
 from rich.console import Console
 
 from thimble.models.server import Check
-from thimble.models.wire.address import hidden
 from thimble.models.wire.api_key import VARIABLES
 from thimble.session import figures
-from thimble.session.settings import ADDRESSES
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-PACKAGES = ("httpx", "rich", "prompt_toolkit", "pydantic", "tiktoken")
 
 
 def articles(folder: Path) -> Iterator[Check]:
@@ -61,43 +58,27 @@ def terminal(console: Console) -> Iterator[Check]:
         size = f"{console.width} columns, {console.height} rows, TERM={term or '(not set)'}"
         narrow = f"{size}: some figures are left out"
         yield Check.of("terminal", console.width >= 80, size, narrow, "make it 80 columns wide")
-    unicode = console.encoding.lower().startswith("utf")
-    otherwise = f"{console.encoding} cannot show all signs that thimble draws: they come as ?"
-    yield Check.of("letters", unicode, console.encoding, otherwise, "export LC_ALL=C.UTF-8, or take --plain")
 
 
 def folders(session_dir: Path) -> Iterator[Check]:
     """Where prompt history and sessions are kept. Nothing is made: whether it can be is read off the folder above."""
-    from shutil import disk_usage
-
     from platformdirs import user_state_dir
 
     state = Path(user_state_dir("thimble"))
     yield _writable("state", state, "what you type is not remembered", f"export XDG_STATE_HOME={Path.home()}/state")
     yield _writable("sessions", session_dir, "no session outlives its end", "--session-dir DIR")
-    above = _above(session_dir)
-    free = disk_usage(above).free
-    told = f"{free / 1e9:,.1f} GB free"
-    yield Check.of("disk", free >= 50_000_000, told, told, f"make room on the disk of {above}")
 
 
 def _writable(name: str, folder: Path, otherwise: str, another: str) -> Check:
-    above = _above(folder)
+    above = next((each for each in (folder, *folder.parents) if each.exists()), folder)
     found = f"{folder} ({'writable' if folder.is_dir() else 'will be made'})"
     fix = f"make it yours, or name another: {another}"
     writable = above.is_dir() and os.access(above, os.W_OK)
     return Check.of(name, writable, found, f"{above} cannot be written: {otherwise}", fix)
 
 
-def _above(folder: Path) -> Path:
-    """The folder, or its nearest existing parent."""
-    return next((each for each in (folder, *folder.parents) if each.exists()), folder)
-
-
 def environment() -> Iterator[Check]:
-    """Variables that change where requests go. For keys and proxies it says only whether they are set."""
-    addresses = (f"{name} {hidden(os.environ.get(name, '')) or 'not set'}" for name in ADDRESSES)
-    yield Check("addresses", "ok", ", ".join(addresses))
+    """Keys and proxies: only whether they are set."""
     keys = (f"{name} {'set' if os.environ.get(name) else 'not set'}" for name in VARIABLES)
     yield Check("keys", "ok", ", ".join(keys))
     proxies = ", ".join(name for name in PROXIES if os.environ.get(name) or os.environ.get(name.lower()))
@@ -106,12 +87,10 @@ def environment() -> Iterator[Check]:
 
 
 def versions() -> Iterator[Check]:
-    """Versions, as a bug report needs them."""
-    from importlib.metadata import version
+    """What a bug report needs."""
     from platform import platform, python_version
 
     from thimble.repl import __version__
 
     yield Check("thimble", "ok", __version__)
     yield Check("Python", "ok", f"{python_version()} on {platform(terse=True)}, {sys.executable}")
-    yield Check("packages", "ok", ", ".join(f"{package} {version(package)}" for package in PACKAGES))

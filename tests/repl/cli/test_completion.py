@@ -49,10 +49,3 @@ def test_what_tab_offers(typed: str, offers: list[str], tmp_path: Path) -> None:
 def test_each_shell_has_what_it_sources(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == 0
     assert "_ARGCOMPLETE" in capsys.readouterr().out
-
-
-def test_another_shell_is_told_which_there_are(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", "tcsh"]) == 2
-    assert capsys.readouterr().err == (
-        "thimble: completion is for one of bash, zsh, fish\nfix: write thimble completion bash\n"
-    )

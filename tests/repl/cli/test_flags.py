@@ -62,15 +62,6 @@ def test_help_fits_a_terminal_and_names_every_flag(
     assert shown == {*flags, "--no-stream", "--json", "--resume", "--record", "--replay", "--live", "--version"}
 
 
-@pytest.mark.parametrize("columns", ["1", "x", "0", "500"])
-def test_help_comes_in_any_width(
-    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    assert main(["-h"]) == 0
-    assert "--strategy" in capsys.readouterr().out
-
-
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"thimble {__version__}\n"
@@ -109,13 +100,6 @@ def test_config_names_each_value_and_its_origin(folder: Path, capsys: pytest.Cap
     assert found["base_url"] == (NOWHERE, "environment OLLAMA_HOST")
     assert found["model"] == ("(automatic)", "default; that of ./thimble.toml is left out")
     assert found["seed"] == ("(automatic)", "default")
-
-
-def test_config_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["config", "--json", "--budget", "4000"]) == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [row["name"] for row in rows] == list(SETTINGS)
-    assert {"type": "setting", "name": "budget", "value": 4000, "origin": "flag --budget"} in rows
 
 
 # ---- exit codes ----
@@ -205,13 +189,6 @@ def test_no_command_line_ends_in_a_traceback(arguments: list[str], capsys: pytes
         assert captured.err.startswith("thimble: ")
 
 
-def test_a_bad_file_of_settings_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "thimble.toml").write_text("budgte = 3\n")
-    assert main(["-p", "x"]) == 2
-    expected = "thimble: ./thimble.toml has an unknown key 'budgte'\nfix: did you mean budget?\n"
-    assert capsys.readouterr().err == expected
-
-
 # ---- whole processes ----
 
 
@@ -247,62 +224,7 @@ def test_answers_come_as_prompts_arrive() -> None:
         assert process.wait(30) == 0
 
 
-def test_a_reader_that_goes_away_is_no_traceback() -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    command = [sys.executable, "-m", "thimble", *READER, "-p", QUESTION]
-    run = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
-    os.close(writing)
-    assert run.returncode == 1
-    assert b"Traceback" not in run.stderr
-    assert b"Exception" not in run.stderr
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_an_error_that_cannot_be_written_as_json_is_told_all_the_same() -> None:
-    with Path("/dev/full").open("wb") as full:
-        command = [sys.executable, "-m", "thimble", "--bugdet", "--json"]
-        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
-    assert run.returncode == 2
-    assert run.stderr.decode().splitlines()[0] == "thimble: there is no flag --bugdet"
-    assert b"Traceback" not in run.stderr
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_an_answer_needs_no_standard_error() -> None:
-    with Path("/dev/full").open("wb") as full:
-        command = [sys.executable, "-m", "thimble", *READER, "-p", QUESTION]
-        run = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, stdin=subprocess.DEVNULL, timeout=60)
-    assert run.returncode == 0
-    assert b"two millilitres" in run.stdout
-
-
-def test_a_second_ctrl_c_does_not_cut_the_report_of_the_first_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Impatient(io.StringIO):
-        def write(self, text: str) -> int:
-            signal.raise_signal(signal.SIGINT)
-            return super().write(text)
-
-    told = Impatient()
-    before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(sys, "stderr", told)
-    assert main(["--bugdet"]) == 2
-    assert len(told.getvalue().splitlines()) == 2
-    assert signal.getsignal(signal.SIGINT) is before
-
-
 STRATEGY = "def prepare(messages, budget):\n    print('seen', len(messages))\n    "
-
-
-@pytest.mark.parametrize("failure", ["raise KeyError('\\x1b[31mred')", "raise SystemExit(0)", "return None"])
-def test_a_strategy_that_fails_is_named_with_its_line(failure: str, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("mine.py").write_text(STRATEGY + failure)
-    assert main([*READER, "--strategy", "./mine.py", "-p", QUESTION, "--json"]) in (1, 2)
-    captured = capsys.readouterr()
-    assert captured.err.splitlines()[-2].startswith("thimble: ")
-    assert captured.err.splitlines()[-1].startswith("fix: ")
-    assert "\x1b" not in captured.err
-    assert "error" in [json.loads(line)["type"] for line in captured.out.splitlines()]
 
 
 def test_what_a_strategy_prints_is_not_among_the_answers(capsys: pytest.CaptureFixture[str]) -> None:
@@ -331,23 +253,6 @@ def test_a_strategy_without_an_end_is_stopped_with_its_line(
     told = [line for line in capsys.readouterr().err.splitlines() if "line 2" in line]
     assert len(told) == 2
     assert all("TimeoutError: it has not ended after 0.2 seconds" in line for line in told)
-
-
-def test_closed_streams_are_no_traceback() -> None:
-    shell = f'exec "{sys.executable}" -m thimble {" ".join(READER)} '
-    asked = subprocess.run(["sh", "-c", f"{shell} -p '{QUESTION}' <&- 2>&-"], capture_output=True, timeout=60)
-    assert (asked.returncode, asked.stderr) == (0, b"")
-    assert b"two millilitres" in asked.stdout
-    nothing = subprocess.run(["sh", "-c", f"{shell} <&-"], capture_output=True, timeout=60)
-    assert nothing.returncode == 2
-    assert b"Traceback" not in nothing.stderr
-
-
-def test_output_that_cannot_show_a_letter_shows_another() -> None:
-    Path("articles/thimbles.md").write_text("# Thimbles\n\nA thimble holds “two” millilitres – of water.\n")
-    run = thimble(*READER, "-p", QUESTION, env={**os.environ, "PYTHONIOENCODING": "ascii"})
-    assert run.returncode == 0
-    assert b"A thimble holds ?two? millilitres" in run.stdout
 
 
 @pytest.mark.parametrize("as_json", [False, True])

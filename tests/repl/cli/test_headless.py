@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.paths import ROOT
-from thimble.agent.errors import ModelError, UsageError
-from thimble.agent.ledger import Amount
+from tests.support.scripted import Reply, Scripted
+from thimble.agent.errors import UsageError
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Text, Thinking, Usage
-from thimble.models.scripted import Reply, Scripted
 from thimble.repl.cli import headless
 from thimble.session import jsonl
 from thimble.session.session import Session, open_session
@@ -104,14 +103,6 @@ def test_no_answer_is_told_and_the_next_question_still_asked(
     assert "thimble: the model gave no answer\nfix: " in captured.err
 
 
-def test_an_error_ends_it(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    session = scripted(articles, "One.", ModelError("the server\nis\x1b[2J gone", "start it"))
-    assert answers(session, ["one?", "two?", "three?"]) == headless.MODEL
-    captured = capsys.readouterr()
-    assert captured.out == "One.\n"
-    assert captured.err.endswith("thimble: the server is gone\nfix: start it\n")
-
-
 @pytest.mark.parametrize(
     ("command", "what", "code"),
     [
@@ -128,15 +119,6 @@ def test_what_changes_nothing_of_the_session_may_fail_and_the_next_question_is_s
     captured = capsys.readouterr()
     assert captured.out == "One.\n\nTwo.\n"
     assert what in captured.err
-
-
-def test_what_a_model_says_cannot_steer_the_terminal(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    nasty = "\x1b]0;owned\x07[/bold] \x1b[31mred\x9b2J\x00 text"
-    session = scripted(articles, (Text(nasty), ToolCall("c", nasty, nasty)), nasty)
-    assert answers(session, ["one?"]) == headless.DONE
-    captured = capsys.readouterr()
-    assert captured.out == "[/bold] red text\n"
-    assert not [char for char in captured.out + captured.err if ord(char) < 32 and char != "\n"]
 
 
 # ---- commands ----
@@ -207,25 +189,6 @@ def test_every_event_is_a_line_with_a_type(articles: Path, capsys: pytest.Captur
     assert len(by_type["prepared"]["fates"]) == 4
 
 
-def test_what_a_server_does_not_report_is_null_in_its_usage(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answers(scripted(articles, (Text("So."), Usage())), ["one?"], as_json=True)
-    by_type = {line["type"]: line for line in lines(capsys.readouterr().out)}
-    assert by_type["replied"]["usage"]["cached_tokens"] is None
-    assert by_type["replied"]["usage"]["finish"] is None
-    assert by_type["replied"]["cached"] == by_type["session"]["cached_tokens"] == asdict(Amount(0, exact=False))
-    assert by_type["session"]["prompt_tokens"]["exact"] is False
-
-
-def test_an_error_is_an_event_too_and_the_totals_still_come(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    session = scripted(articles, "One.", ModelError("gone", "start it"))
-    assert answers(session, ["one?", "two?"], as_json=True) == headless.MODEL
-    captured = capsys.readouterr()
-    *_, error, last = lines(captured.out)
-    assert error == {"type": "error", "code": 3, "what": "gone", "fix": "start it"}
-    assert (last["type"], last["answered"], last["exchanges"]) == ("session", 1, 2)
-    assert "thimble: gone\nfix: start it\n" in captured.err
-
-
 @given(st.text(st.characters(codec=None)), st.text(st.characters(max_codepoint=0x9F)))
 def test_a_line_is_printable_ascii_and_loses_nothing(text: str, controls: str) -> None:
     for said in (text, controls, text + controls):
@@ -265,13 +228,6 @@ def test_every_command_has_a_form_in_json(articles: Path, capsys: pytest.Capture
     assert {"/stats", "/articles"} <= {line["command"] for line in found if line["tables"]}
 
 
-def test_what_a_command_printed_is_told_though_it_failed(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert answers(scripted(articles), ["/budget 3"], as_json=True) == headless.USAGE
-    told, error, _ = lines(capsys.readouterr().out)
-    assert (told["type"], told["command"], told["text"]) == ("command", "/budget 3", "")
-    assert error["type"] == "error"
-
-
 @pytest.mark.parametrize("word", ["help", "Help", "exit", "QUIT"])
 def test_a_command_needs_no_slash_where_it_stands_alone(
     articles: Path, capsys: pytest.CaptureFixture[str], word: str
@@ -298,14 +254,6 @@ def test_a_refusal_has_an_exit_code_of_its_own(articles: Path, capsys: pytest.Ca
     assert answers(session, ["three?"]) == headless.DONE, "words alone are an answer"
 
 
-@pytest.mark.parametrize(
-    ("question", "code"), [("How much water does a thimble hold?", 0), ("Who won the cup of 1930?", 5), ("Hello!", 0)]
-)
-def test_the_reader_says_that_it_found_nothing(articles: Path, question: str, code: int) -> None:
-    session = open_session(Settings(backend="reader", corpus=articles, files=articles))
-    assert answers(session, [question]) == code
-
-
 # ---- prompts ----
 
 
@@ -325,11 +273,6 @@ def test_piped_lines_are_prompts(piped: Any) -> None:
 def test_a_dash_is_all_of_standard_input(piped: Any) -> None:
     piped(b"\nfirst line\n\nsecond line\n")
     assert list(headless.prompts(["before", "-", " after "])) == ["before", "first line\n\nsecond line", "after"]
-
-
-def test_standard_input_is_left_alone_where_prompts_are_given(piped: Any) -> None:
-    piped(b"\xff\xfe")
-    assert list(headless.prompts(["only this"])) == ["only this"]
 
 
 @pytest.mark.parametrize(

@@ -110,14 +110,6 @@ def test_standard_error_is_closed_too(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- names and cassettes that lead nowhere ----
 
 
-@pytest.mark.parametrize("flag", ["--replay", "--record"])
-def test_an_empty_name_is_a_mistake(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([flag, "", "-p", "Hi", *READER]) == 2
-    what, fix = capsys.readouterr().err.splitlines()
-    assert flag in what
-    assert fix.startswith("fix: ")
-
-
 @pytest.mark.parametrize("unknown", ["/nonsense", "/", "/ ", "//", "/STATS", "/\u200b"])
 def test_a_cassette_with_a_command_that_there_is_not_ends(unknown: str, capsys: pytest.CaptureFixture[str]) -> None:
     records = [UNKNOWN, Command(unknown), Command(unknown), Command("/budget 2000"), Command(unknown)]

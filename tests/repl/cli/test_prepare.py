@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from tests.session.test_session import NOWHERE
 from tests.support.conversations import Entry, conversations, objections
 from tests.support.embedding import Counting
-from tests.support.histories import LIMITS, Story, TinyCounter, outcome, react, react40, sound_histories
+from tests.support.histories import LIMITS, Story, TinyCounter, outcome, react40, sound_histories
 from tests.support.paths import ROOT
 from tests.support.specs import EVERY, SUMMARISERS, Summariser, specs
-from thimble.agent.budget import UNLIMITED, Budget
+from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.side import SideModel
 from thimble.models import chat
@@ -100,31 +100,6 @@ def test_any_conversation_comes_out_valid(name: str, data: st.DataObject) -> Non
     assert len(result["report"]["fates"]) == len(entries)
 
 
-@pytest.mark.parametrize("name", ["none", "sliding-window", "summary-buffer", "observation-masking"])
-@given(st.data())
-def test_what_came_out_goes_through_unchanged(name: str, data: st.DataObject) -> None:
-    entries, limit = written(data.draw(sound_histories())), data.draw(LIMITS)
-    try:
-        once = prepared(entries, name, limit)
-    except BudgetError:
-        return
-    again = prepared(once["messages"], name, limit)
-    assert again["messages"] == once["messages"]
-    assert again["report"]["edits"] == 0
-
-
-@every_strategy
-@given(st.data())
-def test_without_a_budget_only_turns_are_counted(name: str, data: st.DataObject) -> None:
-    entries = written(data.draw(sound_histories(most_turns=10)))
-    spec = "observation-masking:window=2,when=always" if name == "pipeline" else name
-    result = prepared(entries, spec, UNLIMITED)
-    assert result["report"]["budget"] is None
-    if name not in (*("pipeline", "hybrid", "comem", "thrifty"), *("tidy", "dedup")):  # they do not wait for a budget
-        assert result["messages"] == entries
-        assert result["report"]["edits"] == 0
-
-
 @given(st.binary(max_size=40) | st.text('[]{}":,0user\\ ', max_size=40).map(str.encode))
 def test_no_input_is_worse_than_a_usage_error(data: bytes) -> None:
     read = outcome(lambda: filter.read(data))
@@ -152,12 +127,6 @@ def test_a_summary_is_folded_as_in_a_session(capsys: pytest.CaptureFixture[str])
     assert result["report"]["fates"].count("summarised") > 50
 
 
-def test_a_summariser_that_fails_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    result = prepared(written(react(15)), "summary-buffer", 8_000, "fails")
-    assert result["report"]["inserted"] == []
-    assert "the server is gone; nothing is lost" in capsys.readouterr().err
-
-
 def test_what_is_broken_is_mended_with_notes(capsys: pytest.CaptureFixture[str]) -> None:
     story = written(Story().ask("?").turn(60, 60).answer("!").ask("??").messages)
     orphan = {"role": "tool", "tool_call_id": "gone", "content": "x", "x_number": 9}
@@ -175,14 +144,6 @@ def test_what_is_broken_is_mended_with_notes(capsys: pytest.CaptureFixture[str])
         "left out a result without a call (m7)",
     ]
     assert [line.strip(" !") for line in capsys.readouterr().err.splitlines()] == result["report"]["notes"]
-
-
-def test_tools_count(capsys: pytest.CaptureFixture[str]) -> None:
-    messages = written(react(2))
-    alone, beside = (
-        prepared(given_, "none", 8_000)["report"] for given_ in (messages, {"messages": messages, "tools": [{}]})
-    )
-    assert beside["tokens_after"] - alone["tokens_after"] == 20
 
 
 # --- whole processes --------------------------------------------------------------------------------------------------
@@ -225,17 +186,6 @@ def test_a_pipe() -> None:
     ]
 
 
-def test_whom_a_strategy_asks_is_said() -> None:
-    document = json.dumps(written(react40())).encode()
-    for arguments in ((), ("--model", "gpt-oss:20b"), ("--backend", "reader")):
-        run = thimble("--strategy", "summary-buffer", *arguments, stdin=document)
-        assert run.returncode == 0
-        assert b"The strategy asks reader (built in).\n" in run.stderr
-        assert b"summary asked of reader" in run.stderr
-        assert json.loads(run.stdout)["report"]["inserted"] == [2]
-    assert thimble("--strategy", "summary-buffer", "--backend", "ollama", stdin=document).returncode == 3
-
-
 def test_what_a_strategy_of_ones_own_prints_and_counts_on_goes_to_standard_error(folder: Path) -> None:
     (folder / "mine.py").write_text(
         "tools = ('recall',)\ndef prepare(messages, budget):\n    print('here')\n    return messages\n"
@@ -246,28 +196,6 @@ def test_what_a_strategy_of_ones_own_prints_and_counts_on_goes_to_standard_error
         run.stderr
         == b"  your code prints: here\n  ! the strategy counts on the tool recall, which your program must offer\n"
     )
-
-
-def test_none_is_over_the_budget_and_says_so() -> None:
-    run = thimble("--strategy", "none", "--budget", "500", stdin=json.dumps(written(react(3))).encode())
-    assert run.returncode == 0
-    assert b"over the budget of 500: none sends them all the same" in run.stderr
-
-
-def test_calls_that_wait_for_results_stay_and_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    entries = written(Story().ask("?").turn(9, 9, pending=1).messages)
-    assert prepared(entries, "none", 8_000)["messages"] == entries
-    assert "the last calls have no results yet" in capsys.readouterr().err
-
-
-def test_a_terminal_is_no_conversation() -> None:
-    leader, follower = os.openpty()
-    command = [sys.executable, "-m", "thimble", "prepare"]
-    run = subprocess.run(command, stdin=follower, capture_output=True, timeout=60)
-    os.close(leader)
-    os.close(follower)
-    assert run.returncode == 2
-    assert run.stderr.startswith(b"thimble: standard input is a terminal\nfix: thimble prepare --budget 8000 < ")
 
 
 ENDINGS: list[tuple[Sequence[str], bytes, int, str, str]] = [
@@ -317,30 +245,3 @@ def test_every_ending_has_its_code_and_its_two_lines(
     assert what in told[0]
     assert told[1].startswith("fix: ")
     assert fix in told[1]
-
-
-def test_a_bad_spec_in_the_settings_is_told_alike(folder: Path) -> None:
-    (folder / "thimble.toml").write_text('strategy = "sliding-windw"\n')
-    run = thimble(stdin=b"[]")
-    assert run.returncode == 2
-    assert run.stderr.startswith(b"thimble: there is no strategy 'sliding-windw'\nfix: did you mean sliding-window?")
-
-
-@pytest.mark.parametrize("depth", range(300, 1_000, 100))
-def test_any_depth_is_taken_or_refused(depth: int) -> None:
-    deep = "[" * depth + "]" * depth
-    document = f'{{"messages": [{{"role": "user", "content": "?", "x": {deep}}}], "tools": [{{"x": {deep}}}]}}'
-    run = thimble(stdin=document.encode())
-    assert run.returncode in (0, 2)
-    assert b"Traceback" not in run.stderr
-
-
-def test_help_is_its_own(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    assert main(["prepare", "--help"]) == 0
-    text = capsys.readouterr().out
-    assert max(map(len, text.splitlines())) <= 80
-    for word in ("--strategy SPEC", "--budget N", "none", "--model NAME", "fates", "edits"):
-        assert word in text
-    for absent in ("-p TEXT", "--corpus", "--plain"):
-        assert absent not in text

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import thimble
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.ledger import Amount
 from thimble.agent.protocols import Text, Usage
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.export.document import export
 from thimble.repl.commands.table import obey
 from thimble.repl.screen.footer import footer
@@ -108,16 +108,6 @@ def test_each_reply_in_json_has_the_figure_of_the_ledger() -> None:
         assert reply["cached"] == {"tokens": prepared["cached"], "exact": False, "least": 0}
         assert reply["usage"]["cached_tokens"] is None
     assert prepared["cached"] > 0
-
-
-def test_where_nobody_knows_context_marks_nothing_as_cached_or_computed(tmp_path: Path) -> None:
-    usages: list[tuple[int | None, float | None]] = [(None, 1.0)] * 4 + [(None, 1.0), (None, 1e6)]
-    session = talked(tmp_path / "it.jsonl", "none", usages)
-    assert session.agent.ledger.calls[-1].cached == Amount(None)
-    shown = printed(session, "/context")
-    assert "═ cached ? · ╌ prefill ?" in shown
-    assert not re.search("═{2}|╌{2}", shown)
-    assert "cached or not: unknown" in _plain(session)
 
 
 def _plain(session: Session) -> str:

@@ -9,17 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.repl.commands.probe.test_probe import QUESTIONS, reading
-from tests.repl.prompt.test_completion import completed
-from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
-from tests.support.histories import outcome, react
+from tests.repl.screen.test_sanitise import NASTY
+from tests.support.histories import outcome
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.budget import Budget
-from thimble.agent.errors import ModelError, ThimbleError, UsageError
+from thimble.agent.errors import ModelError, ThimbleError
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
-from thimble.repl.cli import headless
-from thimble.repl.commands.predict import messages, ranges, reveal
+from thimble.repl.commands.predict import ranges, reveal
 from thimble.repl.commands.table import obey
 from thimble.repl.conversation import Conversation
 from thimble.session.guess import Guess, places, take
@@ -61,43 +59,6 @@ def test_anything_else_is_a_usage_error_that_shows_the_form(text: str, most: int
         assert "/predict 1-4 9 12" in found.fix
     else:
         assert found <= set(range(1, most + 1))
-
-
-def test_blanks_without_end_are_blanks() -> None:
-    assert places(f"1{' ' * 200_000}2 \t-\n 3", 3) == {1, 2, 3}
-
-
-@pytest.mark.parametrize("text", ["0", "14", "3-1", "1-", "-3", "x", "1.5", "1-99999999999999", ",", "²", "all 3"])
-def test_a_number_that_is_none_is_told(text: str) -> None:
-    session = scripted("One.")
-    ask(session)
-    with pytest.raises(UsageError, match=r"message"):
-        obey(session, f"/predict {text}", Paper().console)
-    assert session.guess is None
-
-
-@pytest.mark.parametrize("text", ["all", "1"])
-def test_before_the_first_message_there_is_nothing_to_guess_at(text: str) -> None:
-    with pytest.raises(UsageError, match="no message yet"):
-        obey(scripted(), f"/predict {text}", Paper().console)
-
-
-def test_a_second_guess_replaces_the_first_and_off_takes_it_back() -> None:
-    session = scripted("One.", "Two.")
-    ask(session)
-    for text, stays in (("1-2", {1, 2}), ("none", set()), ("ALL", {1, 2, 3}), ("1, 3", {1, 3})):
-        obey(session, f"/predict {text}", Paper().console)
-        assert session.guess
-        assert session.guess.stays == stays
-    obey(session, "/predict off", Paper().console)
-    assert session.guess is None
-    ask(session)
-    assert reveal(session) == []
-
-
-def test_tab_offers_the_words() -> None:
-    assert completed("/predict ") == ["/predict all", "/predict none", "/predict off"]
-    assert completed("/probe ") == []
 
 
 # ---- what is told ----
@@ -161,46 +122,4 @@ def test_a_conversation_tells_it_after_the_footer_and_after_an_error(capsys: pyt
     assert session.guess is None
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-def test_headless_it_goes_to_standard_error(as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    session = scripted("One.", "Two.")
-    prompts = ["/plant The code is 4711.", "One?", "/predict all", "Two?"]
-    assert headless.answer(session, iter(prompts), as_json=as_json) == headless.DONE
-    captured = capsys.readouterr()
-    assert "Predicted: 7 of 7 right (100%) for the next prompt\n" in captured.err
-    assert ('"notice"' in captured.out and "Predicted" in captured.out) == as_json
-    assert ('{"type": "planted", "fact": "The code is 4711.", "path": "planted-1.txt", "id": "m4"' in captured.out) == (
-        as_json
-    )
-
-
 # ---- the list ----
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_a_long_history_is_folded_to_a_screen(width: int) -> None:
-    session = scripted("One.")
-    session.agent.state.history = [*session.agent.history, *react(60, 30)]
-    ask(session)
-    paper = Paper(width)
-    messages(session, width).show(paper.console)
-    assert len(paper.lines) == 2 + 12 + 4
-    assert max(map(len, paper.lines)) <= width
-    assert f"  3-{len(session.agent.history) - 12}" in paper.text
-    assert "older" in paper.text
-
-
-@given(st.lists(NASTY, min_size=1, max_size=3), st.booleans())
-def test_hostile_messages_are_listed_safely(texts: list[str], drawn: bool) -> None:
-    session, paper = (
-        scripted(*[[tool_call(text, text=text), "Said."] for text in texts], budget=100_000),
-        Paper(drawn=drawn),
-    )
-    said = [(text, role) for text in texts for role in ("user", "assistant")]
-    session.agent.state.history = list(
-        Message(f"m{at}", role, text)  # type: ignore[arg-type]
-        for at, (text, role) in enumerate(said)
-    )
-    obey(session, "/predict", paper.console)
-    obey(session, "/predict all", paper.console)
-    assert not FORBIDDEN.search(paper.text.replace("\x1b[0m", "").replace("\x1b[", "").replace("\n", " "))

@@ -13,9 +13,8 @@ from tests.support.ollama_http import served
 from tests.support.ollama_server import Download, Model, Ollama
 from tests.support.pty_terminal import Terminal
 from tests.support.sessions import Paper
-from thimble.agent.errors import ModelError, UsageError
-from thimble.models.ollama.download import Progress
-from thimble.repl.cli import headless
+from thimble.agent.errors import UsageError
+from thimble.models.ollama.download import PullProgress
 from thimble.repl.commands.pull import words
 from thimble.repl.commands.table import obey
 from thimble.repl.prompt.interrupts import Interrupts
@@ -85,34 +84,6 @@ def test_a_pull_that_was_stopped_keeps_what_it_has_and_goes_on_there() -> None:
         assert "big:latest" in server.models
 
 
-def test_stopped_before_anything_came() -> None:
-    server = library()
-    with served(server) as (_, url):
-        session = opened(url)
-        server.step_seconds = 5
-        before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
-        try:
-            with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt) as caught, interrupts.allowed():
-                obey(session, "/pull big", Paper().console)
-        finally:
-            signal.signal(signal.SIGALRM, before)
-        assert str(caught.value) == "stopped before anything was loaded; again: /pull big"
-
-
-def test_a_pull_without_a_server_says_how_to_start_one() -> None:
-    with pytest.raises(ModelError, match="nothing answers") as caught:
-        obey(opened("127.0.0.1:9"), "/pull big", Paper().console)
-    assert "ollama serve" in caught.value.fix
-
-
-@pytest.mark.parametrize("text", ["/pull", "/pull a b"])
-def test_a_pull_takes_one_name(text: str) -> None:
-    with pytest.raises(UsageError, match="one model") as caught:
-        obey(open_session(Settings(backend="reader")), text, Paper().console)
-    assert "/pull qwen2.5:7b" in caught.value.fix
-
-
 def test_a_pull_is_for_ollama() -> None:
     class Other:
         """A server of another kind."""
@@ -128,22 +99,12 @@ def test_a_pull_is_for_ollama() -> None:
 
 @given(NASTY, st.integers(0, 10**20), st.integers(0, 10**20))
 def test_whatever_a_server_says_of_its_progress_is_shown_safely(status: str, done: int, total: int) -> None:
-    said = words(Progress(status, min(done, total), total))
+    said = words(PullProgress(status, min(done, total), total))
     assert not FORBIDDEN.search(said)
     assert len(said) < 60
 
 
 # ---- without a conversation, and in a terminal ----
-
-
-def test_a_pull_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
-    with served(library()) as (_, url):
-        assert headless.answer(opened(url), iter(["/pull big"]), False) == headless.DONE
-        captured = capsys.readouterr()
-        assert captured.err == ""
-        assert "100% of 40.0 kB" in captured.out
-        assert headless.answer(opened(url), iter(["/pull nosuch"]), False) == headless.MODEL
-        assert "fix: look up its name" in capsys.readouterr().err
 
 
 def test_a_pull_in_a_terminal(tmp_path: Path) -> None:

@@ -6,23 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.repl.screen.test_sanitise import NASTY
-from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
 from thimble.agent.budget import Prices
 from thimble.agent.ledger import Amount, Call, Ledger
-from thimble.agent.protocols import Usage
 from thimble.repl.commands.stats import (
-    CHARTED_CALLS,
     MOST_EXCHANGES,
-    _ratio,
     by_kind,
     by_purpose,
-    chart,
     price_line,
     show_stats,
 )
-from thimble.repl.screen.tables import Table
 from thimble.session import figures
 from thimble.session.session import Session
 from thimble.session.totals import cost, totals
@@ -54,24 +47,6 @@ def test_an_empty_session_points_to_what_every_prompt_holds() -> None:
     session = scripted()
     assert "/context shows what every prompt will hold" in "\n".join(shown(session))
     assert session.agent.history == []
-
-
-def test_the_price_card_in_use_is_a_line() -> None:
-    assert price_line(scripted().agent) == "prices: computed 1 · cached 0.1 · written 4 (usual)"
-    assert price_line(scripted(price="cached=0.25").agent) == "prices: computed 1 · cached 0.25 · written 4 (as set)"
-    session = after_questions()
-    session.agent.ledger.calls = [
-        answer_call(
-            prompt=1_000 * n,
-            cached=Amount(cached),
-            model=session.agent.backend.id,
-            usage=Usage(prefill_seconds=0.001 * (1_000 * n - cached / 2)),
-        )
-        for n, cached in ((1, 0), (2, 1_000), (3, 2_000), (4, 100))
-    ]
-    words = "prices: computed 1 · cached 0.5 · written 4 (from timings)"
-    assert price_line(session.agent) == words
-    assert words in shown(session)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -108,10 +83,6 @@ def test_every_exchange_and_what_no_management_would_have_cost() -> None:
     assert "× less" in text
 
 
-def test_a_ratio_says_which_way() -> None:
-    assert [_ratio(100, raw) for raw in (1_000, 10, 100, 0)] == ["10.0× less", "10.0× more", "the same", "?"]
-
-
 def test_a_sum_with_an_unknown_part_is_the_known_one_at_least() -> None:
     session = after_questions(1)
     sums = totals(session.agent.ledger.calls)
@@ -119,55 +90,6 @@ def test_a_sum_with_an_unknown_part_is_the_known_one_at_least() -> None:
     row = next(line for line in shown(session) if line.strip().startswith("session"))
     assert row.split()[-4:-1] == [f"≥{figures.amount(one)}" for one in (sums.cached, sums.prefill, sums.output)]
     assert by_purpose(session.agent.ledger, Prices()).rows[-1][5].startswith("≥")
-
-
-def test_estimates_are_marked() -> None:
-    session = scripted("So.", counter=TinyCounter(exact=False))
-    ask(session)
-    assert "~ is an estimate" in shown(session)[0]
-    row = next(line for line in shown(session) if line.strip().startswith("together"))
-    assert row.count("~") == 2
-
-
-@given(st.lists(st.integers(1, 20_000), min_size=1, max_size=90), st.integers(500, 20_000))
-def test_a_bar_crosses_the_budget_line_only_where_it_is_over(prompts: list[int], limit: int) -> None:
-    prompts = prompts[-CHARTED_CALLS:]
-    rows = [row.plain for row in chart([answer_call(1, tokens, limit) for tokens in prompts], 1)]
-    assert len(rows) == 5
-    mark = next(index for index, row in enumerate(rows) if row.strip().startswith(f"{limit:,}"))
-    for column, tokens in enumerate(prompts):
-        above = [row[9 + column] for row in rows[:mark]]
-        assert tokens > limit or set(above) <= {" "}
-        assert rows[mark][9 + column] in ("▁▂▃▄▅▆▇█" if tokens > limit else " ╌▁▂▃▄")
-
-
-def test_plain_gives_the_figures_of_the_chart() -> None:
-    session = after_questions(1)
-    session.agent.ledger.calls.append(answer_call(1, 9_000))
-    expected = ", ".join(f"{call.prompt.tokens:,}" for call in session.agent.ledger.calls)
-    assert f"  {expected} OVER" in shown(session, drawn=False)
-
-
-@given(st.lists(st.tuples(NASTY, NASTY, NASTY), max_size=4), st.booleans(), st.integers(10, 80))
-def test_no_cell_steers_the_terminal(rows: list[tuple[str, str, str]], drawn: bool, width: int) -> None:
-    paper = Paper(width, drawn)
-    Table("title", ("a", "b", ">c"), rows).show(paper.console)
-    assert "\x1b" not in paper.text
-    assert "\x9b" not in paper.text
-
-
-def test_a_table_too_wide_for_the_terminal_is_a_list() -> None:
-    paper = Paper(30)
-    Table("title", ("name", ">first figure", ">second figure"), [("x", "1,000,000", "2,000,000")]).show(paper.console)
-    assert "name: x; first figure:" in paper.text
-
-
-def test_a_side_call_counts_in_the_sum_and_is_no_turn() -> None:
-    session = after_questions(1)
-    session.agent.ledger.calls.append(answer_call(1, 1_000, purpose="summary", output=Amount(5), cached=Amount(0)))
-    row = next(line for line in shown(session) if line.strip().startswith("session")).split()
-    assert row[1] == "2"
-    assert number(row[2]) == sum(call.prompt.tokens or 0 for call in session.agent.ledger.calls)
 
 
 PRICED = st.builds(Prices, st.floats(0, 1), st.floats(0, 100), st.floats(0.001, 100))
@@ -193,11 +115,6 @@ def test_the_cost_of_each_purpose_adds_up_to_the_whole(calls: list[Call], card: 
     assert abs(sum(number(row[5]) for row in rows) - whole) <= len(rows)
     assert float(together[7].strip("~")) == pytest.approx(whole * card.dollars / 1e6, abs=1e-4)
     assert sum(int(row[1]) for row in rows) == int(together[1]) == len(calls)
-
-
-def test_what_nobody_knows_is_no_cost() -> None:
-    ledger = Ledger([answer_call(cached=Amount(None))])
-    assert by_purpose(ledger, Prices(dollars=3)).rows[-1][5:] == ("?", "?", "?")
 
 
 def test_dollars_are_on_the_card() -> None:

@@ -51,11 +51,6 @@ def test_one_strategy_in_full(name: str, drawn: bool) -> None:
     assert session.spec == spec
 
 
-def test_help_on_a_strategy_that_is_none() -> None:
-    assert "did you mean hybrid?" in said(scripted(), "/help strategy hybird")
-    assert "/help takes one command" in said(scripted(), "/help stats now")
-
-
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_a_description_teaches_in_two_sentences(name: str) -> None:
     first = paragraphs(STRATEGIES[name])[0]

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,16 +7,9 @@ from hypothesis import strategies as st
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import ThimbleError
-from thimble.models import server_at
 from thimble.repl.commands.table import COMMANDS, obey, run_command
 from thimble.session.forecast import forecast
-from thimble.session.once import Once
 from thimble.session.session import Session
-
-MINE = """
-def prepare(messages, budget):
-    return [messages[0], messages[-1]]
-"""
 
 
 def said(session: Session, text: str, drawn: bool = False) -> str:
@@ -37,23 +28,12 @@ def test_whatever_is_typed_is_told_and_never_asked(text: str) -> None:
     assert not FORBIDDEN.search(paper.text)
 
 
-def test_what_is_looked_for_by_another_name_is_named() -> None:
-    assert "/context N shows message N" in said(scripted(), "/recall m4")
-    assert "/help budget" in said(scripted(), "/fit")
-    assert "`fit`" in said(scripted(), "/help budget")
-
-
 def test_help_names_every_command_and_fits_a_screen() -> None:
     shown = Paper(80)
     run_command(scripted(), "/help", shown.console)
     assert len(shown.lines) <= 24 - len(["prompt", "toolbar"])
     listed = " ".join(line.split("  ")[1] for line in shown.lines if line.startswith("  /")).split()
     assert [word[1:] for word in listed if word.startswith("/")] == list(COMMANDS)
-
-
-def test_help_is_a_line_a_command_where_it_is_read_out() -> None:
-    spoken = said(scripted(), "/help")
-    assert all(f"{command.usage}" in spoken and command.summary in spoken for command in COMMANDS.values())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -72,11 +52,6 @@ def test_an_unknown_command_suggests_the_nearest(typed: str, meant: str) -> None
     text = said(scripted(), typed)
     assert text.splitlines()[0] == f"error: there is no command {typed}"
     assert f"did you mean /{meant}?" in text
-
-
-@pytest.mark.parametrize("text", ["/quit", "/exit", " /quit "])
-def test_leaving(text: str) -> None:
-    assert run_command(scripted(), text, Paper().console) is None
 
 
 @pytest.mark.parametrize(
@@ -118,60 +93,6 @@ def test_a_swap_keeps_the_history_and_says_what_comes_next() -> None:
     assert (view.tokens, promised.settled) == (promised.tokens, True)
 
 
-def test_a_strategy_of_ones_own(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(MINE)
-    session = scripted("So.")
-    assert "before the strategy has done its work" in said(session, f"/strategy {tmp_path}/mine.py")
-    ask(session)
-    assert session.agent.ledger.view is not None
-
-
-@pytest.mark.parametrize(("text", "tokens"), [("4000", 4000), ("4k", 4000), ("4,000", 4000), ("12_000", 12_000)])
-def test_budgets(text: str, tokens: int) -> None:
-    session = scripted()
-    assert f"{tokens:,} tokens" in said(session, f"/budget {text}")
-    assert session.agent.limit == tokens
-
-
-def test_a_budget_that_cannot_hold_the_next_prompt_is_told() -> None:
-    session = scripted(strategy="none")
-    assert "over the budget" not in said(session, "/budget")
-    ask_much = scripted("So.", strategy="none", budget=500)
-    ask(ask_much, "word " * 1_000)
-    assert "It is over the budget." in said(ask_much, "/budget")
-
-
-def test_articles_and_topics() -> None:
-    session = scripted()
-    every = said(session, "/articles")
-    assert all(article.slug in every for article in session.library.articles)
-    assert said(session, "/articles caching").startswith(f"{len(session.library.matching('caching'))} articles about")
-    assert session.library.tags[0] in said(session, "/articles xyzzy")
-
-
-def test_models() -> None:
-    session = scripted(base_url="http://127.0.0.1:1")
-    assert "reader" in said(session, "/model")
-    assert "now reader" in said(session, "/model reader")
-    assert "reader (in use)" in said(session, "/model")
-    assert session.agent.backend.name == "reader"
-
-
-def test_a_server_that_has_gone_says_so_where_its_models_are_asked_for() -> None:
-    session = scripted(base_url="http://127.0.0.1:1")
-    session.backends.look_for_server = Once(lambda: server_at("vllm", "http://127.0.0.1:1"))
-    told = said(session, "/model")
-    assert "nothing answers at http://127.0.0.1:1" in told
-    assert "vllm serve" in told
-
-
-def test_names_stand_in_one_column_and_the_one_in_use_is_marked() -> None:
-    session = scripted(base_url="http://127.0.0.1:1")
-    assert "\n  reader    \n  scripted ‹\n" in said(session, "/model", drawn=True)
-    session.use_model("reader")
-    assert "\n  reader ‹\n" in said(session, "/model", drawn=True)
-
-
 def test_reset_says_what_goes_and_what_stays() -> None:
     session = scripted("So.", strategy="hybrid", budget=4_000)
     ask(session)
@@ -182,12 +103,6 @@ def test_reset_says_what_goes_and_what_stays() -> None:
     assert "hybrid" in text
     assert "4,000" in text
     assert session.agent.history == []
-
-
-def test_a_topic_that_is_none_names_those_that_are(tmp_path: Path) -> None:
-    assert "fix: the topics are " in said(scripted(), "/articles cooking")
-    (tmp_path / "bare.md").write_text("No tags here.")
-    assert "fix: /articles lists them all\n" in said(scripted(corpus=tmp_path), "/articles cooking")
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 9, 10, 11])

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.repl.prompt.test_completion import completed
+from tests.support.scripted import Reply
 from tests.support.sessions import Paper, ask, scripted, tool_call
-from thimble.agent.errors import ThimbleError, UsageError
+from thimble.agent.errors import ThimbleError
 from thimble.agent.messages import Message, Schema
-from thimble.models.scripted import Reply
 from thimble.repl.commands.table import obey, run_command
 from thimble.repl.commands.tour import guide
 from thimble.session.journal.folder import reopened
@@ -176,18 +175,6 @@ def test_the_lines_of_a_tour_name_the_messages_of_this_session() -> None:
     here.at = next(place for place, step in enumerate(here.steps) if step.line == "/why {planted}")
     number = next(at for at, one in enumerate(session.agent.history, 1) if one.id == session.planted[0].holder.id)
     assert here.line(session) == f"/why {number}"
-
-
-@pytest.mark.parametrize(("text", "fix"), [("/tour x", "write /tour NAME"), ("/tour skip", "write /tour NAME")])
-def test_a_mistake_names_the_tours(text: str, fix: str) -> None:
-    with pytest.raises(UsageError) as error:
-        obey(reading(), text, Paper().console)
-    assert fix in error.value.fix
-    assert all(name in error.value.fix for name in TOURS)
-
-
-def test_tab_completes_names() -> None:
-    assert completed("/tour s") == ["/tour strategies", "/tour skip", "/tour stop"]
 
 
 # ---- it is resumed ----

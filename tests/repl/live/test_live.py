@@ -23,7 +23,6 @@ from tests.support.pty_terminal import Terminal
 from tests.support.sessions import ask, scripted
 from thimble.agent.errors import UsageError
 from thimble.agent.protocols import Text
-from thimble.repl.live.growing import Place
 from thimble.repl.live.server import VOTE_BYTES, shown_live
 from thimble.repl.screen.private import private
 from thimble.repl.screen.sanitise import hide
@@ -113,15 +112,10 @@ def test_a_viewer_who_comes_back_gets_only_what_is_new(session: Session, url: st
     viewer.answered("Two?")
     assert "anew" not in viewer.kinds
     assert [one["question"] for one in viewer.branch["exchanges"]] == ["One?", "Two?"]
-    for place in ("nonsense", "9.9.9.9", "9" * 5000, "1.1.1", "1.1.1.-1"):
+    for place in ("nonsense", "9" * 9, "9" * 5000, "1.1", "-1"):
         stranger = Viewer(url, place).answered("Two?")
         assert stranger.kinds[0] == "anew"
         assert stranger.branch == viewer.branch
-
-
-@given(place=st.builds(Place, *[st.integers(0, 10**9 - 1)] * 4))
-def test_a_place_is_read_as_it_is_written(place: Place) -> None:
-    assert Place.read(str(place)) == place
 
 
 def test_what_is_being_written_is_told_from_its_beginning_to_who_comes_late() -> None:

@@ -10,10 +10,10 @@ from prompt_toolkit.document import Document
 
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.embedding import Counting
+from tests.support.scripted import Scripted
 from tests.support.sessions import scripted
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.table import COMMANDS
 from thimble.repl.prompt.completion import Completions
 from thimble.session.session import open_session
@@ -51,14 +51,6 @@ def test_strategies() -> None:
     assert completed("/strategy hybrid+obs") == ["/strategy hybrid+observation-masking"]
 
 
-def test_several_strategies_to_compare() -> None:
-    assert completed("/compare ") == [f"/compare {name}" for name in STRATEGIES]
-    assert completed("/compare none hybrid+obs") == ["/compare none hybrid+observation-masking"]
-    assert completed("/compare none run obs") == []
-    found = Completions(SESSION).get_completions(Document("/compare none trunc"), CompleteEvent())
-    assert [offer.display_text for offer in found] == ["truncate"]
-
-
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_parameters_and_their_values_lead_to_a_spec(name: str) -> None:
     taken = parameters(STRATEGIES[name])
@@ -85,15 +77,6 @@ def test_a_parameter_is_offered_with_all_that_there_is_to_know_and_only_once() -
     assert completed("/strategy hybrid:tail=3,t") == []
 
 
-def test_help_on_a_strategy() -> None:
-    assert completed("/help strategy hy") == ["/help strategy hybrid"]
-
-
-def test_the_second_parameter() -> None:
-    spec = "/strategy none+observation-masking:window=3,when=a"
-    assert completed(spec) == [f"{spec}lways"]
-
-
 def test_files_of_ones_own(tmp_path: Path) -> None:
     for name in ("mine.py", "notes.txt", ".hidden.py", "bad\x1b[31m.py"):
         (tmp_path / name).write_text("")
@@ -102,26 +85,12 @@ def test_files_of_ones_own(tmp_path: Path) -> None:
     assert completed("/strategy ./no/such/") == []
 
 
-def test_files_of_models(tmp_path: Path) -> None:
-    for name in ("small.gguf", "mine.py", ".hidden.gguf"):
-        (tmp_path / name).write_text("")
-    assert completed(f"/model {tmp_path}/s") == [f"/model {tmp_path}/small.gguf"]
-
-
 def test_articles_topics_budgets_and_models() -> None:
     session = scripted()
     assert completed("/articles kv-") == ["/articles kv-cache-and-prefix-caching"]
     assert f"/articles {session.library.tags[0]}" in completed("/articles ")
     assert completed("/context r") == ["/context raw"]
     assert "/model reader" in completed("/model r", base_url="http://127.0.0.1:1")
-
-
-def test_names_in_a_question(tmp_path: Path) -> None:
-    (tmp_path / "kv-notes.txt").write_text("")
-    assert completed("What does kv-") == ["What does kv-cache-and-prefix-caching"] or completed("kv-", files=tmp_path)
-    assert completed("see kv-n", files=tmp_path) == ["see kv-notes.txt"]
-    assert completed("kv") == []
-    assert completed("what ") == []
 
 
 def test_a_library_that_cannot_be_read_offers_nothing(tmp_path: Path) -> None:

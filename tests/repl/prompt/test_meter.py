@@ -4,18 +4,14 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from rich.cells import cell_len
 
 from tests.support.histories import TinyCounter
 from tests.support.sessions import ask, scripted, tool_call
-from thimble.agent.errors import BudgetError, UsageError
+from thimble.agent.errors import BudgetError
 from thimble.agent.events import Prepared
 from thimble.repl.prompt.meter import Meter
 from thimble.session.forecast import Forecast, forecast
-from thimble.session.session import Session, open_session
-from thimble.session.settings import Settings
+from thimble.session.session import Session
 from thimble.strategies.table import STRATEGIES
 
 
@@ -23,9 +19,6 @@ def warm(session: Session) -> Meter:
     meter = Meter(session)
     meter.warm()
     return meter
-
-
-METER = warm(scripted(strategy="sliding-window+hybrid"))
 
 
 def text(meter: Meter, draft: str = "", width: int = 200) -> str:
@@ -71,13 +64,6 @@ def test_where_the_first_turn_is_the_last_it_is_promised_so() -> None:
     assert [message.content for message in promised.messages] == [message.content for message in sent.messages]
 
 
-@given(st.text(max_size=60), st.integers(20, 120))
-def test_it_never_wraps(draft: str, width: int) -> None:
-    METER._wanted = draft
-    METER.look(draft)
-    assert cell_len(text(METER, draft, width)) <= max(width, 48)
-
-
 def test_it_says_what_enter_will_do() -> None:
     session = scripted(*READS, "So.", strategy="observation-masking:window=0,target=0.1")
     ask(session)
@@ -104,20 +90,6 @@ def test_a_thread_of_its_own_follows_what_is_typed() -> None:
     assert f" ~{tokens:,}/4,000 " in text(meter, "a question of some words")
 
 
-def test_the_same_question_is_looked_at_again_after_it_was_asked() -> None:
-    session, drawn = scripted("So."), Event()
-    meter = Meter(session, drawn.set)
-    meter.warm()
-    for _ in range(2):
-        drawn.clear()
-        text(meter, WORDS)
-        assert drawn.wait(5)
-        assert f" {forecast(session, WORDS).tokens:,}/4,000 " in text(meter, WORDS)
-        if not session.agent.history:
-            ask(session, WORDS)
-            meter.refresh()
-
-
 def test_a_look_that_began_before_a_reset_is_not_shown_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     session = scripted("word " * 400)
     ask(session)
@@ -133,14 +105,6 @@ def test_a_look_that_began_before_a_reset_is_not_shown_after_it(monkeypatch: pyt
     monkeypatch.setattr("thimble.repl.prompt.meter.forecast", slow)
     meter.look("")
     assert f" {forecast(session).tokens:,}/4,000 " in text(meter)
-
-
-def test_what_was_sent_in_the_meantime_is_not_shown() -> None:
-    session = scripted("So.")
-    meter = warm(session)
-    text(meter, "one")
-    meter.look("another")
-    assert f" {forecast(session).tokens:,}/4,000 " in text(meter, "one")
 
 
 def test_a_model_that_would_be_asked_first_is_named() -> None:
@@ -165,21 +129,3 @@ def test_a_strategy_of_the_users_own_is_not_run(tmp_path: Path) -> None:
     mine = tmp_path / "mine.py"
     mine.write_text("def prepare(messages, budget):\n    raise SystemExit('it was run')\n")
     assert "% + ? · " in text(warm(scripted(strategy=str(mine))))
-
-
-def test_over_the_budget_is_said_in_words() -> None:
-    session = scripted("So.", strategy="none", budget=500)
-    ask(session, "word " * 1_000)
-    assert " OVER · " in text(warm(session))
-
-
-def test_exchanges_are_counted() -> None:
-    session = scripted("So.")
-    ask(session)
-    assert text(warm(session)).endswith(" · scripted · 1 exchange")
-
-
-def test_a_session_that_cannot_work_is_told(tmp_path: Path) -> None:
-    meter = warm(open_session(Settings(backend="reader", corpus=tmp_path)))
-    assert isinstance(meter.error, UsageError)
-    assert text(meter).startswith("ctx …")

@@ -1,22 +1,23 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import pty
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from select import select
 from typing import Any
 
 import pytest
-from prompt_toolkit.application import Application, create_app_session
-from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.document import Document
-from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.application import Application, create_app_session, get_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import DummyOutput
 
 from tests.support.sessions import scripted
-from thimble.repl.prompt.prompt import Pastes, SuggestWhole, TerminalPrompt, open_history
+from thimble.repl.prompt.prompt import TerminalPrompt, open_history
 
 
 @pytest.fixture(autouse=True)
@@ -61,22 +62,10 @@ def test_keys_that_end_it(keys: str, error: type[BaseException]) -> None:
         typed(keys)
 
 
-def test_what_was_asked_is_found_again() -> None:
-    assert typed("the first question\r") == "the first question"
-    assert typed("another\r") == "another"
-    assert typed("\x12first\r\r") == "the first question"
-
-
 def test_the_history_is_for_the_user_alone(tmp_path: Path) -> None:
     typed("a question\r")
     assert (tmp_path / "thimble" / "history").stat().st_mode & 0o777 == 0o600
     assert "a question" in (tmp_path / "thimble" / "history").read_text()
-
-
-def test_no_history_is_no_reason_to_stop(tmp_path: Path) -> None:
-    (tmp_path / "thimble").write_text("a file where the folder should be")
-    assert isinstance(open_history(), InMemoryHistory)
-    assert typed("a question\r") == "a question"
 
 
 def test_a_history_that_is_lost_meanwhile_is_no_reason_either(tmp_path: Path) -> None:
@@ -94,6 +83,15 @@ def test_the_session_is_warmed_behind_the_prompt_and_then_announced() -> None:
         threading.Thread(target=lambda: announced.wait(10) and pipe.send_text("now\r"), daemon=True).start()
         assert prompt.read() == "now"
     assert announced.is_set()
+
+
+def test_enter_sends_also_where_it_is_pressed_during_the_announcement(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyboard, terminal = pty.openpty()
+    with os.fdopen(keyboard, "wb", 0) as keys, os.fdopen(terminal) as stdin:
+        monkeypatch.setattr(get_app_session(), "_input", Vt100Input(stdin))  # of all threads, as in the program
+        monkeypatch.setattr(get_app_session(), "_output", DummyOutput())
+        assert TerminalPrompt(scripted(), lambda: keys.write(b"now\r")).read() == "now"
+        assert not select([keys], [], [], 0)[0], "nothing is echoed"
 
 
 class Ending(asyncio.SelectorEventLoop):
@@ -118,20 +116,6 @@ def test_a_forecast_that_comes_as_the_prompt_is_answered_ends_nothing() -> None:
         assert prompt.read() == "a question"
 
 
-def test_a_suggestion_is_the_rest_of_a_whole_entry() -> None:
-    buffer = Buffer(history=InMemoryHistory())
-    for entry in ("What is a cache?", "/compare one\nWhat is it?\n/context", "Why?\n/stats"):
-        buffer.history.append_string(entry)
-
-    def rest(text: str) -> str | None:
-        found = SuggestWhole().get_suggestion(buffer, Document(text))
-        return found.text if found else None
-
-    assert rest("What is") == " a cache?"
-    assert rest("/c") == "ompare one\nWhat is it?\n/context"
-    assert [rest(text) for text in ("", " ", "/stats", "/context", "/w", "one\nWhat")] == [None] * 6
-
-
 LONG = "\n".join(f"line {number}" for number in range(200))
 
 
@@ -144,10 +128,3 @@ def test_a_long_paste_is_folded_on_the_screen_and_sent_and_kept_whole() -> None:
         assert next(iter(open_history().load_history_strings())) == f"Read this: {LONG} please"
         pipe.send_text("\x1b[A\r")
         assert prompt.read() == f"Read this: {LONG} please"
-
-
-def test_pastes_are_told_apart() -> None:
-    pastes = Pastes()
-    words = [pastes.folded("\n" * 20), pastes.folded("x" + "\n" * 20), pastes.folded("one\ntwo")]
-    assert words == ["[paste 1: 21 lines]", "[paste 2: 21 lines]", "one\ntwo"]
-    assert pastes.whole("".join(words)) == "\n" * 20 + "x" + "\n" * 20 + "one\ntwo"

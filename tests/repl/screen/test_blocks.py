@@ -56,6 +56,7 @@ def test_no_line_is_lost_and_none_moves(text: str) -> None:
         ("```\na\n\n# b\n\n- c\n```\ntext", 2),
         ("````\n```\n````\ntext", 2),
         ("text\n```\ncode\n```", 2),
+        ("- a\n- b.\nThat was all.", 2),
         ("| a |\n|---|\n| 1 |\n\ntext", 2),
     ],
 )

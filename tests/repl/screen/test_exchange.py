@@ -3,19 +3,17 @@ from __future__ import annotations
 from typing import Any
 
 import pyte
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text as Shown
 
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.sessions import Paper, ask, scripted, tool_call
-from thimble.agent.events import Answered, Event, Prepared, Preparing, Replied, Said, SideCalled, ToolReturned
+from thimble.agent.events import Event, Prepared, Preparing, Replied, Said
 from thimble.agent.messages import Message, ToolCall
-from thimble.agent.protocols import ModelId, Text, Thinking, Usage
+from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.repl.screen.exchange import Lines, Screen
-from thimble.repl.screen.live import LINES
-from thimble.repl.screen.sanitise import clean
+from thimble.repl.screen.live import LIVE_LINES
 from thimble.session.grounding import marked
 
 READ = tool_call("read_article", slug="observation-masking", section="Opening")
@@ -98,13 +96,6 @@ def as_seen(paper: Paper) -> list[str]:
     return "\n".join(line.rstrip() for line in terminal.display).rstrip().split("\n")
 
 
-@given(st.lists(NASTY, max_size=6))
-def test_lines_show_what_was_said_and_never_steer(pieces: list[str]) -> None:
-    text = lines(*said(*pieces)).text
-    expected = clean("".join(pieces)).lstrip()
-    assert text == (f"model: {expected}" + "\n" * (not expected.endswith("\n")) if expected else "")
-
-
 @given(st.lists(NASTY, max_size=6), st.booleans())
 def test_a_screen_never_passes_a_sequence_on(pieces: list[str], called: bool) -> None:
     text = screen(*said(*pieces, calls=(READ,) if called else ())).text
@@ -121,12 +112,6 @@ def test_lines_have_labels() -> None:
     assert shown[3].startswith("error: nothing → there is no tool named 'nothing'")
     assert shown[4] == "model: It **hides** results."
     assert len(shown) == 5
-
-
-def test_each_line_of_an_answer_is_a_line() -> None:
-    code = "import math [school.py:1]\ndef step_0(grades):\n    return math.inf"
-    shown = screen(Said("text", code), Answered(code, "answered")).text
-    assert [text.rstrip() for text in shown.splitlines() if text.strip()] == code.splitlines()
 
 
 def test_what_is_said_before_a_call_is_quieter_than_the_answer() -> None:
@@ -147,58 +132,12 @@ def test_a_screen_shows_markdown() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text", ["[/foo]", "[bold]x[/bold]", "[link=http://x]y[/link]", ":smile:", "[@click=app.bell]x"]
-)
-def test_nothing_is_taken_for_markup(text: str) -> None:
-    assert text in screen(*said(text)).text
-    assert text in screen(*said(text, calls=(READ,))).text
-    event = ToolReturned(ToolCall("c", text, "{}"), Message("m", "tool", text), 1, True, 0.1, False)
-    assert screen(event).text.count(text) == 2
-
-
-@pytest.mark.parametrize("text", ["&#x202e;evil", "&#27;[31m", "&lt;b&gt;", "&RightToLeftMark;"])
-def test_entities_are_shown_as_they_were_written(text: str) -> None:
-    assert text in screen(*said(text)).text
-    assert text in screen(*said(f"**{text}**\n\n# {text}\n\n| {text} |\n|---|\n| {text} |")).text
-
-
-def test_no_link_of_the_terminal_is_made() -> None:
-    assert "\x1b]8" not in screen(*said("[x](http://a.b) <http://c.d> http://e.f"), color=True).text
-
-
-def test_lines_copy_well() -> None:
-    text = screen(*said("a paragraph of words\n\n- an item\n\n```\ncode\n```\n\n> quoted"), width=60).text
-    assert all(line == line.rstrip() for line in text.splitlines())
-
-
-def test_an_answer_that_is_cut_off_stays_as_far_as_it_came() -> None:
-    events = said("whole paragraph\n\nhalf a par")[:-1]
-    assert "half a par" in screen(*events).text
-    assert lines(*events).text.endswith("half a par\n")
-
-
-def test_endings_that_are_none() -> None:
-    assert "without a word" in lines(Answered("", "empty")).text
-    assert "last turn" in screen(Answered("so", "turn-limit")).text
-
-
-def test_a_failed_side_call_is_an_error() -> None:
-    event = SideCalled("summary", 10, True, Usage(), 0.1, "no server", ModelId("ollama", "m"))
-    assert lines(event).lines == ["error: summary asked of m failed: no server; nothing is lost"]
-
-
 def test_the_act_of_a_strategy_is_told_once() -> None:
     """Of one long result; the two errors after it are too short to be masked."""
     reads = [[tool_call("read_article", page, slug="observation-masking", page=page)] for page in (1, 98, 99)]
     session = scripted(*reads, "So.", strategy="observation-masking:when=always,window=1", budget=20_000)
     shown = lines(*ask(session)).lines
     assert [line.startswith("strategy: ") and "masked 1 result " in line for line in shown].count(True) == 1
-
-
-def test_an_overflow_is_told() -> None:
-    session = scripted("So.", strategy="none", budget=500)
-    assert any(line.startswith("over budget: ") for line in lines(*ask(session, "word " * 500)).lines)
 
 
 def test_live_lines_are_few_and_wiped() -> None:
@@ -209,7 +148,7 @@ def test_live_lines_are_few_and_wiped() -> None:
             renderer.show(Said("text", "many words in one paragraph that goes on "))
         renderer.redraw()
         tail = paper.console.render_lines(renderer._live.get_renderable())  # type: ignore[union-attr]
-        assert 1 < len(tail) <= LINES
+        assert 1 < len(tail) <= LIVE_LINES
     assert paper.text.count("\x1b[J") > 1
     seen = as_seen(paper)
     assert len(seen) == 41, "a blank line and every line of the paragraph, once"

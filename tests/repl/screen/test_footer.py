@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,13 +9,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.support.sessions import answer_call, ask, scripted, tool_call
-from thimble.agent.events import Prepared, Preparing, Said
 from thimble.agent.ledger import Amount
-from thimble.repl.commands.context.rows import last_call
-from thimble.repl.commands.stats import by_purpose
-from thimble.repl.screen.footer import context, footer, level
-from thimble.session import figures
-from thimble.session.totals import totals
+from thimble.repl.screen.footer import footer
 
 AMOUNTS = st.one_of(st.none(), st.integers(0, 10**7))
 
@@ -120,40 +114,3 @@ def test_who_saved_is_named(tmp_path: Path, spec: str, tidy: bool, budget: int, 
     session.use_budget(budget)
     ask(session)
     assert f" · {said}" in footer(session.agent, 200)
-
-
-def test_a_stopped_call_is_shown_as_it_was_counted() -> None:
-    session = scripted("a first answer", "a second answer")
-    sent = [event.view.tokens for event in ask(session) if isinstance(event, Prepared)]
-    with closing(session.ask("more?")) as events:
-        next(event for event in events if isinstance(event, Said))
-    view = session.agent.ledger.view
-    assert view is not None
-    assert context(session.agent).prompt == Amount(view.tokens)
-    shown = footer(session.agent, 120)
-    assert shown.startswith(f"turns 1 · ctx {view.tokens:,}/4,000")
-    xray, spent = last_call(session), totals(session.agent.ledger.calls)
-    assert f" · cached {figures.amount(xray.cached)} · out ~" in shown
-    assert shown.endswith(f" · Σ {figures.short(spent.prompt.tokens, spent.prompt.exact)}")
-    assert spent.prompt.tokens == sum(sent) + view.tokens
-    assert "?" not in by_purpose(session.agent.ledger, session.agent.price_card()).rows[-1]
-
-
-def test_an_exchange_that_is_stopped_before_its_first_prompt_shows_none_of_another() -> None:
-    session = scripted("a first answer")
-    for event_type in (Said, Preparing):
-        with closing(session.ask("and this?")) as events:
-            next(event for event in events if isinstance(event, event_type))
-    assert context(session.agent).prompt == Amount(None)
-    assert footer(session.agent, 120).startswith("turns 0 · ctx ?/4,000 ? · cached ? · out ? · observation-masking · ?")
-
-
-def test_before_anything_was_asked_nothing_is_known() -> None:
-    assert footer(scripted().agent, 120) == "turns 0 · ctx ?/4,000 ? · cached ? · out ? · observation-masking · ? · Σ 0"
-
-
-@pytest.mark.parametrize(
-    ("tokens", "expected"), [(None, "calm"), (5599, "calm"), (5600, "near"), (8000, "near"), (8001, "over")]
-)
-def test_levels(tokens: int | None, expected: str) -> None:
-    assert level(tokens, 8000) == expected

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thimble.repl.screen.sanitise import Sanitiser, clean, line
+from thimble.repl.screen.sanitise import Sanitiser, clean
 
 LIMIT = 4096
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -79,21 +79,3 @@ def test_a_carriage_return_is_a_newline(text: str, shown: str) -> None:
     assert clean(text) == shown
     sanitiser = Sanitiser()
     assert "".join(map(sanitiser.feed, text)) + sanitiser.flush() == shown
-
-
-def test_an_open_title_ends_at_the_line() -> None:
-    assert clean("\x1b]0;no end\nthe answer") == "\nthe answer"
-
-
-def test_an_open_string_is_given_up() -> None:
-    assert clean("\x1bPq" + "x" * (2 * LIMIT)).count("x") > LIMIT // 2
-
-
-def test_flush_starts_anew() -> None:
-    sanitiser = Sanitiser()
-    assert sanitiser.feed("\x1b]0;open") + sanitiser.flush() == ""
-    assert sanitiser.feed("text") == "text"
-
-
-def test_line_is_one_line() -> None:
-    assert line("a\n\tb \x1b[31m c\r\n") == "a b c"

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,7 @@ from rich.cells import cell_len
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import Story, budget, react
 from thimble.agent import view as views
-from thimble.agent.events import Prepared, Replied, SideCalled, ToolReturned
+from thimble.agent.events import Prepared, SideCalled, ToolReturned
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import ModelId, Usage
 from thimble.agent.view import View
@@ -52,13 +51,6 @@ def test_a_tool_line_is_one_harmless_line_that_fits(
     assert "\t" not in line
 
 
-@given(st.text(), st.integers(0, 60))
-def test_a_cut_keeps_the_beginning(text: str, width: int) -> None:
-    short = trace.cut(text, width)
-    assert cell_len(short) <= max(0, width) or short == text
-    assert text.startswith(short.removesuffix("…"))
-
-
 @pytest.mark.parametrize(
     ("event", "line"),
     [
@@ -83,15 +75,6 @@ def test_tool_lines(event: ToolReturned, line: str) -> None:
     assert trace.tool_line(replace(event, exact=True), 100) == line.replace("~", "")
 
 
-@pytest.mark.parametrize("arguments", ["{not json", "[1]", "", "null", "[" * 10_000, '{"a": ' * 1_000])
-def test_arguments_that_are_none(arguments: str) -> None:
-    event = returned("text")
-    call = ToolCall("c1", "tool", arguments)
-    line = trace.tool_line(replace(event, call=call), 60)
-    assert line.startswith("  ⚙ tool ")
-    assert cell_len(line) <= 60
-
-
 def test_an_act_is_told_with_its_numbers() -> None:
     view = masked_view()
     hidden = view.fates.count("masked")
@@ -99,15 +82,6 @@ def test_an_act_is_told_with_its_numbers() -> None:
     assert line.startswith(f"  ✂ observation-masking masked {hidden} results (−")
     assert line.endswith(f"): {view.history_tokens:,} → {view.tokens:,} of 20,000")
     assert f"~{view.tokens:,}" in (trace.acted_line(prepared(view, exact=False)) or "")
-
-
-@pytest.mark.parametrize("width", [60, 70, 80, 100])
-def test_an_act_fits(width: int) -> None:
-    event = prepared(masked_view(), "sliding-window+observation-masking")
-    line = trace.acted_line(event, width) or ""
-    assert cell_len(line) <= width
-    assert line.startswith("  ✂ slid")
-    assert re.search(r" \(−[\d.]+k\): [\d,]+ → [\d,]+ of 20,000$", line), "each act has the same figures"
 
 
 def test_deeds_of_tidy_and_fit_have_their_names() -> None:
@@ -131,55 +105,6 @@ def test_what_was_done_before_is_not_told_again() -> None:
     less = budget().count(view.messages[at]) - budget().count(later.messages[at])
     told = f"masked 1 result (−{less:,}): {later.tokens + less:,} → {later.tokens:,} of"
     assert told in (trace.acted_line(prepared(later, before=view)) or "")
-
-
-def test_what_comes_back_is_told() -> None:
-    history, before = react(8), masked_view()
-    view = views.prepare(history, parse("none", None), budget(20_000), before)  # type: ignore[arg-type]
-    line = trace.acted_line(prepared(view, "none", before=before)) or ""
-    assert f"brought back {before.fates.count('masked')} messages: " in line
-
-
-def test_a_summary_is_told_once() -> None:
-    history = Story().ask("task").turn(50).turn(50).answer("so").ask("more").messages
-    summary = Message("s1", "user", "summary", covers=("m3", "m4"))
-    view = views.measure(history, [*history[:2], summary, *history[4:]], budget())
-    assert " summarised 2 messages (" in (trace.acted_line(prepared(view, "summary-buffer")) or "")
-    again = views.measure(history, view.messages, budget(), view)
-    assert trace.acted_line(prepared(again, before=view)) is None
-
-
-def test_notes_and_the_last_turn_are_told() -> None:
-    history = Story().ask("task").messages
-    nudge = Message("closing", "user", "answer now", why="the last turn: a call would not be run")
-    view = views.measure(history, [*history, nudge], budget(), notes=["put back the question"])
-    lines = trace.note_lines(prepared(view, "mine"))
-    assert lines == ["  ! mine: put back the question", "  ! the last turn: a call would not be run"]
-    assert trace.note_lines(prepared(view, "mine", before=view)) == ["  ! the last turn: a call would not be run"]
-    assert trace.acted_line(prepared(view)) is None
-
-
-def test_over_the_budget_is_told() -> None:
-    history = Story().ask("task").turn(500).messages
-    view = views.measure(history, history, budget(300))
-    assert f"{view.tokens - 300:,} tokens over the budget" in (trace.over_line(prepared(view)) or "")
-    assert cell_len(trace.over_line(prepared(view)) or "") <= 80
-    assert trace.over_line(prepared(views.measure(history, history, budget(8000)))) is None
-
-
-def test_a_reply_that_was_cut_off_is_told() -> None:
-    def line(usage: Usage) -> str | None:
-        return trace.cut_off_line(Replied(1, Message("m1", "assistant", "It is"), usage, 1.0, 0.1))
-
-    assert line(Usage(output_tokens=1024, finish="length")) == "  ! the reply was cut off after 1,024 tokens"
-    assert line(Usage(finish="length")) == "  ! the reply was cut off after ? tokens"
-    assert line(Usage(output_tokens=1024, finish="stop")) is None
-
-
-def test_who_stopped_a_reply_that_went_round_in_circles_is_told() -> None:
-    for who, told in (("thimble", "its reply was stopped here"), ("server", "the server stopped its reply here")):
-        event = Replied(1, Message("m1", "assistant", "It is"), Usage(), 1.0, 0.1, stopped_by=who)  # type: ignore[arg-type]
-        assert told in (trace.cut_off_line(event) or "")
 
 
 def test_side_calls_are_told() -> None:

@@ -29,41 +29,6 @@ def asked(session: Session) -> list[str]:
     return [message.content for message in session.agent.history if message.role == "user"]
 
 
-@pytest.mark.parametrize("number", range(4))
-def test_a_fork_has_the_exchanges_up_to_there(number: int) -> None:
-    session = talked(3)
-    text = run(session, f"/fork {number} none")
-    assert asked(session) == [f"Question {one}?" for one in range(1, number + 1)]
-    assert session.spec == "none"
-    assert session.agent.ledger.exchanges == number
-    place = f"behind exchange {number}" if number else "before the first question"
-    assert f"Branch 2 begins {place} of branch 1, under none in 4,000 tokens, which starts fresh." in text
-
-
-def test_a_fork_is_as_the_session_was_then() -> None:
-    session = talked(1)
-    run(session, "/strategy none")
-    run(session, "/budget 3000")
-    run(session, "Question 2?")
-    run(session, "/strategy truncate")
-    run(session, "/budget 6000")
-    run(session, "/fork 1")
-    assert (session.spec, session.agent.limit) == ("none", 3000)  # as it was when question 2 was asked
-    run(session, "/fork 0")
-    assert (session.spec, session.agent.limit) == ("observation-masking", 4000)
-
-
-def test_what_is_undone_stays_in_the_tree() -> None:
-    session = talked(3)
-    text = run(session, "/undo 2")
-    assert text.splitlines()[:2] == ["Undone: “Question 2?”", "Undone: “Question 3?”"]
-    assert asked(session) == ["Question 1?"]
-    run(session, "/undo")
-    assert asked(session) == []
-    run(session, "/tree 1")
-    assert asked(session) == ["Question 1?", "Question 2?", "Question 3?"]
-
-
 def test_an_undo_says_what_else_it_takes_back() -> None:
     session = talked(1)
     run(session, "/strategy truncate")
@@ -102,7 +67,7 @@ def test_a_planted_fact_goes_with_the_question_before_it_and_no_other() -> None:
     run(session, "Question 1?")
     run(session, "/plant The vault is blue.")
     text = run(session, "/undo")
-    assert "with it the planted “The vault is blue.”" in text
+    assert "Undone: the planted “The vault is blue.”" in text
     assert [one.fact for one in session.planted] == ["The code is 4711."]
     with pytest.raises(UsageError, match="no exchange to undo"):
         run(session, "/undo")
@@ -148,24 +113,6 @@ def test_what_is_wrong_is_said_and_nothing_has_changed(line: str) -> None:
     assert ERRORS[line] in raised.value.what
     assert raised.value.fix
     assert (stands(session), session.journal.tree.branches) == (was, branches)
-
-
-@pytest.mark.parametrize("line", ["/fork", "/fork none", "/undo", "/retry"])
-def test_before_anything_was_asked_there_is_nothing_to_go_back_to(line: str) -> None:
-    with pytest.raises(UsageError, match="nothing has been asked yet"):
-        run(session_in(), line)
-
-
-def test_after_a_reset_the_first_question_is_number_one_and_the_rest_can_be_had_back() -> None:
-    session = talked(2)
-    assert "/tree 1" in run(session, "/reset")
-    with pytest.raises(UsageError, match="no exchange to undo"):
-        run(session, "/undo")
-    run(session, "Question 3?")
-    run(session, "/fork 1")
-    assert asked(session) == ["Question 3?"]
-    run(session, "/tree 1")
-    assert asked(session) == ["Question 1?", "Question 2?"]
 
 
 @pytest.mark.parametrize("as_json", [False, True])

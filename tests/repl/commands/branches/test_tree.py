@@ -49,10 +49,3 @@ def test_plain_it_is_told_in_words_and_figures() -> None:
     assert "  branch: 2 (in use); turns: " in text
     assert "; strategy, last question: from 1, exchange 1: none\n    Another?\n" in text
     assert not set(text) & set("│├└─█▃‹╌")
-
-
-def test_a_branch_goes_on_as_it_was_left() -> None:
-    session = grown()
-    assert (
-        run(session, "/tree 1") == "On branch 1: 3 exchanges, 16 messages, under observation-masking in 4,000 tokens."
-    )

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.cells import cell_len
 
-from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
+from tests.repl.screen.test_sanitise import FORBIDDEN
 from tests.support.histories import LIMITS, nasty_histories, react, sound_histories
-from tests.support.sessions import Paper, ask, scripted
+from tests.support.sessions import Paper, scripted
 from tests.support.specs import Summariser
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.ledger import Ledger
@@ -95,18 +94,6 @@ def test_survivors_add_up_and_nothing_changes(spec: str, history: list[Message],
     assert sum(found.fates.values()) == len(found.next.history)
 
 
-@given(nasty_histories().filter(bool), st.sampled_from([60, 80, 120]), st.booleans())
-def test_the_command_changes_nothing_and_fits(history: list[Message], width: int, drawn: bool) -> None:
-    session = told(history)
-    before = all_of(session)
-    text = text_of(session, "/compare", width, drawn)
-    assert all_of(session) == before
-    assert all(spec in text for spec in by_default(session))
-    if drawn:
-        assert all(cell_len(line) <= width for line in text.splitlines()), text
-        assert width < 80 or "; next: " not in text
-
-
 @given(st.lists(st.sampled_from(["none", "truncate", "run", "Run", "nonsense"]), max_size=6))
 def test_specs_stand_before_the_first_run_and_the_question_behind_it(words: list[str]) -> None:
     at = words.index("run") if "run" in words else len(words)
@@ -131,16 +118,6 @@ def test_a_star_is_for_the_least_of_those_that_fit(rows: list[tuple[int | None, 
         assert cell.startswith("*") == (fits and value is not None and value == min(able) < max(able))
 
 
-@given(NASTY)
-def test_hostile_specs_are_a_usage_error(text: str) -> None:
-    session = told(react(3))
-    before = all_of(session)
-    for command in (f"/compare {text}x", f"/compare none {text}x run why?"):
-        with pytest.raises(UsageError):
-            obey(session, command, Paper().console)
-    assert all_of(session) == before
-
-
 # ---- examples --------------------------------------------------------------------------------------------------------
 
 
@@ -150,14 +127,10 @@ def test_by_default_the_one_in_use_and_all_that_ask_no_model() -> None:
     assert by_default(session) == ["hybrid:window=3", *(name for name in STRATEGIES if name not in asking)]
 
 
-def test_a_model_is_asked_only_for_what_was_named_or_is_in_use() -> None:
-    summariser = Summariser()
-    session = told(react(10), summariser=summariser)
-    text_of(session, "/compare")
-    assert not summariser.prompts
-    text = text_of(session, "/compare none summary-buffer")
-    assert summariser.prompts
-    assert f"summary-buffer: asked the model {len(summariser.prompts)} times: " in text
+def views_of(session: Session, spec: str) -> list[View]:
+    fork = session.fork(spec)
+    found = replay(fork.history, fork.strategy, fork.budget(fork.schemas()))
+    return [view for view in found if isinstance(view, View)]
 
 
 def test_the_table() -> None:
@@ -192,18 +165,6 @@ def test_what_fit_did_is_not_told_of_the_strategy() -> None:
     assert " fit S1 " in f"{text_of(session, '/compare observation-masking', drawn=True)} ".replace("\n", " ")
 
 
-def views_of(session: Session, spec: str) -> list[View]:
-    fork = session.fork(spec)
-    found = replay(fork.history, fork.strategy, fork.budget(fork.schemas()))
-    return [view for view in found if isinstance(view, View)]
-
-
-def test_in_plain_a_line_a_strategy() -> None:
-    text = text_of(told(react(5)), "/compare none truncate").splitlines()
-    assert any(line.startswith("  strategy: none; next: ") for line in text)
-    assert not any("\x1b" in line or "─" in line for line in text)
-
-
 def test_fates_are_words_in_plain() -> None:
     session = told(react(10), 4_000)
     masked = replayed(session, "observation-masking").fates["masked"]
@@ -213,24 +174,12 @@ def test_fates_are_words_in_plain() -> None:
     assert "M masked" not in text
 
 
-def test_a_next_prompt_that_the_budget_cannot_hold() -> None:
-    session = told([*react(2), Message("long", "user", "word " * 9_000)], 1_000)
-    text = text_of(session, "/compare truncate none")
-    assert "next: too large" in text
-    assert "truncate: the budget could not hold 1 call" in text
-
-
 def test_the_tools_that_a_strategy_brings_are_counted() -> None:
     session = told(react(3))
     none, offload = (replayed(session, spec).next for spec in ("none", "offload"))
     assert none
     assert offload
     assert offload.overhead > none.overhead
-
-
-def test_without_a_history_there_is_nothing_to_compare() -> None:
-    with pytest.raises(UsageError, match="no history"):
-        obey(scripted(), "/compare", Paper().console)
 
 
 def strategy_file(folder: Path, body: str) -> Path:
@@ -258,11 +207,3 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
         assert all_of(session) == before
         assert "3 calls of this session" in paper.text
         assert "truncate" not in paper.text.rpartition("3 calls of this session")[2]
-
-
-def test_calls_that_plant_wrote_are_said_to_be_none() -> None:
-    session = scripted("One.")
-    ask(session)
-    assert "/plant" not in text_of(session, "/compare none").split("Message")[0]
-    obey(session, "/plant Eels swim.", Paper().console)
-    assert "; each /plant counts as a call" in text_of(session, "/compare none")

@@ -1,40 +1,26 @@
 from __future__ import annotations
 
-import re
-import signal
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from rich.cells import cell_len
 
 from tests.repl.commands.compare.test_replay import all_of, text_of
-from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import TinyCounter, is_sound
-from tests.support.pty_terminal import Terminal
-from tests.support.sessions import Paper, answer_call, scripted, tool_call
+from tests.support.scripted import Scripted, Step
+from tests.support.sessions import Paper, scripted, tool_call
 from tests.support.sessions import ask as ask_session
-from thimble.agent.budget import Prices
 from thimble.agent.errors import ModelError, UsageError
-from thimble.agent.ledger import Amount
-from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage
+from thimble.agent.protocols import Delta, Text, Thinking
 from thimble.corpus.questions import load
-from thimble.models.scripted import Scripted, Step
 from thimble.repl.commands.compare.known import known
-from thimble.repl.commands.compare.trial import MOST_SHOWN, Trial, ask, came_to, priced
+from thimble.repl.commands.compare.trial import Trial, ask
 from thimble.repl.commands.table import obey
-from thimble.session.forecast import forecast
 from thimble.session.session import Session, open_session
 from thimble.session.settings import Settings
-from thimble.session.totals import totals
 
 WEBARENA = "How well did humans do on the WebArena tasks?"
-NOBODY = Amount(None)
 RIGHT = "Humans did 78.24% of them. [benchmarks]"
 
 
@@ -90,15 +76,6 @@ def test_the_one_in_use_goes_on_with_what_it_remembers() -> None:
     assert seen == ["", "none"]
 
 
-def test_tools_are_used_and_counted() -> None:
-    call = tool_call("search_articles", query="prefix cache")
-    session = after_one([Text("I look."), call], "Found.")
-    before = all_of(session)
-    text = text_of(session, "/compare none run Why?")
-    assert "strategy: none; turns: 2; " in text
-    assert all_of(session) == before
-
-
 # ---- errors are rows -------------------------------------------------------------------------------------------------
 
 
@@ -118,30 +95,6 @@ def test_an_error_is_a_row_and_not_the_end(tmp_path: Path) -> None:
     }.items():
         assert f"\n{name}: {came}\n" in text
     assert text.count("Well.") == 1
-
-
-def test_a_budget_that_cannot_hold_the_question_is_a_row() -> None:
-    session = after_one("All the same.", budget=1_500)
-    text = text_of(session, f"/compare truncate none run {'word ' * 3_000}")
-    assert "\ntruncate: over budget: the request needs" in text
-    assert "\nnone: answered, 1 call over the budget, " in text
-
-
-def test_a_turn_limit_is_told() -> None:
-    looks = [[tool_call("search_articles", query=str(number))] for number in range(1)]
-    session = after_one(*looks, "At last.", max_turns=2)
-    assert "none: answered at the turn limit" in text_of(session, "/compare none run Why?")
-
-
-def test_a_prompt_that_the_server_cut_is_told() -> None:
-    class Strict(TinyCounter):
-        def calibrate(self, counted: int, reported: int) -> bool:
-            return reported >= counted
-
-    session = scripted("One.", [Text("Short."), Usage(prompt_tokens=5, finish="stop")], counter=Strict())
-    ask_session(session)
-    text = text_of(session, "/compare none run Why?")
-    assert "none: answered; the server cut a prompt\n" in text
 
 
 @pytest.mark.parametrize("command", ["/compare run", "/compare none run  ", "/compare none nonsense run Why?"])
@@ -175,43 +128,6 @@ def test_ctrl_c_keeps_what_is_done(drawn: bool, partial: list[Delta]) -> None:
     ask_session(session)
 
 
-@dataclass
-class Endless(BackendDefaults):
-    """A server that never stops, and says when its reply was closed."""
-
-    name: str = "endless"
-    model: str = "endless"
-    counter: TinyCounter = field(default_factory=TinyCounter)
-    closed: int = 0
-
-    def stream(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Schema],
-        *,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        may_call: bool = True,
-    ) -> Generator[Delta, None, None]:
-        try:
-            for number in range(10_000):
-                if number == 5:
-                    signal.raise_signal(signal.SIGINT)
-                yield Text("word ")
-            yield Usage()
-        finally:
-            self.closed += 1
-
-
-def test_the_reply_under_way_is_closed() -> None:
-    session = after_one()
-    server = Endless()
-    session.agent.use(server)
-    with pytest.raises(KeyboardInterrupt, match="stopped: 0 of 2"):
-        obey(session, "/compare none truncate run Why?", Paper().console)
-    assert server.closed == 1
-
-
 class Pressed:
     """A tool during whose work Ctrl-C is pressed."""
 
@@ -233,22 +149,6 @@ def test_stopped_between_a_call_and_its_result_leaves_a_sound_fork() -> None:
     assert found.turns == 1
     assert found.prompt.tokens
     assert is_sound(fork.history) == []
-
-
-def test_in_a_terminal_the_session_goes_on_after_ctrl_c(tmp_path: Path) -> None:
-    here = Terminal("tests.support.scripted_conversation", "--pace", "8", state=tmp_path)
-    try:
-        here.see("thimble", "›", "ctx ")
-        here.type("/compare none truncate run Why?\r")
-        here.see("asking none, 1 of 2")
-        here.type("\x03")
-        here.see("none: stopped", "stopped: 0 of 2 strategies", "ctx ")
-        here.type("And now?\r")
-        here.see("it differs", "turns 1 ")
-        here.type("\x04")
-        assert here.end() == 0
-    finally:
-        here.close()
 
 
 # ---- known answers ---------------------------------------------------------------------------------------------------
@@ -289,12 +189,6 @@ def test_a_question_is_known_by_its_words(kind: str) -> None:
     assert known(f"Well, {words}", Settings()) is None
 
 
-def test_what_is_only_said_in_a_dialogue_has_no_answer() -> None:
-    said = [exchange.question for one in load().questions for exchange in one.exchanges if not exchange.scored]
-    assert said
-    assert all(known(question, Settings()) is None for question in said[:20])
-
-
 def test_where_the_articles_are_others_no_answer_is_known(tmp_path: Path) -> None:
     for other in (Settings(corpus=tmp_path), Settings(files=tmp_path)):
         assert known(WEBARENA, other) is None
@@ -303,70 +197,4 @@ def test_where_the_articles_are_others_no_answer_is_known(tmp_path: Path) -> Non
 # ---- what is shown ---------------------------------------------------------------------------------------------------
 
 
-def test_the_same_answer_is_told_once() -> None:
-    text = text_of(after_one("Twice.", "Other.", "Twice. "), "/compare none truncate offload run Why?")
-    assert text.count("Twice.") == 1
-    assert "offload: answered\n  the same answer as none" in text
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_it_is_a_table_in_80_columns(width: int) -> None:
-    session = after_one(*[" ".join(map(str, range(400)))] * 4)
-    text = text_of(session, "/compare run Why?", width, drawn=True)
-    assert all(cell_len(line) <= width for line in text.splitlines())
-    assert "strategy: " not in text
-    assert "observation-masking ‹" in text
-    assert " …" in text
-
-
-def test_calls_over_the_budget_are_told() -> None:
-    session = after_one(" ".join(map(str, range(2_000))), "A.", "A.", strategy="none", budget=2_000)
-    ask_session(session)
-    question = "And then?"
-    over = (forecast(session, question).tokens or 0) - 2_000
-    words = f"answered, 1 call over the budget, by {over:,} tokens"
-    text = text_of(session, f"/compare none sliding-window run {question}")
-    assert f"done 1 of 2, none: {words}\n" in text
-    assert f"\nnone (in use): {words}\n" in text
-    assert "\nsliding-window: answered\n" in text
-    assert came_to(Trial("none", "answered", over=1, most_over=over), None) == words
-
-
-def test_of_a_long_answer_the_beginning_is_shown() -> None:
-    answer = " ".join(map(str, range(1_000)))
-    assert text_of(after_one(answer), "/compare none run Why?").endswith(f"\n  {answer[:MOST_SHOWN]} …\n")
-
-
-@given(NASTY, NASTY, st.booleans())
-def test_hostile_words_steer_nothing(question: str, answer: str, markup: bool) -> None:
-    text = f"[bold]{answer}[/nope]" if markup else answer
-    session = after_one([Text(text), ToolCall("c1", answer, answer)], text, ModelError(text, text))
-    shown = text_of(session, f"/compare none truncate run why {question} [/x]")
-    assert not FORBIDDEN.search(shown)
-
-
 # ---- figures ---------------------------------------------------------------------------------------------------------
-
-
-def test_the_cost_goes_by_the_price_card() -> None:
-    card = Prices(cached=0.5, output=2)
-    for cached, cost in (
-        (Amount(60), Amount(90)),
-        (Amount(60, exact=False), Amount(90, exact=False)),
-        (NOBODY, NOBODY),
-    ):
-        assert priced(totals([answer_call(prompt=100, cached=cached, output=Amount(10))]), card) == cost
-
-
-def test_the_cost_goes_by_the_timings_of_the_session() -> None:
-    session = after_one("A.")
-    for prompt, cached in ((100, 0), (200, 150), (300, 100), (400, 390), (500, 20)):
-        seconds = Usage(prefill_seconds=prompt - cached + 0.5 * cached, decode_seconds=30)
-        timed = {"cached": Amount(cached), "output": Amount(10), "usage": seconds, "model": session.agent.backend.id}
-        session.agent.ledger.calls.append(answer_call(prompt=prompt, **timed))
-    card = session.agent.price_card()
-    assert (round(card.cached, 3), round(card.output, 3)) == (0.5, 3)
-    text = text_of(session, "/compare none run Why?")
-    usage = dict(re.findall(r"(prompt|prefill|out|cost): (\d+)", text.partition("Asked under each")[2]))
-    prompt, prefill_, out = (int(usage[name]) for name in ("prompt", "prefill", "out"))
-    assert int(usage["cost"]) == round(card.prompt(prompt, prompt - prefill_) + card.output * out)

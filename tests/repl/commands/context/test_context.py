@@ -6,22 +6,14 @@ import copy
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from prompt_toolkit.completion import CompleteEvent
-from prompt_toolkit.document import Document
 from rich.cells import cell_len
 
 from tests.repl.screen.test_sanitise import FORBIDDEN
-from tests.support.histories import Story, TinyCounter, outcome, react, words
+from tests.support.histories import react
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
-from thimble.agent.messages import Message, ToolCall
-from thimble.agent.protocols import Text, Usage
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.context.message import changed_lines
 from thimble.repl.commands.table import obey
-from thimble.repl.prompt.completion import Completions
 from thimble.session.session import Session
 from thimble.strategies.table import STRATEGIES
 
@@ -125,38 +117,6 @@ def test_a_message_before_and_after() -> None:
     assert "unchanged, " in shown(session, "/context 1", 120)
 
 
-def test_calls_with_the_same_id_find_their_own_results() -> None:
-    session = scripted()
-    call = ToolCall("call_0", "read_article", '{"slug": "a"}')
-    turn = [Message("", "assistant", "", calls=(call,)), Message("", "tool", "found", call_id="call_0", name="read")]
-    story = Story("You are a test.").ask("What?")
-    for message in turn * 3:
-        story._add(message.role, message.content, calls=message.calls, call_id=message.call_id, name=message.name)
-    session.agent.state.history = story.messages
-    session.use_model("reader")
-    ask(session, "And now?")
-    assert "its result is message 6" in shown(session, "/context 5", 120)
-    assert "the call in message 5" in shown(session, "/context 6", 120)
-
-
-@pytest.mark.parametrize("drawn", [True, False])
-def test_before_the_first_question_it_is_the_next_call(drawn: bool) -> None:
-    session = scripted()
-    text = shown(session, "/context", drawn=drawn)
-    assert text.startswith("next call")
-    assert "(your next question)" in text
-    assert "(your next question)" in shown(session, "/context next", drawn=drawn)
-    assert "first in every view" in shown(session, "/why 1", 120, drawn)
-    assert session.agent.history == []
-
-
-def test_one_message() -> None:
-    session = scripted()
-    session.agent.state.history = [Message("m1", "system", "You are a test.")]
-    for page in ("/context", "/context 1", "/why 1"):
-        assert shown(session, page)
-
-
 def test_after_each_swap() -> None:
     session = long_session("observation-masking:when=always,window=0")
     session.use_strategy("sliding-window")
@@ -175,25 +135,6 @@ def test_after_each_swap() -> None:
     assert shown(session, "/context").startswith("next call · sliding-window")
 
 
-def test_a_call_that_was_stopped_is_the_last_call() -> None:
-    session = scripted("So.", "So.")
-    ask(session)
-    events = session.ask("And this?")
-    while type(next(events)).__name__ != "Prepared":
-        pass
-    events.close()
-    assert "last call: turn 1 of exchange 2" in shown(session, "/context", 120)
-
-
-def test_a_result_of_sixty_thousand_tokens() -> None:
-    story = Story("You are a test.").ask("What?").turn(60_000).ask("And?")
-    session = scripted("So.", strategy="none")
-    session.agent.state.history = story.messages
-    ask(session)
-    assert "!" in shown(session, "/context")
-    assert story.messages[3].content.split()[-1] in shown(session, "/context 4", drawn=False), "all of it is shown"
-
-
 def test_of_a_shortened_message_it_shows_the_lines_that_changed() -> None:
     before = "\n".join(f"line {n}" for n in range(20))
     after = before.replace("line 9\nline 10\n", "[2 lines are gone]\n").replace("line 1\n", "\x1b[31mline 1  \x1b[0m\n")
@@ -201,27 +142,6 @@ def test_of_a_shortened_message_it_shows_the_lines_that_changed() -> None:
         "…", "  line 7", "  line 8", "- line 9", "- line 10", "+ [2 lines are gone]", "  line 11", "  line 12",
     ]  # fmt: skip
     assert changed_lines("one\ntwo", "three") == []
-
-
-def test_a_learning_counter_does_not_break_the_sums() -> None:
-    from thimble.models.counting.estimate import EstimateCounter
-
-    reported = Usage(prompt_tokens=1_700)
-    session = scripted([Text("Well."), reported], "So.", counter=EstimateCounter(), strategy="none")
-    ask(session)
-    ask(session)
-    view = session.agent.ledger.view
-    assert view is not None
-    text = shown(session, "/context", drawn=False)
-    assert f"~{view.tokens:,}/4,000" in text
-
-
-@settings(max_examples=40)
-@given(st.text("0123456789+-–/ nextraw.", max_size=14) | st.text(max_size=8))
-def test_whatever_is_typed_is_answered_or_refused_in_words(text: str) -> None:
-    for command in ("/context", "/why"):
-        refused = outcome(lambda command=command: shown(SESSION, f"{command} {text}"))
-        assert isinstance(refused, str) or (isinstance(refused, UsageError) and refused.what and refused.fix)
 
 
 SESSION = long_session("observation-masking:when=always,window=0")
@@ -247,22 +167,6 @@ def test_what_cannot_be_shown_is_refused(text: str, what: str, fix: str) -> None
     assert re.search(fix, refused.value.fix)
 
 
-def test_tab() -> None:
-    def offered(text: str, session: Session = SESSION) -> list[str]:
-        return [offer.text for offer in Completions(session).get_completions(Document(text), CompleteEvent())]
-
-    assert offered("/context ") == ["next", "raw", "prompt"]
-    assert offered("/context r") == ["raw"]
-
-
-def test_wide_characters_stay_in_their_columns() -> None:
-    session = scripted("So.", counter=TinyCounter())
-    ask(session, "日本語の文 🙂👍🏽 " + words(40, filler="日本語の文 "))
-    for width in (60, 80, 120):
-        shown(session, "/context", width)
-        shown(session, "/context 2", width)
-
-
 @pytest.mark.parametrize("height", [24, 40, 60])
 def test_the_strip_stays_on_the_screen(height: int) -> None:
     session = scripted("One.", budget=8_000)
@@ -286,12 +190,9 @@ def test_on_the_last_turn_the_tool_schemas_stay(drawn: bool) -> None:
     assert "tool schemas" in paper.text
 
 
-def test_why_says_that_the_last_turn_runs_no_call_and_what_rules_it_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    for ruled_out, told in (((), "any more."), (("<tool_call>",), "is kept from writing <tool_call>.")):
-        monkeypatch.setattr(Scripted, "ruled_out", ruled_out)
-        session = scripted([tool_call("list_articles")], "So.", max_turns=2)
-        ask(session)
-        paper = Paper(120)
-        obey(session, "/why +1", paper.console)
-        assert "a call would not be run" in paper.text
-        assert told in " ".join(paper.text.split())
+def test_why_says_that_the_last_turn_runs_no_call() -> None:
+    session = scripted([tool_call("list_articles")], "So.", max_turns=2)
+    ask(session)
+    paper = Paper(120)
+    obey(session, "/why +1", paper.console)
+    assert "a call would not be run any more" in paper.text

@@ -11,10 +11,10 @@ from hypothesis import given
 
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.context.request import escaped
 from thimble.repl.commands.table import obey
 from thimble.session.session import Session
@@ -79,13 +79,6 @@ def test_nothing_of_the_prompt_is_lost(template: Any) -> None:
     head, *lines = shown(session)
     assert head.startswith("last call: turn 2 of exchange 1, as scripted/scripted reads it: ")
     assert "\n".join(lines).rstrip("\n") == template(last.view.messages, last.tools).rstrip("\n")
-
-
-def test_special_tokens_are_marked_and_no_line_is_wider_than_the_screen() -> None:
-    paper = Paper(40, color=True)
-    obey(looked_up(), "/context prompt", paper.console)
-    assert "\x1b[1;36m<|im_start|>\x1b[0msystem" in paper.text
-    assert max(map(len, shown(looked_up(), True, 40))) <= 40
 
 
 @given(NASTY)

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support import ollama_wire as wire
 from tests.support import openai_wire as openai
-from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, ask, scripted, tool_call
-from thimble.agent.errors import UsageError
 from thimble.repl.commands.context.request import escaped
 from thimble.repl.commands.table import obey
 from thimble.repl.screen.sanitise import clean
@@ -87,15 +85,3 @@ def test_where_nothing_is_sent_it_is_what_the_model_was_given(drawn: bool) -> No
         {"query": HOSTILE}, ensure_ascii=False
     )
     assert given_["tools"] == [dict(tool) for tool in request.tools]
-
-
-def test_on_a_closing_turn_the_tools_stay() -> None:
-    session = scripted("So.", max_turns=1)
-    ask(session)
-    assert json.loads(shown(session)[1])["tools"] == session.agent.schemas()
-
-
-def test_before_the_first_question_nothing_was_sent() -> None:
-    session = scripted(counter=TinyCounter())
-    with pytest.raises(UsageError, match="nothing was sent yet"):
-        shown(session)

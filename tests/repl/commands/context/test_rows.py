@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
+from tests.repl.screen.test_sanitise import FORBIDDEN
 from tests.support.histories import TinyCounter, damaged_histories, messages, react, sound_histories
 from tests.support.sessions import Paper
 from tests.support.views import SPECS, viewed, xray_of
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
-from thimble.repl.commands.context.listing import first_words, folded, show_list, span
-from thimble.repl.commands.context.message import sentence, show_message
+from thimble.repl.commands.context.listing import folded, show_list, span
+from thimble.repl.commands.context.message import sentence
 from thimble.repl.commands.context.rows import rows_of
 
 HISTORIES = sound_histories() | damaged_histories() | st.lists(messages(), max_size=12)
@@ -70,17 +70,6 @@ def test_a_list_is_bounded_and_loses_nothing(history: list[Message], spec: str, 
     assert all(len(row.name) for row in rows)
 
 
-def test_older_messages_of_one_fate_share_a_row() -> None:
-    view = viewed(react(60), "sliding-window:window=4", 8_000)
-    assert view is not None
-    groups = folded(rows_of(view, TinyCounter().count), MOST_ROWS)
-    assert [span(group) for group in groups[:4]] == ["1", "2", "3–103", "104"]
-    assert {row.fate for row in groups[2]} == {"dropped"}
-    paper = Paper()
-    show_list(xray_of(view), groups, paper.console)
-    assert any("3–103" in line and "101 messages" in line and "D dropped" in line for line in paper.lines)
-
-
 def test_on_a_low_screen_what_changed_has_a_row() -> None:
     view = viewed(react(4), "observation-masking:when=always", 8_000)
     assert view is not None
@@ -89,17 +78,6 @@ def test_on_a_low_screen_what_changed_has_a_row() -> None:
     assert masked == ["4", "6"]
     assert {*masked} <= {span(group) for group in groups}
     assert len(groups) <= 8
-
-
-def test_fates_that_alternate_share_one_row_too() -> None:
-    view = viewed(react(60), "observation-masking:when=always,window=4", 8_000)
-    assert view is not None
-    groups = folded(rows_of(view, TinyCounter().count), MOST_ROWS)
-    assert len(groups) == MOST_ROWS
-    assert len({row.fate for row in groups[1]}) == 2
-    paper = Paper()
-    show_list(xray_of(view), groups, paper.console)
-    assert any("several" in line and " masked" in line and " kept" in line for line in paper.lines)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -120,27 +98,6 @@ def test_it_fits_whatever_is_said(width: int, drawn: bool) -> None:
     assert not FORBIDDEN.search(paper.text.replace("\n", ""))
     if drawn:
         assert max(map(cell_len, paper.lines)) <= width
-
-
-@given(NASTY, NASTY, st.booleans())
-def test_nothing_that_steers_is_printed(text: str, name: str, drawn: bool) -> None:
-    from thimble.agent.messages import ToolCall
-
-    history = [
-        Message("m1", "system", text),
-        Message("m2", "user", text),
-        Message("m3", "assistant", text, thinking=text, calls=(ToolCall("c1", name, text),)),
-        Message("m4", "tool", text, call_id="c1", name=name),
-    ]
-    view = viewed(history, "none", 8_000)
-    assert view is not None
-    xray, paper = xray_of(view), Paper(80, drawn)
-    show_list(xray, folded(xray.rows, MOST_ROWS), paper.console)
-    for place in range(len(xray.rows)):
-        show_message(xray, place, paper.console)
-        paper.console.print(sentence(xray, place))
-    assert not FORBIDDEN.search(paper.text.replace("\n", ""))
-    assert "\n" not in first_words(history[2])
 
 
 @given(sound_histories(), st.sampled_from(SPECS), LIMITS)

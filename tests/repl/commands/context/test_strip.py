@@ -120,16 +120,6 @@ def test_what_is_over_the_budget_is_marked_without_colour_too(width: int) -> Non
     assert "\x1b[1;31m" in coloured.text
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_it_fits(width: int) -> None:
-    view = viewed(_history(), "observation-masking:when=always,window=2", 2_000)
-    assert view is not None
-    paper = Paper(width)
-    show_strip(xray_of(view), paper.console)
-    assert max(map(len, paper.lines)) <= width
-    assert {"was ", "sent"} == {line[:4] for line in paper.lines if line.startswith(("was", "sent"))}
-
-
 def _history() -> list[Message]:
     from tests.support.histories import react
 

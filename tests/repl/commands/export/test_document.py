@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from tests.support.branched_sessions import run, session_in
 from tests.support.exported import export, read
-from tests.support.sessions import ask, scripted, tool_call
+from tests.support.sessions import ask, scripted
 from thimble.agent.messages import Message, ToolCall
 from thimble.repl.commands.export.page import embedded
-from thimble.repl.commands.export.transcript import difference, transcripts
+from thimble.repl.commands.transcript import transcripts
 from thimble.repl.screen.gantt import name_of
 from thimble.session import jsonl
 from thimble.session.jsonl import to_json
@@ -92,7 +92,6 @@ def test_the_timeline_is_in_the_page(tmp_path: Path) -> None:
     assert [(kind, seconds) for _, kind, _, seconds, _ in data["spans"]] == [
         (span.kind, round(span.seconds, 6)) for span in of.spans
     ]
-    assert all(f"{name}: " in data["spoken"] for name in data["lanes"])
     assert {*data["begins"]} == {"1", "2", "3"}
 
 
@@ -103,19 +102,6 @@ def test_a_text_comes_back_as_it_was(text: str) -> None:
         assert written.isascii()
         assert written.isprintable()
     assert not set("<>&") & set(embedded(text))
-
-
-@given(st.lists(st.integers(0, 3)), st.lists(st.integers(0, 3)))
-def test_a_difference_leads_from_one_list_to_the_other(before: list[int], after: list[int]) -> None:
-    start, between, end = difference(before, after)
-    assert [*before[:start], *between, *before[len(before) - end :]] == after
-
-
-def test_what_failed_is_told(tmp_path: Path) -> None:
-    session = scripted([tool_call("search_articles", 1, query="x"), tool_call("nothing", 2)], "So.")
-    ask(session)
-    events = whole_session(session, tmp_path)["branches"][0]["events"]
-    assert [event["ok"] for event in events if event["type"] == "tool_returned"] == [True, False]
 
 
 def test_exchanges_have_the_numbers_of_stats_in_every_format(tmp_path: Path) -> None:
@@ -129,11 +115,3 @@ def test_exchanges_have_the_numbers_of_stats_in_every_format(tmp_path: Path) -> 
     assert re.findall("^## (.*)", export(session, "md", tmp_path), re.M) == [
         "Exchange 1", "A planted fact", "Exchange 2", "Calls",
     ]  # fmt: skip
-
-
-def test_the_temperature_and_the_seed_are_on_record(tmp_path: Path) -> None:
-    for settings, drawn in (({"temperature": 0.0, "seed": 7}, True), ({}, False)):
-        session = scripted("So.", **settings)
-        ask(session)
-        for kind in ("md", "html"):
-            assert ("seed 7" in re.sub("&#32;", " ", export(session, kind, tmp_path))) == drawn

@@ -3,20 +3,14 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, ask, scripted
-from tests.support.specs import ASKING
 from thimble.agent.errors import ThimbleError, UsageError
-from thimble.agent.events import Prepared, SideCalled
-from thimble.models import built_in
-from thimble.models.scripted import Scripted
-from thimble.repl.commands.probe.probe import asked, probe, questions, where
-from thimble.repl.commands.table import obey, run_command
-from thimble.session.lagged import Lagged
+from thimble.agent.events import Prepared
+from thimble.repl.commands.probe.probe import asked, questions
+from thimble.repl.commands.table import obey
 from thimble.session.plant import plant
 from thimble.session.session import Session, open_session
 from thimble.session.settings import Settings
@@ -24,7 +18,6 @@ from thimble.strategies.table import STRATEGIES
 
 FACT = "The launch code of Heron is 4711-Zebra."
 QUESTIONS = ("What is observation masking?", "What is a prefix cache?", "How does a sliding window work?")
-MODULE = "def prepare(messages, budget):\n    return messages\n"
 
 
 def reading(strategy: str = "observation-masking", budget: int = 1_500, asked: int = 3) -> Session:
@@ -112,45 +105,6 @@ def test_what_became_of_it_is_told_truly(name: str, says: str) -> None:
     assert says in found.where
 
 
-def test_the_prompt_goes_out_without_tools_and_only_once() -> None:
-    session = scripted("4711-Zebra, the launch code of Heron.")
-    planted(session)
-    model = session.agent.backend
-    assert isinstance(model, Scripted)
-    found, view = asked(session.fork(), *questions(session, "")[0])
-    (request,) = model.requests
-    assert request.tools == ()
-    assert request.messages == view.messages
-    assert found.missing == []
-    assert found.tokens == session.agent.budget(()).size(request.messages)
-    model.assert_done()
-
-
-@pytest.mark.parametrize("name", ASKING)
-def test_a_strategy_that_asks_a_model_asks_it_apart(name: str) -> None:
-    session = reading(name, budget=4_000)
-    session.agent.side.worker = Lagged()
-    whole = session.agent.budget(session.agent.schemas()).size(session.agent.history)
-    session.use_budget(whole * 5 // 8)
-    before, calls = kept(session), len(session.agent.ledger.calls)
-    found, view = asked(session.fork(), "What is left?")
-    assert kept(session) == before
-    assert len(session.agent.ledger.calls) == calls
-    events = ask(session, "What is left?")
-    first = next(at for at, event in enumerate(events) if isinstance(event, Prepared))
-    assert len(found.side_calls) == sum(isinstance(event, SideCalled) for event in events[:first])
-    assert found.side_calls or name in ("llm-summary", "critic-summary", "comem", "thrifty", "delegate")
-    if name == "progressive-summary":
-        assert "is summarised: " in where(view, session.planted[0])
-
-
-def test_one_that_is_no_object_to_copy_can_be_probed(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(MODULE)
-    session = scripted("It is 4711-Zebra.", strategy=str(tmp_path / "mine.py"))
-    planted(session)
-    assert probe(session, "What is it?", session.planted[0]).missing == ["launch", "code", "heron"]
-
-
 def test_a_question_looks_for_the_fact_that_it_is_about() -> None:
     session = scripted()
     with pytest.raises(UsageError, match="nothing is planted"):
@@ -163,14 +117,6 @@ def test_a_question_looks_for_the_fact_that_it_is_about() -> None:
     assert questions(session, "Where did Ada move?") == [("Where did Ada move?", ada)]
     assert questions(session, "Anything?") == [("Anything?", door)]
     assert [fact for _, fact in questions(session, "")] == [ada, tea, door]
-
-
-def test_without_a_fact_the_answer_is_just_shown() -> None:
-    session, paper = scripted("A thimble."), Paper(drawn=False)
-    obey(session, "/probe What are you?", paper.console)
-    assert paper.lines[:2] == ["question: What are you?", "answer: A thimble."]
-    assert session.agent.history == []
-    assert not any(word in paper.text for word in ("hit", "miss", "survives"))
 
 
 def wrong(session: Session) -> None:
@@ -186,46 +132,3 @@ def test_what_cannot_be_asked_is_told_with_a_way_to_mend_it(text: str, spoil: Ca
         obey(session, text, Paper().console)
     assert raised.value.fix
     assert session.agent.history == []
-
-
-def test_reset_forgets_what_was_planted() -> None:
-    session = scripted(counter=TinyCounter())
-    session.agent.use(built_in())
-    obey(session, f"/plant {FACT}", Paper().console)
-    obey(session, "/predict all", Paper().console)
-    assert session.guess
-    assert len(session.planted) == 1
-    assert run_command(session, "/reset", Paper().console) == ""
-    assert not session.planted
-    assert session.guess is None
-    obey(session, f"/plant {FACT}", Paper().console)
-    assert session.planted[0].path == "planted-1.txt"
-
-
-def test_a_question_that_holds_the_fact_is_no_place_where_it_stands() -> None:
-    session = scripted("One.", "Two.", strategy="sliding-window:window=1")
-    planted(session)
-    for _ in range(2):
-        ask(session)
-    session.agent.use(Scripted(["Yes."], TinyCounter()))
-    found, _ = asked(session.fork(), f"Is it so? {FACT}", session.planted[0])
-    assert found.missing is None
-    assert not found.stands
-    assert found.where.endswith("The words of the fact are not in the prompt.")
-
-
-def test_one_that_refuses_to_be_copied_can_be_probed_and_looked_at(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        "class Mine:\n    def __deepcopy__(self, memo):\n        raise ZeroDivisionError('of mine')\n"
-        "    def prepare(self, messages, budget):\n        return messages\n"
-    )
-    session = scripted("It is 4711-Zebra.", strategy=f"{tmp_path / 'mine.py'}:Mine")
-    planted(session)
-    assert "next call" in shown_by(session, "/context next")
-    assert probe(session, "What is it?", session.planted[0]).answer == "It is 4711-Zebra."
-
-
-def shown_by(session: Session, command: str) -> str:
-    paper = Paper()
-    obey(session, command, paper.console)
-    return paper.text

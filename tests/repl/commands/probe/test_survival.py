@@ -7,24 +7,20 @@ from dataclasses import dataclass
 
 import pyte
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.repl.commands.probe.test_probe import QUESTIONS, kept, planted, reading
-from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
+from tests.repl.commands.probe.test_probe import QUESTIONS, kept, reading
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, scripted
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.probe.probe import stands
-from thimble.repl.commands.probe.survival import cells, description, show_survival, strategies, survive
-from thimble.repl.commands.table import run_command
+from thimble.repl.commands.probe.survival import cells, show_survival, strategies, survive
 from thimble.session.session import Session
 from thimble.strategies.table import STRATEGIES, asks_a_model
 
-MOVES = re.compile(r"\x1b\[(?:[\d;]*m|\?25[lh]|2K|1A)|\r")
-"""What rich itself writes for a style, or for what moves."""
 SILENT = [name for name, kind in STRATEGIES.items() if not asks_a_model(kind)]
 
 
@@ -41,24 +37,6 @@ def test_a_replay_marks_the_calls_as_they_really_were(name: str) -> None:
     ]
     for number, fate in found.changes:
         assert number == len(found.marks) or views[number - 1].fates[3] == fate
-
-
-def test_each_fact_counts_from_its_own_planting() -> None:
-    session = reading("sliding-window", asked=1)
-    planted(session, "Ada moved to Lyon.")
-    ask(session, QUESTIONS[1])
-    code, ada = survive(session, "none", session.planted)
-    asked = len(session.agent.ledger.of_exchange(1))
-    assert len(code.marks) == len(ada.marks) + 2 + asked
-    assert (code.stood, ada.stood) == (len(code.marks), len(ada.marks))
-
-
-def test_a_call_that_the_budget_cannot_hold_is_marked() -> None:
-    session = reading("truncate", budget=2_000, asked=1)
-    session.agent.state.limit = 500
-    (found,) = survive(session, "truncate", session.planted)
-    assert set(found.marks) == {"refused"}
-    assert description(found) == "0 of 3 calls · 3 too large to send"
 
 
 def test_the_one_in_use_comes_first_and_none_is_asked_that_asks_a_model() -> None:
@@ -98,16 +76,6 @@ def test_the_chart_is_a_row_a_strategy_within_the_width(width: int) -> None:
     assert not any("--:--" in line for line in lines)
 
 
-def test_in_plain_it_is_words_and_figures() -> None:
-    session = reading(budget=2_000)
-    (found,) = survive(session, session.spec, session.planted)
-    assert 0 < found.stood < len(found.marks)
-    told = f"{found.stood} of {len(found.marks)} calls · masked at call {found.stood + 1}"
-    lines = charted(session, 120, drawn=False)
-    assert any(line.startswith(f"  observation-masking (in use): {told}") for line in lines)
-    assert not set("".join(lines)) & set("█▒─")
-
-
 @dataclass
 class Interrupted(TinyCounter):
     """A counter during whose work Ctrl-C is pressed."""
@@ -141,14 +109,3 @@ def test_ctrl_c_keeps_what_is_done(drawn: bool) -> None:
     assert 0 in rows
     assert len(rows) >= 4
     assert kept(session) == before
-
-
-@settings(max_examples=15)  # beside the corpus of payloads
-@given(NASTY, NASTY)
-def test_hostile_facts_and_answers_never_reach_the_terminal(fact: str, answer: str) -> None:
-    session = scripted(*[answer] * 3, budget=4_000)
-    for drawn in (True, False):
-        paper = Paper(drawn=drawn)
-        for command in (f"/plant {fact} x", "/probe", "/predict"):
-            run_command(session, command, paper.console)
-        assert not FORBIDDEN.search(MOVES.sub("", paper.text))

@@ -24,13 +24,16 @@ from thimble.agent.ledger import Amount, Call
 from thimble.agent.messages import Message
 from thimble.repl.screen.footer import FROM_MEMORY
 from thimble.repl.screen.trace import unread
-from thimble.session.journal.records import Aside, Change, Command, Record
+from thimble.session.journal.records import Aside, Branched, Change, Command, Record, Resumed, Switched, Toured
 from thimble.session.journal.state import SavedState
 from thimble.session.journal.tree import Tree
 
 if TYPE_CHECKING:
     from thimble.agent.view import View
     from thimble.session.session import Session
+
+IDLE = (Branched, Switched, Resumed, Toured)
+"""Records that change nothing in a session by themselves."""
 
 
 @dataclass
@@ -59,7 +62,8 @@ class ModelCall:
 class Exchange:
     """A question and what came of it: the `ending`, and what `Answered` says of the answer.
 
-    `asides` belong to no call that was made.
+    It was asked behind line `after` of the journal. `asides` belong to no call that was made. A planted fact stands as
+    an exchange of number 0.
     """
 
     number: int
@@ -70,6 +74,8 @@ class Exchange:
     from_memory: bool = False
     invented: Sequence[str] = ()
     until: float = 0.0
+    after: int = 0
+    planted: str = ""
     calls: list[ModelCall] = field(default_factory=list)
     asides: list[SideCalled] = field(default_factory=list)
 
@@ -105,14 +111,21 @@ def transcripts(session: Session) -> list[Transcript]:
     """
     lines, damaged = session.journal.read()
     tree = Tree(lines)
-    told = []
-    for branch in sorted(tree.branches.values(), key=lambda one: (one.number != tree.current, -one.number)):
-        transcript = Transcript(SavedState(), [], branch.number, len(tree.branches), len(damaged), branch.parent)
-        for line in tree.path(branch.number):
-            take(transcript, transcript.past.read(line), line.at)
-        told += [transcript] if transcript.exchanges else []
+    numbers = sorted(tree.branches, key=lambda number: (number != tree.current, -number))
+    told = [one for one in (transcript(tree, number, len(damaged)) for number in numbers) if one.exchanges]
     if not told:
         raise UsageError("there is nothing to export yet", "ask something first")
+    return told
+
+
+def transcript(tree: Tree, number: int, damaged: int = 0, whole: bool = True) -> Transcript:
+    """The transcript of a branch. With `whole` off a view has its figures only."""
+    told = Transcript(SavedState(), [], number, len(tree.branches), damaged, tree.branches[number].parent)
+    before = 0
+    for line in tree.path(number):
+        record = told.past.read(line, whole)
+        take(told, record, line.at, before)
+        before = before if isinstance(record, IDLE) else line.number
     return told
 
 
@@ -124,15 +137,15 @@ def shared(one: Transcript, other: Transcript) -> int:
     )
 
 
-def take(told: Transcript, record: Record, at: float) -> None:
-    """Go on by one record, which `past` has taken already."""
+def take(told: Transcript, record: Record, at: float, before: int = 0) -> None:
+    """Go on by one record, which `past` has taken already; the line `before` is the last that changed something."""
     exchange = told.exchanges[-1] if told.exchanges else None
     match record:
         case Asked(message):
-            told.exchanges.append(Exchange(told.past.ledger.exchanges, at, message))
+            told.exchanges.append(Exchange(told.past.ledger.exchanges, at, message, after=before))
         case Planted():
             asked, *_, answer = record.messages
-            told.exchanges.append(Exchange(0, at, asked, "planted", answer.content))
+            told.exchanges.append(Exchange(0, at, asked, "planted", answer.content, after=before, planted=record.fact))
         case _ if exchange is not None:
             _go_on(told, exchange, record, at)
     if told.exchanges and not isinstance(record, Change | Command | Aside):

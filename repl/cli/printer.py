@@ -1,0 +1,61 @@
+"""Without a conversation and without JSON: answers to standard output, what happens on the way to standard error."""
+
+from __future__ import annotations
+
+import sys
+from shutil import get_terminal_size
+
+from thimble.agent.events import Answered, Asked, Event
+from thimble.repl.screen.exchange import Lines
+from thimble.repl.screen.footer import footer
+from thimble.repl.screen.sanitise import clean
+from thimble.repl.screen.streams import tell, write
+from thimble.repl.screen.theme import console_for
+from thimble.repl.screen.trace import PLAIN_WIDTH, Kind, labelled, unread
+from thimble.repl.screen.wrapping import columns, wrapped
+from thimble.session.session import Session
+
+
+class Printer(Lines):
+    """Answers and what commands print, a blank line between two; a line of the trace has its sign where that may be."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(console_for(plain=True))
+        self._session, self._plain, self._written = session, session.settings.plain, False
+        drawn_on = get_terminal_size().columns if sys.stderr and sys.stderr.isatty() else 120
+        self._columns = PLAIN_WIDTH if self._plain else drawn_on
+
+    def begin(self) -> None:
+        """A blank line, if something stands before."""
+        if self._written:
+            write("\n")
+        self._written = True
+
+    def show(self, event: Event) -> None:
+        """Show one event; of the answer the whole, when it is complete."""
+        match event:
+            case Asked():
+                tell(f"{'you:' if self._plain else '›'} {event.message.content}")
+            case Answered():
+                if answer := wrapped(clean(event.text).strip(), columns(sys.stdout)):
+                    self.begin()
+                    write(f"{answer}\n")
+                tell(footer(self._session.agent, self._columns))
+                self._line("note", f"  ! {unread(event.invented)}" if event.invented else "")
+            case _:
+                super().show(event)
+
+    def _width(self) -> int:
+        return self._columns
+
+    def _line(self, kind: Kind, text: str | None) -> None:
+        if text:
+            tell(labelled(kind, text) if self._plain else text)
+
+    def _say(self, text: str) -> None:
+        self._open += text
+
+    def _end_said(self, called: bool) -> None:
+        said, self._open = self._open.strip(), ""
+        if said and called:
+            tell(f"model: {said}" if self._plain else f"  {said}")
