@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET, REFUSED = range(6)
 """Exit codes."""
-ENDINGS = {
+NO_ANSWERS = {
     "thought": (
         NOT_ANSWERED,
         "the model thought, and did not answer",
@@ -223,7 +223,7 @@ def _fault(code: int, what: str, fix: str, as_json: bool) -> None:
 
 
 def _ask(session: Session, question: str, printer: Printer | None) -> int:
-    code, what, fix = ENDINGS["empty"]
+    code, what, fix = NO_ANSWERS["empty"]
     with closing(session.ask(question)) as events:
         for event in _apart(events):
             if printer:
@@ -231,7 +231,7 @@ def _ask(session: Session, question: str, printer: Printer | None) -> int:
             else:
                 write(jsonl.to_line(jsonl.event(event, session.agent.ledger)))
             if isinstance(event, Answered):
-                code, what, fix = ENDINGS.get(event.ending, (DONE, "", ""))
+                code, what, fix = NO_ANSWERS.get(event.ending, (DONE, "", ""))
     if session.guess:
         from thimble.repl.commands.predict import reveal
 

@@ -12,7 +12,7 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId
 from thimble.models import READER
 from thimble.models.hardware import Hardware, fitted, largest_summary
-from thimble.repl.screen.gantt import KINDS, chart, name_of
+from thimble.repl.screen.gantt import SPAN_KINDS, chart, name_of
 from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
@@ -84,7 +84,7 @@ def _show_steps(of: Timeline, console: Console) -> None:
 
 def words(span: Span) -> str:
     """`agent qwen3:8b: decode, 1.5 s`: what goes on in a span, and for a side model what for."""
-    what = line(span.what) if span.kind == "tool" else KINDS[span.kind][3]
+    what = line(span.what) if span.kind == "tool" else SPAN_KINDS[span.kind][3]
     purpose = f", for {line(span.what)}" if span.lane.role in ("memory", "side", "waiting") else ""
     return f"{name_of(span.lane)}: {what}, {figures.duration(span.seconds)}{purpose}"
 

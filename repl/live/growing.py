@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from thimble.session.session import Session
 
 TICK_SECONDS = 0.1
-REST = 4
+REST_TIMES = 4
 """After work of a second the thread rests so many seconds, and leaves them to the session."""
 UNSEEN = Preparing | Sent | Waiting | ToolCalled | SideBegan
 """Records that change nothing of the page."""
@@ -120,7 +120,7 @@ class Growing:
     def run(self) -> None:
         """Follow the session until the end."""
         took = 0.0
-        while not self._over.wait(max(TICK_SECONDS, REST * took)):
+        while not self._over.wait(max(TICK_SECONDS, REST_TIMES * took)):
             began = perf_counter()
             if self._session.is_ready:
                 self._go_on()

@@ -29,10 +29,10 @@ from thimble.repl.screen.streams import tell
 if TYPE_CHECKING:
     from thimble.session.session import Session
 
-HERE = Path(__file__).parent
+LIVE_FOLDER = Path(__file__).parent
 EMPTY = {
-    "about": {"number": 1, "words": "", "facts": [], "totals": [], "lost": []},
-    "timeline": {"seconds": 0, "lanes": [], "spans": [], "begins": {}, "sums": [], "spoken": ""},
+    "about": {"number": 1, "words": "", "facts": [], "spent": None, "lost": []},
+    "timeline": {"seconds": 0, "lanes": [], "spans": [], "begins": {}, "sums": []},
     "exchanges": [],
     "calls": [],
 }
@@ -41,14 +41,14 @@ SILENCE_SECONDS = 10
 """Longest wait for the rest of a request, and for a viewer to take what it is sent."""
 PING_SECONDS = 5
 VOTE_BYTES = 1_000
-FORM = "write --live HOST:PORT, such as --live 192.168.1.20:8000, or --live alone for this machine"
+HOW_TO_LISTEN = "write --live HOST:PORT, such as --live 192.168.1.20:8000, or --live alone for this machine"
 
 
 @contextmanager
 def shown_live(session: Session, where: str) -> Iterator[str]:
     """Show a session at HOST:PORT until the block ends, and say at which address. Raises UsageError."""
     growing = Growing(session)
-    with Server(where, growing) as server:
+    with LiveServer(where, growing) as server:
         for run in (growing.run, lambda: server.serve_forever(poll_interval=TICK_SECONDS)):
             threading.Thread(target=run, name="live", daemon=True).start()
         tell(f"Live: {server.url}")
@@ -61,7 +61,7 @@ def shown_live(session: Session, where: str) -> Iterator[str]:
             server.shutdown()
 
 
-class Server(ThreadingMixIn, TCPServer):
+class LiveServer(ThreadingMixIn, TCPServer):
     """Listens, and gives each connection a thread that ends with the program."""
 
     daemon_threads = allow_reuse_address = True
@@ -76,11 +76,11 @@ class Server(ThreadingMixIn, TCPServer):
         try:
             super().__init__((host, port), Handler)
         except OSError as error:
-            raise UsageError(f"nothing can listen at {where}: {error.strerror or error}", FORM) from error
+            raise UsageError(f"nothing can listen at {where}: {error.strerror or error}", HOW_TO_LISTEN) from error
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self.server_address[1]}/{self.token}/"
-        style = asset("page.css") + (HERE / "live.css").read_text("utf-8")
-        script = "\n".join([*map(asset, SCRIPTS), (HERE / "live.js").read_text("utf-8")])
+        style = asset("page.css") + (LIVE_FOLDER / "live.css").read_text("utf-8")
+        script = "\n".join([*map(asset, SCRIPTS), (LIVE_FOLDER / "live.js").read_text("utf-8")])
         data = embedded({"about": about("live"), "branches": [EMPTY], "texts": []})
         self.page = "".join(html("live", style, script, [data], allowed="; connect-src 'self'")).encode()
 
@@ -104,7 +104,7 @@ class Server(ThreadingMixIn, TCPServer):
 class Handler(BaseHTTPRequestHandler):
     """Answers the requests of one connection."""
 
-    server: Server
+    server: LiveServer
     protocol_version, server_version, sys_version = "HTTP/1.1", "thimble", ""
     timeout = SILENCE_SECONDS
 
@@ -159,7 +159,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
 
     def _stream(self) -> None:
-        """Server-sent events, at most one batch a tick. Source: HTML Living Standard, section 9.2."""
+        """LiveServer-sent events, at most one batch a tick. Source: HTML Living Standard, section 9.2."""
         self.close_connection = True
         self._head(HTTPStatus.OK, "text/event-stream")
         self.end_headers()
@@ -181,4 +181,4 @@ def _host_and_port(where: str) -> tuple[str, int]:
         url = urlsplit(f"//{where}")
         if url.netloc == where and url.hostname and url.port is not None and "@" not in where:
             return url.hostname, url.port
-    raise UsageError(f"{where[:80]!r} is no HOST:PORT", FORM)
+    raise UsageError(f"{where[:80]!r} is no HOST:PORT", HOW_TO_LISTEN)

@@ -11,7 +11,7 @@ from types import FrameType
 
 from thimble.agent.events import Event
 
-MOMENT_SECONDS = 0.02
+AGAIN_SECONDS = 0.02
 
 
 class Interrupts:
@@ -71,7 +71,7 @@ class Interrupts:
             self._told_before(unraisable)
             return
         self._raised = False
-        self._again = threading.Timer(MOMENT_SECONDS, _interrupt)
+        self._again = threading.Timer(AGAIN_SECONDS, _interrupt)
         self._again.start()
 
 

@@ -38,7 +38,7 @@ REDRAW_SECONDS = 0.2
 MOST_LINES = 10
 """Of a paste that is shown as it is."""
 AT_THE_END = "the cassette is at its end: Ctrl-D leaves"
-STYLE = Style.from_dict(
+PROMPT_STYLE = Style.from_dict(
     {
         "glyph": "bold ansigreen",
         "name": "bold ansicyan",
@@ -50,7 +50,7 @@ STYLE = Style.from_dict(
         "auto-suggestion": "ansibrightblack",
     }
 )
-STAGE_STYLE = merge_styles([STYLE, Style.from_dict({"bottom-toolbar": "noreverse bold", "rest": "fg:default bold"})])
+STAGED = Style.from_dict({"bottom-toolbar": "noreverse bold", "rest": "fg:default bold"})
 
 
 class PlainPrompt:
@@ -100,7 +100,7 @@ class TerminalPrompt:
         session.reading.watch(lambda words: self._redraw(), REDRAW_SECONDS)
         self._pastes = Pastes()
         stage = session.settings.stage
-        self._style = STAGE_STYLE if stage else STYLE
+        self._style = merge_styles([PROMPT_STYLE, STAGED]) if stage else PROMPT_STYLE
         self._prompt: PromptSession[str] = PromptSession(
             [("class:glyph", GLYPH)],
             multiline=True,

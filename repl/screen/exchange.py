@@ -24,7 +24,7 @@ from thimble.session.grounding import Prose, marked
 if TYPE_CHECKING:
     from rich.live import Live
 
-STYLES: dict[Kind, str] = {
+KIND_STYLES: dict[Kind, str] = {
     "tool": "tool",
     "act": "act",
     "note": "warn",
@@ -32,7 +32,7 @@ STYLES: dict[Kind, str] = {
     "error": "error",
     "thought": "thought",
 }
-ENDINGS = {
+ENDING_LINES = {
     "turn-limit": "  ! the last turn of this question was reached: the model had to answer without another look",
     "refused": "  ✗ the model declined to answer: ask in other words, or take another model (/model)",
     "thought": "  ✗ the model thought, and did not answer: ask again, or think less (--think)",
@@ -90,8 +90,8 @@ class Lines:
             case ToolReturned():
                 self._returned(event)
             case events.Answered():
-                if event.ending in ENDINGS and not (event.ending == "refused" and event.text.strip()):
-                    self._line("note" if event.ending == "turn-limit" else "error", ENDINGS[event.ending])
+                if event.ending in ENDING_LINES and not (event.ending == "refused" and event.text.strip()):
+                    self._line("note" if event.ending == "turn-limit" else "error", ENDING_LINES[event.ending])
 
     def _replied(self, event: Replied) -> None:
         self._end_text(called=bool(event.message.calls))
@@ -220,7 +220,7 @@ class Screen(Lines):
 
     def _line(self, kind: Kind, text: str | None) -> None:
         if text:
-            self._print(Text(text, style=STYLES[kind]), "trace")
+            self._print(Text(text, style=KIND_STYLES[kind]), "trace")
 
     def _say(self, text: str) -> None:
         self._wait("writing")

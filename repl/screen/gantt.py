@@ -14,7 +14,7 @@ from thimble.repl.screen.sanitise import line
 from thimble.session import figures
 from thimble.session.timeline import Kind, Lane, Span, Timeline
 
-KINDS: dict[Kind, tuple[str, str, str, str]] = {
+SPAN_KINDS: dict[Kind, tuple[str, str, str, str]] = {
     "load": ("L", "·", "quiet", "load, queue"),
     "prefill": ("P", "▒", "warn", "prefill"),
     "decode": ("D", "█", "calm", "decode"),
@@ -28,7 +28,7 @@ LEAST_COLUMNS = 20
 LEAST_SECONDS = 0.001
 """The shortest axis."""
 TICK_COLUMNS = 16
-STEPS = [
+TICKS = [
     times * unit for unit in (0.001, 0.01, 0.1, 1, 10, *(60 * 10**power for power in range(8))) for times in (1, 2, 5)
 ]
 """Seconds between two ticks."""
@@ -69,7 +69,7 @@ def legend(spans: Sequence[Span]) -> Text:
     met = {span.kind for span in spans}
     signs = [
         Text.assemble((letter, style), f" {meaning}")
-        for kind, (letter, _, style, meaning) in KINDS.items()
+        for kind, (letter, _, style, meaning) in SPAN_KINDS.items()
         if kind in met
     ]
     return Text("   ").join(signs)
@@ -78,7 +78,7 @@ def legend(spans: Sequence[Span]) -> Text:
 def axis(seconds: float, cells: int) -> str:
     """The times below the chart: a tick at each round one, as many as there is room for."""
     seconds = max(seconds, LEAST_SECONDS)
-    step = next(step for step in STEPS if step * cells >= TICK_COLUMNS * seconds)
+    step = next(step for step in TICKS if step * cells >= TICK_COLUMNS * seconds)
     marks = "|0"
     for tick in count(1):
         at, told = round(tick * step * cells / seconds), f"|{figures.duration(tick * step)}"
@@ -94,7 +94,7 @@ def _bar(spans: Sequence[Span], began: float, cells: int, scale: float) -> tuple
     owners: list[int] = [-1] * cells
     for place in sorted(range(len(spans)), key=lambda place: -spans[place].seconds):
         span = spans[place]
-        letter, fill, style, _ = KINDS[span.kind]
+        letter, fill, style, _ = SPAN_KINDS[span.kind]
         first = min(cells - 1, int((span.began - began) * scale))
         last = max(first + 1, min(cells, round((span.ended - began) * scale)))
         for cell in range(first, last):
@@ -102,7 +102,7 @@ def _bar(spans: Sequence[Span], began: float, cells: int, scale: float) -> tuple
     shown = Text(no_wrap=True)
     for cell, (mark, style) in enumerate(marks):
         begins = owners[cell] >= 0 and (cell == 0 or owners[cell - 1] != owners[cell])
-        shown.append(KINDS[spans[owners[cell]].kind][0] if begins else mark, style)
+        shown.append(SPAN_KINDS[spans[owners[cell]].kind][0] if begins else mark, style)
     seen = set(owners)
     return shown, [span for place, span in enumerate(spans) if place not in seen]
 

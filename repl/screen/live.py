@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.live_render import LiveRender
 from rich.segment import ControlType, Segment
 
-LINES = 6
+LIVE_LINES = 6
 FRAMES_PER_SECOND = 12
 NO_WRAP, WRAP = "\x1b[?7l", "\x1b[?7h"
 """DECAWM: text that crosses the right margin is cut there, or goes on in the next row."""
@@ -43,7 +43,7 @@ class LastLines:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """As many lines as there is room for."""
-        room = max(1, min(LINES, console.height - 2))
+        room = max(1, min(LIVE_LINES, console.height - 2))
         lines = console.render_lines(self._renderable(), options.update(height=None), pad=False)
         for number, shown in enumerate(lines[-room:]):
             if number:

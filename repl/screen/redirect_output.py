@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MOST_LETTERS = 1 << 16
 """The longest line that is waited for."""
-MARK = "  your code prints: "
+PRINTED = "  your code prints: "
 """Before each line, so that none reads as one of thimble's."""
 
 
@@ -56,7 +56,7 @@ class CleanLines(io.TextIOBase):
             lines, self._rest = [*lines, self._rest], ""
         with suppress(OSError, ValueError):
             for each in lines:
-                self._show(MARK + clean(each))
+                self._show(PRINTED + clean(each))
         return len(text)
 
     def end(self) -> None:

@@ -17,7 +17,7 @@ from thimble.repl.screen.sanitise import clean, line
 from thimble.session import figures
 from thimble.session.why import UNSAID, why
 
-MARK = "Enter ▸"
+WAITING_MARK = "Enter ▸"
 SHOWN_LINES = 10
 """Lines of an observation that are shown: what a room can read."""
 Wait = Callable[[], bool]
@@ -80,7 +80,7 @@ class Stage(Screen):
                 self._stopped = False
 
     def _tail(self) -> RenderableType:
-        return Text(MARK, style="mark", justify="right") if self._stopped else super()._tail()
+        return Text(WAITING_MARK, style="mark", justify="right") if self._stopped else super()._tail()
 
 
 def caption(event: Prepared) -> list[str]:

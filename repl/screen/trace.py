@@ -42,7 +42,7 @@ LEAST_NAME = 6
 """Columns that a strategy's name has at least."""
 LEAST_HELD = 0.1
 """Seconds of a wait that are told."""
-LONGEST = 2_000
+MOST_CHARACTERS = 2_000
 """Characters of an untrusted text that are looked at for a line."""
 
 
@@ -51,7 +51,7 @@ def tool_line(event: ToolReturned, width: int) -> str:
 
     Arguments and result are cut to what there is room for.
     """
-    head = f"  {glyph(event)} {cut(line(event.call.name[:LONGEST]), 40)}"
+    head = f"  {glyph(event)} {cut(line(event.call.name[:MOST_CHARACTERS]), 40)}"
     took = f" · {figures.duration(event.seconds)}" if event.ok else ""
     tail = f" · {figures.tokens(event.tokens, event.exact)} tok{took}"
     asked, found = arguments(event.call), result(event)
@@ -65,7 +65,7 @@ def tool_line(event: ToolReturned, width: int) -> str:
 
 def call_line(call: ToolCall, width: int) -> str:
     """`search_articles "prefix cache"`: a call that has no result yet."""
-    return cut(f"{line(call.name[:LONGEST])} {arguments(call)}".strip(), width)
+    return cut(f"{line(call.name[:MOST_CHARACTERS])} {arguments(call)}".strip(), width)
 
 
 def labelled(kind: Kind, text: str) -> str:
@@ -81,21 +81,21 @@ def glyph(event: ToolReturned) -> str:
 def arguments(call: ToolCall) -> str:
     """A call's arguments as a person would write them: the first one bare, the others by name."""
     try:
-        found = json.loads(call.arguments or "{}") if len(call.arguments) <= 10 * LONGEST else None
+        found = json.loads(call.arguments or "{}") if len(call.arguments) <= 10 * MOST_CHARACTERS else None
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        return line(call.arguments[:LONGEST])
-    texts = [line(json.dumps(value, ensure_ascii=False, default=str)[:LONGEST]) for value in found.values()]
+        return line(call.arguments[:MOST_CHARACTERS])
+    texts = [line(json.dumps(value, ensure_ascii=False, default=str)[:MOST_CHARACTERS]) for value in found.values()]
     names = ["", *(f"{line(str(name))}=" for name in list(found)[1:])]
     return " ".join(f"{name}{text}" for name, text in zip(names, texts, strict=False))
 
 
 def result(event: ToolReturned) -> str:
     """The first line of a result without what was asked."""
-    first = line(event.message.content[:LONGEST].strip().split("\n", 1)[0])
+    first = line(event.message.content[:MOST_CHARACTERS].strip().split("\n", 1)[0])
     if not event.ok:
-        return line(event.message.content[:LONGEST]).removeprefix("Error: ")
+        return line(event.message.content[:MOST_CHARACTERS]).removeprefix("Error: ")
     return re.sub(r' (for|about) ".*?"(?=$|\.|\s)', "", first).removeprefix("# ").rstrip(":.") or "nothing"
 
 
@@ -166,7 +166,7 @@ def prompt_cut_line(event: PromptCut) -> str:
 
 def unread(names: Sequence[str]) -> str:
     """What an answer cites and no tool has shown."""
-    return f"cited and not read: {', '.join(line(name[:LONGEST]) for name in names)}"
+    return f"cited and not read: {', '.join(line(name[:MOST_CHARACTERS]) for name in names)}"
 
 
 def side_began_line(event: SideBegan) -> str:
@@ -182,7 +182,7 @@ def side_line(event: SideCalled) -> str:
     if event.error == Halted().what:
         return f"  ∑ {line(event.purpose)} asked{of} was stopped; nothing is lost"
     if event.error:
-        return f"  ✗ {line(event.purpose)} asked{of} failed: {line(event.error[:LONGEST])}; nothing is lost"
+        return f"  ✗ {line(event.purpose)} asked{of} failed: {line(event.error[:MOST_CHARACTERS])}; nothing is lost"
     usage = event.usage
     reported = usage.prompt_tokens is not None
     prompt = figures.tokens(usage.prompt_tokens if reported else event.prompt_tokens, reported or event.exact)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from thimble.session.settings import Settings
 
 SUFFIX = ".jsonl"
-FATE_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+ID_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 ID = re.compile(r"\d{4}-\d\d-\d\d-\d{4}-\w{4}")
 LISTED = re.compile(rb'^\{"type":"(?:opened|asked|named|changed)"[^\n]*(?=\n)', re.MULTILINE)
 ONE_SHOT = b'"one_shot":true'
@@ -65,7 +65,7 @@ class Listed:
 
 def new_path(folder: Path) -> Path:
     """Where a new session is kept: its id says when it began, in local time, and is short to type."""
-    letters = "".join(FATE_LETTERS[byte % len(FATE_LETTERS)] for byte in os.urandom(4))
+    letters = "".join(ID_LETTERS[byte % len(ID_LETTERS)] for byte in os.urandom(4))
     return folder / f"{time.strftime('%Y-%m-%d-%H%M')}-{letters}{SUFFIX}"
 
 

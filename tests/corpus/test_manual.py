@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from thimble.corpus.library import load
 from thimble.corpus.manual import COMMANDS_PAGE, MANUAL_SLUG, manual
-from thimble.repl.commands.table import COMMANDS_PAGE as TYPED
+from thimble.repl.commands.table import COMMANDS
 from thimble.session.settings_table import SETTINGS
 from thimble.tools.articles import ArticleTools
 
@@ -12,7 +12,7 @@ from thimble.tools.articles import ArticleTools
 def test_each_command_and_flag_is_found_by_its_name() -> None:
     (page,) = (page for page in manual().articles if f"[{page.slug}]" == COMMANDS_PAGE)
     titles = [section.title for section in page.sections]
-    assert {command.usage for command in TYPED.values()} <= set(titles)
+    assert {command.usage for command in COMMANDS.values()} <= set(titles)
     assert {one.flag for one in SETTINGS.values() if one.help} <= {title.partition(" ")[0] for title in titles}
 
 

@@ -28,7 +28,7 @@ from thimble.corpus.library import Library, load
 from thimble.models import built_in, chat
 from thimble.strategies.spec import parse
 from thimble.tools import toolbox
-from thimble.tools.notes import Notes
+from thimble.tools.notebook import Notebook
 
 ARTICLES = 2
 ATTEMPTS = 1_000
@@ -42,7 +42,7 @@ def memory_run(seed: int, split: Split = "seen") -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         asked, books = _library(Path(folder), seed, split)
         reader, state = built_in(), State("none", 1_000_000)
-        tools = {name: toolbox(books, Path(folder), Notes())[name] for name in TOOLS}
+        tools = {name: toolbox(books, Path(folder), Notebook())[name] for name in TOOLS}
         agent = Agent(reader, parse("none", None), state, tools, SideModel(reader))
         for text in asked:
             for _ in run(agent, text):

@@ -219,11 +219,6 @@ def test_a_folder_with_too_many_names_is_cut(root: Path, monkeypatch: pytest.Mon
     assert (len(names) <= 3, unread) == (True, 1)
 
 
-@pytest.mark.parametrize("path", ["./a.txt", " a.txt\n", "a.txt/", ".//a.txt"])
-def test_small_slips_are_forgiven(root: Path, path: str) -> None:
-    assert Folder(root).find(path).name == "a.txt"
-
-
 def test_a_missing_root_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for root in (tmp_path / "nowhere", tmp_path / "file"):

@@ -69,16 +69,6 @@ def test_any_arguments_run_or_are_explained(arguments: dict[str, Any]) -> None:
     assert observation.encode()
 
 
-@given(st.integers())
-def test_a_number_may_come_as_text(number: int) -> None:
-    assert run(start=f" {number} ") == run(start=number) == run(start=str(number))
-
-
-@given(st.lists(st.text().filter(str.isprintable)))
-def test_a_list_may_come_as_json_text(tags: list[str]) -> None:
-    assert run(tags=json.dumps(tags)) == run(tags=tags)
-
-
 @given(st.text(st.characters(codec="utf-8")))
 def test_a_text_comes_through_as_it_is(text: str) -> None:
     assert run(path=text)[0] == text
@@ -156,10 +146,6 @@ def test_what_is_wrong_is_said_at_once() -> None:
     assert 'not "two"; unknown argument "wide". Call it as ' in said
     assert said.endswith(f"Call it as {SIGNATURE}.")
     assert SAMPLE.signature == SIGNATURE
-
-
-def test_what_was_given_is_shown_shortly() -> None:
-    assert len(error(path=["x" * 10_000])) < 400
 
 
 def test_observations_have_a_limit() -> None:

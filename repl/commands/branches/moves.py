@@ -19,7 +19,7 @@ from thimble.session.session import Session
 
 HOW_TO_FORK = "write /fork [N] [SPEC]: N exchanges stay, as /stats numbers them"
 HOW_TO_UNDO = "write /undo [N]: the newest N exchanges are taken back"
-NUMBER = re.compile(r"[-+]?\d+")
+SIGNED_NUMBER = re.compile(r"[-+]?\d+")
 QUOTE_COLUMNS = 60
 """Columns of a question that is quoted."""
 
@@ -31,7 +31,7 @@ def fork(session: Session, text: str, console: Console) -> None:
     of that moment; with SPEC the strategy starts fresh. The old branch stays: /tree.
     """
     first, _, rest = text.partition(" ")
-    numbered = NUMBER.fullmatch(first) is not None
+    numbered = SIGNED_NUMBER.fullmatch(first) is not None
     spec = (rest if numbered else text).strip()
     old, _, asked = _here(session)
     behind = _number(first, len(asked), HOW_TO_FORK) if numbered else len(asked)

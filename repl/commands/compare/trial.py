@@ -38,7 +38,7 @@ ENDED: dict[Ending, str] = {
     "thought": "no answer: only thinking",
     "empty": "no answer: empty",
 }
-MOST_SHOWN = 600
+ANSWER_CHARACTERS = 600
 """Characters of an answer that are shown."""
 
 
@@ -169,7 +169,7 @@ def show_asked(
         if answer and same != one.spec:
             say(console, f"  the same answer as {line(same)}", "quiet")
         elif answer:
-            shown = Text(f"{answer[:MOST_SHOWN]}{' …' if len(answer) > MOST_SHOWN else ''}")
+            shown = Text(f"{answer[:ANSWER_CHARACTERS]}{' …' if len(answer) > ANSWER_CHARACTERS else ''}")
             console.print(Padding(shown, (0, 0, 0, 2), expand=False) if is_drawn(console) else Text("  ") + shown)
 
 

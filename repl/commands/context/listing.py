@@ -23,7 +23,7 @@ Group = Sequence[Row]
 """Messages that share a row."""
 Cells = tuple[str, str, str, str, str, str, str]
 """Name, who says it, fate, tokens before and after, the mark of what is cached, first words."""
-MARKS = {"═": "cached", "╌": "computed anew", "?": "cached or not: unknown", " ": "not sent"}
+CACHE_MARKS = {"═": "cached", "╌": "computed anew", "?": "cached or not: unknown", " ": "not sent"}
 
 
 def show_list(xray: Xray, groups: Sequence[Group], console: Console) -> None:
@@ -34,7 +34,7 @@ def show_list(xray: Xray, groups: Sequence[Group], console: Console) -> None:
     if is_drawn(console):
         _draw(rows, console)
         return
-    told = [(name or who, who if name else "", fate[2:], *sizes, MARKS[mark], cut(said, 100))
+    told = [(name or who, who if name else "", fate[2:], *sizes, CACHE_MARKS[mark], cut(said, 100))
             for name, who, fate, *sizes, mark, said in rows]  # fmt: skip
     Table("Message by message", ("", "who", "fate", ">tokens", ">sent", "", "words"), told).show(console)
 

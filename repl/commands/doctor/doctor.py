@@ -15,7 +15,7 @@ from rich.text import Text
 from thimble.agent.errors import UsageError
 from thimble.models import READER
 from thimble.repl.commands.doctor import machine
-from thimble.repl.commands.doctor.examine import SECONDS, Look, Report, examine
+from thimble.repl.commands.doctor.examine import MOST_WAIT_SECONDS, Look, Report, examine
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.streams import tell, write, write_json
 from thimble.repl.screen.tables import Table
@@ -27,7 +27,7 @@ from thimble.session.settings_table import BACKENDS
 
 STATES = {"ok": ("✓", "ok", "calm"), "warn": ("!", "warning", "warn"), "fail": ("✗", "error", "error")}
 """The sign of a state, its word, and its style."""
-WAIT = f"looking; a server that does not answer is waited for {SECONDS:g} seconds"
+WAIT = f"looking; a server that does not answer is waited for {MOST_WAIT_SECONDS:g} seconds"
 
 
 def run(settings: Settings, as_json: bool) -> int:

@@ -18,7 +18,7 @@ from thimble.session.embeddings import INSTALL, folder, unkept
 from thimble.session.settings import Settings
 from thimble.session.settings_table import NONE, served_embeddings
 
-SECONDS = 5.0
+MOST_WAIT_SECONDS = 5.0
 """The longest that anything is waited for."""
 DONE, USAGE, MODEL = 0, 2, 3
 """Exit codes, as everywhere."""
@@ -64,7 +64,7 @@ class Report:
     verdict: Verdict
 
 
-def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SECONDS) -> Report:
+def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = MOST_WAIT_SECONDS) -> Report:
     """Run every check for a session with these settings. Changes nothing and raises nothing.
 
     Args:

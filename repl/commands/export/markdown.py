@@ -17,11 +17,11 @@ from thimble.session.totals import totals
 if TYPE_CHECKING:
     from thimble.session.session import Session
 
-MOST = 2_000
+SHOWN_CHARACTERS = 2_000
 """Characters of an observation that are shown."""
-MARKS = re.compile(r"[\\`*\[\]<>&|~!#@.$^{}=]|(?<!\d):|:(?!\d)|\b_|_\b|(?<![a-zA-Z0-9])_")
+MARKDOWN_SIGNS = re.compile(r"[\\`*\[\]<>&|~!#@.$^{}=]|(?<!\d):|:(?!\d)|\b_|_\b|(?<![a-zA-Z0-9])_")
 """Signs that mark something in Markdown or make a link; no underscore in a word, and no colon in a time."""
-ENDINGS = {"answered": "", "planted": "a planted fact, no model was asked"}
+EXCHANGE_ENDINGS = {"answered": "", "planted": "a planted fact, no model was asked"}
 
 
 def export(session: Session) -> Iterator[str]:
@@ -54,7 +54,7 @@ def _branch(told: Transcript, begun: int) -> Iterator[str]:
 
 def plain(text: str) -> str:
     """A text as one line of a table: every mark of Markdown or HTML in it is an entity, which marks nothing."""
-    return MARKS.sub(lambda mark: f"&#{ord(mark[0])};", line(text))
+    return MARKDOWN_SIGNS.sub(lambda mark: f"&#{ord(mark[0])};", line(text))
 
 
 def fenced(text: str, kind: str = "text") -> str:
@@ -70,7 +70,7 @@ def _exchange(of: Exchange) -> Iterator[str]:
     yield f"\n## {title}\n\n{fenced(of.question.content)}"
     for call in of.calls:
         yield from _turn(call)
-    endings = [ENDINGS.get(of.ending, of.ending), *grounds(of)]
+    endings = [EXCHANGE_ENDINGS.get(of.ending, of.ending), *grounds(of)]
     if not of.calls and of.answer:
         yield f"\n{fenced(of.answer)}"
     for ending in filter(None, endings):
@@ -91,8 +91,8 @@ def _turn(of: ModelCall) -> Iterator[str]:
 
 
 def _shortened(text: str) -> str:
-    rest = len(text) - MOST
-    return fenced(text[:MOST]) + (f"\n… {rest:,} characters more\n" if rest > 0 else "")
+    rest = len(text) - SHOWN_CHARACTERS
+    return fenced(text[:SHOWN_CHARACTERS]) + (f"\n… {rest:,} characters more\n" if rest > 0 else "")
 
 
 def _account(told: Transcript) -> Iterator[str]:

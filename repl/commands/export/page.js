@@ -44,7 +44,7 @@ function show(side) {
   const stop = stops[side.at], exchange = exchanges[stop.exchange];
   const turn = stop.call === null ? 0 : exchange.calls.indexOf(stop.call) + 1;
   const place = [exchange.number ? `exchange ${exchange.number} of ${side.branch.asked}` : "",
-    turn ? `call ${turn} of ${exchange.calls.length}` : "", ENDINGS[exchange.ending] || "", exchange.took].filter(Boolean).join(" · ");
+    turn ? `call ${turn} of ${exchange.calls.length}` : "", ENDINGS[exchange.ending] || "", duration(exchange.took)].filter(Boolean).join(" · ");
   const button = (words, label, by) => make("button", { type: "button", textContent: words, disabled: !stops[side.at + by],
     onclick: () => go(side, side.at + by), aria: { label } });
   const parts = [make("section", {}, make("div", { className: "place" }, make("span", { className: "quiet", textContent: place }),
@@ -55,7 +55,7 @@ function show(side) {
   if (stop.call !== null) {
     const call = calls[stop.call], rows = call.known ? rowsOf(call) : [];
     parts.push(curve(side, stop.call), call.known ? context(side, call, rows) : make("p", { textContent: "What this call was sent is lost." }),
-      said(call), timeline(side), section("Figures", make("div", { className: "tables" }, table("This call", call.figures), table("The branch", side.branch.totals))),
+      said(call), timeline(side), section("Figures", make("div", { className: "tables" }, table("This call", figuresOf(call)), table("The branch", totalsOf(side.branch.spent)))),
       ...(call.known ? [messages(call, rows)] : []));
   } else if (exchange.answer) {
     parts.push(make("p", { className: "prose said", textContent: exchange.answer }));

@@ -31,11 +31,12 @@ from thimble.repl.commands.transcript import (
 )
 from thimble.repl.screen import trace
 from thimble.repl.screen.fate_letters import FATE_LETTERS
-from thimble.repl.screen.gantt import KINDS, name_of
+from thimble.repl.screen.gantt import SPAN_KINDS, name_of
 from thimble.repl.screen.sanitise import clean, line
 from thimble.session import figures
 from thimble.session.journal.header import sampling
-from thimble.session.timeline import Kind, Lane, timeline
+from thimble.session.jsonl import selected
+from thimble.session.timeline import timeline
 from thimble.session.totals import totals
 from thimble.session.why import why
 
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
 
 Fields = dict[str, Any]
 SCRIPTS = ("page_views.js", "page_parts.js", "page_timeline.js", "page.js")
-MOST_BEGINS = 60
-"""With more exchanges the timeline marks none: there would be no room."""
 UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\x7f"}
 
 
@@ -112,7 +111,7 @@ def _data(told: Sequence[Transcript], counter: Counter) -> Iterator[str]:
 
 def about(title: str) -> Fields:
     """What the page knows of any session: its title, what letters and kinds mean."""
-    kinds = {kind: [letter, meaning] for kind, (letter, _, _, meaning) in KINDS.items()}
+    kinds = {kind: [letter, meaning] for kind, (letter, _, _, meaning) in SPAN_KINDS.items()}
     return {"title": title, "letters": FATE_LETTERS, "kinds": kinds}
 
 
@@ -175,8 +174,7 @@ class Texts:
 
 def branch_fields(told: Transcript) -> Fields:
     """What the page says of a branch as a whole."""
-    past, calls = told.past, told.past.ledger.calls
-    sums = totals(calls)
+    past = told.past
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
     facts = [
         line(ModelId.read(past.model).called),
@@ -186,34 +184,19 @@ def branch_fields(told: Transcript) -> Fields:
         figures.several(len(told.calls), "call"),
         *([f"branch {told.branch} of {told.branches}"] if told.branches > 1 else []),
     ]
-    rows = [
-        ["prompt", figures.amount(sums.prompt)],
-        ["cached", figures.amount(sums.cached)],
-        ["computed anew", figures.amount(sums.prefill)],
-        ["written", figures.amount(sums.output)],
-        ["prompt, had nothing been managed", figures.tokens(sums.raw_prompt)],
-        ["seconds in the model", f"{sums.seconds:.1f}"],
-    ]
     lost = [f"The journal is damaged: {what} is lost." for what in map(line, past.lost)]
     lost += [f"{figures.several(told.damaged, 'line')} of the journal could not be read."] * bool(told.damaged)
+    spent = selected(totals(past.ledger.calls), "prompt cached prefill output raw_prompt seconds")
     words = (
         f"{told.branch}: {facts[2]}, {line(past.strategy)}, {trace.cut(line(told.exchanges[-1].question.content), 40)}"
     )
-    return {"number": told.branch, "words": words, "facts": facts, "totals": rows, "lost": lost}
+    return {"number": told.branch, "words": words, "facts": facts, "spent": spent, "lost": lost}
 
 
 def timeline_fields(told: Transcript) -> Fields:
-    """Rows and spans, each with its row, kind, beginning, seconds and words; where exchanges begin; all of it told."""
+    """Rows and spans, each with its row, kind, beginning, seconds and words; where exchanges begin."""
     of = timeline(told.past.ledger)
-    lanes, seconds = of.lanes(), dict[tuple[Lane, Kind], float]()
-    for span in of.spans:
-        seconds[span.lane, span.kind] = seconds.get((span.lane, span.kind), 0) + span.seconds
-    spoken = [
-        f"{name_of(lane)}: {KINDS[kind][3]} {figures.duration(seconds[lane, kind])}"
-        for lane in lanes
-        for kind in KINDS
-        if (lane, kind) in seconds
-    ]
+    lanes = of.lanes()
     spans = [
         [lanes.index(span.lane), span.kind, round(span.began - of.began, 6), round(span.seconds, 6), words(span)]
         for span in of.spans
@@ -223,9 +206,8 @@ def timeline_fields(told: Transcript) -> Fields:
         "seconds": of.seconds,
         "lanes": [*map(name_of, lanes)],
         "spans": spans,
-        "begins": begins if len(begins) < MOST_BEGINS else {},
+        "begins": begins,
         "sums": [*sums(of)],
-        "spoken": "; ".join(spoken),
     }
 
 
@@ -238,12 +220,12 @@ def exchange_fields(of: Exchange) -> Fields:
         "answer": clean(of.answer),
         "ending": of.ending,
         "grounds": grounds(of),
-        "took": figures.duration(of.until - of.at),
+        "took": of.until - of.at,
     }
 
 
 def call_fields(of: ModelCall, texts: Texts) -> Fields:
-    """The data of a call on the page; figures are text, except those that are drawn."""
+    """The data of a call on the page; times are seconds."""
     event, view, reply = of.prepared, of.prepared.view, of.replied
     return {
         "turn": event.turn,
@@ -262,8 +244,10 @@ def call_fields(of: ModelCall, texts: Texts) -> Fields:
         "did": trace.deeds(event) if view.messages else [],
         "notes": [*map(line, view.notes), *(trace.side_line(aside).strip() for aside in of.asides)],
         "reply": texts.at(reply.message) if reply else None,
-        "results": [[texts.at(one.message), one.ok, figures.duration(one.seconds)] for one in of.returned],
-        "figures": _figures(of),
+        "results": [[texts.at(one.message), one.ok, one.seconds] for one in of.returned],
+        "model": line(event.model.called),
+        "spent": selected(of.account, "cached prefill output seconds") if of.account and reply else None,
+        "reported": selected(reply, "prompt=usage.prompt_tokens first=first_token_seconds") if reply else None,
     }
 
 
@@ -271,26 +255,3 @@ def _stepped(view: View) -> list[int]:
     """The places of the messages that others than the strategy as a whole changed."""
     steps = ((place, view.steps.get(view.history[place].id, ())) for place in range(len(view.fates)))
     return [place for place, its in steps if its and its[-1].tokens and any(step.by for step in its)]
-
-
-def _figures(of: ModelCall) -> list[list[str]]:
-    event, view, account, reply = of.prepared, of.prepared.view, of.account, of.replied
-    rows = [
-        ["model", line(event.model.called)],
-        ["strategy", line(event.strategy)],
-        ["sent, by our count", figures.tokens(view.tokens, event.exact)],
-        ["of the budget", figures.share(view.tokens, view.limit)],
-    ]
-    if account and reply:
-        rows += [
-            ["prompt, by the server", figures.tokens(reply.usage.prompt_tokens)],
-            ["cached", figures.amount(account.cached)],
-            ["computed anew", figures.amount(account.prefill)],
-            ["written", figures.amount(account.output)],
-            ["time", figures.duration(account.seconds)],
-            [
-                "until the first word",
-                "?" if reply.first_token_seconds is None else figures.duration(reply.first_token_seconds),
-            ],
-        ]
-    return rows

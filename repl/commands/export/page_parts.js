@@ -20,6 +20,11 @@ function draw(name, attributes, words = "") {
 const section = (title, ...children) => make("section", {}, make("h3", { textContent: title }), ...children);
 const number = (tokens, mark = "") => `${tokens ? mark : ""}${Math.round(tokens).toLocaleString("en")}`;
 const several = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
+const tokensOf = (count, exact = true) => count === null ? "?" : number(count, exact ? "" : "~");
+const amount = ({ tokens, exact, least }) => least ? `≥${tokensOf(least, exact)}` : tokensOf(tokens, exact);
+const share = (count, of) => `${count > of ? Math.max(101, Math.round(100 * count / of)) : Math.round(100 * count / of)}%`;
+const duration = (seconds) => seconds < 0.1 ? `${Math.round(seconds * 1000)} ms` : seconds < 99.95 ? `${seconds.toFixed(1)} s`
+  : `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
 const letterOf = (row) => make("span", { className: `letter ${row.letter}`, textContent: row.letter, aria: { hidden: "true" } });
 
 function sizeOf(row, mark) {
@@ -173,9 +178,8 @@ function context(side, call, rows) {
     if (by) { event.preventDefault(); step(by); }
     if (event.key === "Enter") open(options[at]);
   });
-  const share = Math.round(100 * call.tokens / call.limit);
   const free = call.limit - call.tokens;
-  const size = `${number(call.tokens, mark)} of ${number(call.limit)} tokens, ${share}%: ${several(list.length, "message")}, ` +
+  const size = `${number(call.tokens, mark)} of ${number(call.limit)} tokens, ${share(call.tokens, call.limit)}: ${several(list.length, "message")}, ` +
     `${free < 0 ? "over by" : "free"} ${number(Math.abs(free), mark)}`;
   told.textContent = call.did.length ? `${call.strategy} ${call.did.join(", ")}.` : `${call.strategy} changed nothing since the call before.`;
   return section("What the model was sent",
@@ -230,7 +234,7 @@ function said(call) {
   const tools = asked.map(([name, words], at) => {
     const [place, ok, took] = call.results[at] || [];
     const result = place === undefined ? null : texts[place];
-    const state = !result ? "no result" : `${ok ? "" : "failed, "}${number(result.tokens, call.mark)} tokens, ${took}`;
+    const state = !result ? "no result" : `${ok ? "" : "failed, "}${number(result.tokens, call.mark)} tokens, ${duration(took)}`;
     return make("div", { className: "said" }, make("p", { className: "tool", textContent: `${name} ${words}` }),
       result ? make("details", {}, make("summary", { className: "quiet", textContent: `observation: ${state}` }), pre(result.text))
         : make("p", { className: "quiet", textContent: state }));
@@ -284,6 +288,18 @@ function openRow(side, name) {
   details.open = true;
   details.querySelector("summary").focus();
 }
+
+/** What a call cost, as far as it was reported. */
+function figuresOf({ model, strategy, tokens, mark, limit, spent, reported }) {
+  const rows = [["model", model], ["strategy", strategy], ["sent, by our count", number(tokens, mark)], ["of the budget", share(tokens, limit)]];
+  return !spent ? rows : [...rows, ["prompt, by the server", tokensOf(reported.prompt)], ...spentOf(spent), ["time", duration(spent.seconds)],
+    ["until the first word", reported.first === null ? "?" : duration(reported.first)]];
+}
+
+const spentOf = ({ cached, prefill, output }) =>
+  [["cached", amount(cached)], ["computed anew", amount(prefill)], ["written", amount(output)]];
+const totalsOf = (spent) => [["prompt", amount(spent.prompt)], ...spentOf(spent),
+  ["prompt, had nothing been managed", number(spent.raw_prompt)], ["seconds in the model", spent.seconds.toFixed(1)]];
 
 function table(title, rows) {
   return make("table", {}, make("caption", { textContent: title }), make("tbody", {}, ...rows.map(([name, value]) =>

@@ -3,12 +3,13 @@
 const LANE = 24, LANE_NAMES = 170, AXIS = 18; // pixels
 
 function timeline(side) {
-  const { lanes, spans, seconds, begins, sums, spoken } = side.branch.timeline;
+  const { lanes, spans, seconds, begins, sums } = side.branch.timeline;
   if (!spans.length) return null;
   const width = Math.max(400, side.main.clientWidth - 80), height = lanes.length * LANE, scale = (width - LANE_NAMES) / Math.max(seconds, 0.001);
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height + AXIS}`, width, height: height + AXIS, role: "img",
-    "aria-label": `Timeline. ${spoken}` });
-  for (const [exchange, began] of Object.entries(begins)) {
+    "aria-label": `Timeline. ${spoken(lanes, spans)}` });
+  const few = Object.keys(begins).length < 60; // more would not have room
+  for (const [exchange, began] of few ? Object.entries(begins) : []) {
     const x = LANE_NAMES + began * scale;
     svg.append(draw("line", { class: "begin", x1: x, x2: x, y1: 0, y2: height }), draw("text", { x: x + 3, y: height + 13 }, exchange));
   }
@@ -30,3 +31,9 @@ function timeline(side) {
   return section("Timeline", make("div", { className: "timeline" }, svg), make("p", { className: "legend" }, ...keys),
     ...sums.map((words) => make("p", { className: "quiet", textContent: words })));
 }
+
+/** The seconds of each kind in each lane, for who cannot see the picture. */
+const spoken = (lanes, spans) => lanes.flatMap((name, lane) => Object.entries(about.kinds).flatMap(([kind, [, meaning]]) => {
+  const took = spans.filter((span) => span[0] === lane && span[1] === kind).map((span) => span[3]);
+  return took.length ? [`${name}: ${meaning} ${duration(took.reduce((sum, one) => sum + one, 0))}`] : [];
+})).join("; ");

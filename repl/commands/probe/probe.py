@@ -22,7 +22,7 @@ from thimble.corpus.words import content_words, stems
 from thimble.session.session import Session
 from thimble.session.why import why
 
-STATEMENT = re.compile(r"(?P<subject>\S.{1,79}?) (?P<is>is|are|was|were) \S")
+FACT_SENTENCE = re.compile(r"(?P<subject>\S.{1,79}?) (?P<is>is|are|was|were) \S")
 LOWERED = ("The", "A", "An", "My", "Our", "Your", "His", "Her", "Its", "Their", "This", "That")
 MOST_FACTS = 3
 """Facts that one /probe asks for."""
@@ -75,7 +75,7 @@ def question_for(planted: Planted) -> str:
 
     Where the fact is no sentence such as `The door code is 7431.`, its file is asked for.
     """
-    said = STATEMENT.match(planted.fact)
+    said = FACT_SENTENCE.match(planted.fact)
     if not said or not missing("", planted.fact, asked := f"What {said['is']} {_within(said['subject'])}?"):
         return f"Show me {planted.path}, word for word."
     return asked

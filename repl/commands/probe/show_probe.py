@@ -19,7 +19,7 @@ from thimble.session.session import Session
 ANSWER_LINES = 4
 MOST_MISSING = 8
 Kind = Literal["asked first", "question", "answer", "hit", "miss", "no verdict", "where", "cost"]
-SIGNS: dict[Kind, str] = {"question": "?", "answer": "»", "hit": "✓", "miss": "✗", "no verdict": "–"}
+KIND_SIGNS: dict[Kind, str] = {"question": "?", "answer": "»", "hit": "✓", "miss": "✗", "no verdict": "–"}
 
 
 def show_probe(session: Session, question: str, console: Console) -> None:
@@ -76,5 +76,5 @@ def _laid_out(kind: Kind, text: str, style: str, drawn: bool) -> RenderableType:
 
     verdict = f"{kind.upper()}: " if kind in ("hit", "miss", "no verdict") else ""
     grid = Table.grid(padding=(0, 1))
-    grid.add_row(f"{SIGNS.get(kind, ''):>3}", Text(f"{verdict}{text}", style=style))
+    grid.add_row(f"{KIND_SIGNS.get(kind, ''):>3}", Text(f"{verdict}{text}", style=style))
     return grid

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from thimble.corpus.questions import QUESTIONS
+from thimble.corpus.questions import QUESTIONS_FILE
 from thimble.lab.questions.command import main
 
 FEW = 4
@@ -20,7 +20,7 @@ FLAGS = ["--questions", "few.yaml", "--strategy", "none", "truncate", "--budget"
 def _few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """We are in a folder with a file of few questions, some of which the reader answers wrongly."""
     monkeypatch.chdir(tmp_path)
-    head, *questions = QUESTIONS.read_text().split("\n  - id: ")
+    head, *questions = QUESTIONS_FILE.read_text().split("\n  - id: ")
     listing, near = ([one for one in questions if f"kind: {kind}\n" in one] for kind in ("listing", "neartopic"))
     Path("few.yaml").write_text("\n  - id: ".join([head, *listing[:FEW], *near[-FEW:]]) + "\n")
 

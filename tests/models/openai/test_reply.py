@@ -93,10 +93,6 @@ def test_an_event_may_span_several_lines() -> None:
     assert reply(event + chunk("", '"stop"') + DONE)[0] == Text("A thimble")
 
 
-def test_without_a_blank_after_data_it_is_read_the_same() -> None:
-    assert named(reply(ANSWER.replace(b"data: ", b"data:"))) == named(reply(ANSWER))
-
-
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -203,15 +199,6 @@ def test_how_a_reply_finished(given: str, finish: str) -> None:
 def test_a_refusal_is_a_text_and_told_as_one() -> None:
     body = chunk('"refusal":"I can"') + chunk('"refusal":"not."') + chunk("", '"stop"') + DONE
     assert named(reply(body)) == [Text("I cannot."), Usage(finish="refusal")]
-
-
-def test_inline_thinking_is_told_apart() -> None:
-    body = chunk('"content":"<thi"') + chunk('"content":"nk>Hm.</think>A"') + chunk("", '"stop"') + DONE
-    assert named(reply(body))[:2] == [Thinking("Hm."), Text("A")]
-
-
-def test_parts_of_a_content_are_its_text() -> None:
-    assert reply(chunk('"content":[{"type":"text","text":"A"},{"type":"image"},7]', '"stop"') + DONE)[0] == Text("A")
 
 
 def test_what_the_server_leaves_out_is_unknown_and_not_zero() -> None:

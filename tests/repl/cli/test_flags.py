@@ -224,43 +224,7 @@ def test_answers_come_as_prompts_arrive() -> None:
         assert process.wait(30) == 0
 
 
-def test_a_reader_that_goes_away_is_no_traceback() -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    command = [sys.executable, "-m", "thimble", *READER, "-p", QUESTION]
-    run = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
-    os.close(writing)
-    assert run.returncode == 1
-    assert b"Traceback" not in run.stderr
-    assert b"Exception" not in run.stderr
-
-
-def test_a_second_ctrl_c_does_not_cut_the_report_of_the_first_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Impatient(io.StringIO):
-        def write(self, text: str) -> int:
-            signal.raise_signal(signal.SIGINT)
-            return super().write(text)
-
-    told = Impatient()
-    before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(sys, "stderr", told)
-    assert main(["--bugdet"]) == 2
-    assert len(told.getvalue().splitlines()) == 2
-    assert signal.getsignal(signal.SIGINT) is before
-
-
 STRATEGY = "def prepare(messages, budget):\n    print('seen', len(messages))\n    "
-
-
-@pytest.mark.parametrize("failure", ["raise KeyError('\\x1b[31mred')", "raise SystemExit(0)", "return None"])
-def test_a_strategy_that_fails_is_named_with_its_line(failure: str, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("mine.py").write_text(STRATEGY + failure)
-    assert main([*READER, "--strategy", "./mine.py", "-p", QUESTION, "--json"]) in (1, 2)
-    captured = capsys.readouterr()
-    assert captured.err.splitlines()[-2].startswith("thimble: ")
-    assert captured.err.splitlines()[-1].startswith("fix: ")
-    assert "\x1b" not in captured.err
-    assert "error" in [json.loads(line)["type"] for line in captured.out.splitlines()]
 
 
 def test_what_a_strategy_prints_is_not_among_the_answers(capsys: pytest.CaptureFixture[str]) -> None:

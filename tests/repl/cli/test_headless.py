@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.support.paths import ROOT
 from tests.support.scripted import Reply, Scripted
-from thimble.agent.errors import ModelError, UsageError
+from thimble.agent.errors import UsageError
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.repl.cli import headless
@@ -187,16 +187,6 @@ def test_every_event_is_a_line_with_a_type(articles: Path, capsys: pytest.Captur
     assert by_type["session"]["prompt_tokens"] == asdict(sums.prompt)
     assert by_type["session"]["turns"] == 2
     assert len(by_type["prepared"]["fates"]) == 4
-
-
-def test_an_error_is_an_event_too_and_the_totals_still_come(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    session = scripted(articles, "One.", ModelError("gone", "start it"))
-    assert answers(session, ["one?", "two?"], as_json=True) == headless.MODEL
-    captured = capsys.readouterr()
-    *_, error, last = lines(captured.out)
-    assert error == {"type": "error", "code": 3, "what": "gone", "fix": "start it"}
-    assert (last["type"], last["answered"], last["exchanges"]) == ("session", 1, 2)
-    assert "thimble: gone\nfix: start it\n" in captured.err
 
 
 @given(st.text(st.characters(codec=None)), st.text(st.characters(max_codepoint=0x9F)))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.session.test_session import NOWHERE
 from tests.support.conversations import Entry, conversations, objections
 from tests.support.embedding import Counting
-from tests.support.histories import LIMITS, Story, TinyCounter, outcome, react, react40, sound_histories
+from tests.support.histories import LIMITS, Story, TinyCounter, outcome, react40, sound_histories
 from tests.support.paths import ROOT
 from tests.support.specs import EVERY, SUMMARISERS, Summariser, specs
 from thimble.agent.budget import Budget
@@ -100,19 +100,6 @@ def test_any_conversation_comes_out_valid(name: str, data: st.DataObject) -> Non
     assert len(result["report"]["fates"]) == len(entries)
 
 
-@pytest.mark.parametrize("name", ["none", "sliding-window", "summary-buffer", "observation-masking"])
-@given(st.data())
-def test_what_came_out_goes_through_unchanged(name: str, data: st.DataObject) -> None:
-    entries, limit = written(data.draw(sound_histories())), data.draw(LIMITS)
-    try:
-        once = prepared(entries, name, limit)
-    except BudgetError:
-        return
-    again = prepared(once["messages"], name, limit)
-    assert again["messages"] == once["messages"]
-    assert again["report"]["edits"] == 0
-
-
 @given(st.binary(max_size=40) | st.text('[]{}":,0user\\ ', max_size=40).map(str.encode))
 def test_no_input_is_worse_than_a_usage_error(data: bytes) -> None:
     read = outcome(lambda: filter.read(data))
@@ -138,12 +125,6 @@ def test_a_summary_is_folded_as_in_a_session(capsys: pytest.CaptureFixture[str])
     (at,) = result["report"]["inserted"]
     assert result["messages"][at]["role"] == "user"
     assert result["report"]["fates"].count("summarised") > 50
-
-
-def test_a_summariser_that_fails_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    result = prepared(written(react(15)), "summary-buffer", 8_000, "fails")
-    assert result["report"]["inserted"] == []
-    assert "the server is gone; nothing is lost" in capsys.readouterr().err
 
 
 def test_what_is_broken_is_mended_with_notes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,17 +184,6 @@ def test_a_pipe() -> None:
     assert list(result["report"]) == [
         *("strategy", "budget", "tokens_before", "tokens_after", "fates", "inserted", "edits")
     ]
-
-
-def test_whom_a_strategy_asks_is_said() -> None:
-    document = json.dumps(written(react40())).encode()
-    for arguments in ((), ("--model", "gpt-oss:20b"), ("--backend", "reader")):
-        run = thimble("--strategy", "summary-buffer", *arguments, stdin=document)
-        assert run.returncode == 0
-        assert b"The strategy asks reader (built in).\n" in run.stderr
-        assert b"summary asked of reader" in run.stderr
-        assert json.loads(run.stdout)["report"]["inserted"] == [2]
-    assert thimble("--strategy", "summary-buffer", "--backend", "ollama", stdin=document).returncode == 3
 
 
 def test_what_a_strategy_of_ones_own_prints_and_counts_on_goes_to_standard_error(folder: Path) -> None:

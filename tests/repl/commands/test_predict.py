@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from tests.repl.commands.probe.test_probe import QUESTIONS, reading
 from tests.repl.screen.test_sanitise import NASTY
-from tests.support.histories import outcome, react
+from tests.support.histories import outcome
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.budget import Budget
 from thimble.agent.errors import ModelError, ThimbleError
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
-from thimble.repl.commands.predict import messages, ranges, reveal
+from thimble.repl.commands.predict import ranges, reveal
 from thimble.repl.commands.table import obey
 from thimble.repl.conversation import Conversation
 from thimble.session.guess import Guess, places, take
@@ -59,19 +59,6 @@ def test_anything_else_is_a_usage_error_that_shows_the_form(text: str, most: int
         assert "/predict 1-4 9 12" in found.fix
     else:
         assert found <= set(range(1, most + 1))
-
-
-def test_a_second_guess_replaces_the_first_and_off_takes_it_back() -> None:
-    session = scripted("One.", "Two.")
-    ask(session)
-    for text, stays in (("1-2", {1, 2}), ("none", set()), ("ALL", {1, 2, 3}), ("1, 3", {1, 3})):
-        obey(session, f"/predict {text}", Paper().console)
-        assert session.guess
-        assert session.guess.stays == stays
-    obey(session, "/predict off", Paper().console)
-    assert session.guess is None
-    ask(session)
-    assert reveal(session) == []
 
 
 # ---- what is told ----
@@ -136,16 +123,3 @@ def test_a_conversation_tells_it_after_the_footer_and_after_an_error(capsys: pyt
 
 
 # ---- the list ----
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_a_long_history_is_folded_to_a_screen(width: int) -> None:
-    session = scripted("One.")
-    session.agent.state.history = [*session.agent.history, *react(60, 30)]
-    ask(session)
-    paper = Paper(width)
-    messages(session, width).show(paper.console)
-    assert len(paper.lines) == 2 + 12 + 4
-    assert max(map(len, paper.lines)) <= width
-    assert f"  3-{len(session.agent.history) - 12}" in paper.text
-    assert "older" in paper.text

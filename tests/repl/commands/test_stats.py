@@ -9,13 +9,10 @@ from hypothesis import strategies as st
 from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
 from thimble.agent.budget import Prices
 from thimble.agent.ledger import Amount, Call, Ledger
-from thimble.agent.protocols import Usage
 from thimble.repl.commands.stats import (
-    CHARTED_CALLS,
     MOST_EXCHANGES,
     by_kind,
     by_purpose,
-    chart,
     price_line,
     show_stats,
 )
@@ -50,24 +47,6 @@ def test_an_empty_session_points_to_what_every_prompt_holds() -> None:
     session = scripted()
     assert "/context shows what every prompt will hold" in "\n".join(shown(session))
     assert session.agent.history == []
-
-
-def test_the_price_card_in_use_is_a_line() -> None:
-    assert price_line(scripted().agent) == "prices: computed 1 · cached 0.1 · written 4 (usual)"
-    assert price_line(scripted(price="cached=0.25").agent) == "prices: computed 1 · cached 0.25 · written 4 (as set)"
-    session = after_questions()
-    session.agent.ledger.calls = [
-        answer_call(
-            prompt=1_000 * n,
-            cached=Amount(cached),
-            model=session.agent.backend.id,
-            usage=Usage(prefill_seconds=0.001 * (1_000 * n - cached / 2)),
-        )
-        for n, cached in ((1, 0), (2, 1_000), (3, 2_000), (4, 100))
-    ]
-    words = "prices: computed 1 · cached 0.5 · written 4 (from timings)"
-    assert price_line(session.agent) == words
-    assert words in shown(session)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -111,18 +90,6 @@ def test_a_sum_with_an_unknown_part_is_the_known_one_at_least() -> None:
     row = next(line for line in shown(session) if line.strip().startswith("session"))
     assert row.split()[-4:-1] == [f"≥{figures.amount(one)}" for one in (sums.cached, sums.prefill, sums.output)]
     assert by_purpose(session.agent.ledger, Prices()).rows[-1][5].startswith("≥")
-
-
-@given(st.lists(st.integers(1, 20_000), min_size=1, max_size=90), st.integers(500, 20_000))
-def test_a_bar_crosses_the_budget_line_only_where_it_is_over(prompts: list[int], limit: int) -> None:
-    prompts = prompts[-CHARTED_CALLS:]
-    rows = [row.plain for row in chart([answer_call(1, tokens, limit) for tokens in prompts], 1)]
-    assert len(rows) == 5
-    mark = next(index for index, row in enumerate(rows) if row.strip().startswith(f"{limit:,}"))
-    for column, tokens in enumerate(prompts):
-        above = [row[9 + column] for row in rows[:mark]]
-        assert tokens > limit or set(above) <= {" "}
-        assert rows[mark][9 + column] in ("▁▂▃▄▅▆▇█" if tokens > limit else " ╌▁▂▃▄")
 
 
 PRICED = st.builds(Prices, st.floats(0, 1), st.floats(0, 100), st.floats(0.001, 100))

@@ -97,28 +97,3 @@ def test_a_broken_file_is_one_line_once_and_the_old_strategy_stays(tmp_path: Pat
     save(path, NEWEST)
     ask(session)
     assert session.news() == [f"{path} has changed: it begins anew."]
-
-
-def test_a_file_that_is_gone_is_told_and_counts_when_it_is_back(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    session = watching(path, NEWEST)
-    path.unlink()
-    ask(session)
-    assert session.news() == [f"there is no file {path}. The strategy as it was before stays in use."]
-    save(path, NEWEST)
-    ask(session)
-    assert session.news() == [f"{path} has changed: it begins anew."]
-
-
-def test_another_strategy_ends_the_watch(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    session = watching(path, NEWEST)
-    session.use_strategy("none")
-    save(path, "raise ValueError\n")
-    ask(session)
-    session.use_strategy("none")
-    save(path, NEWEST)
-    session.use_strategy(str(path))
-    save(path, "raise ValueError\n")
-    ask(session)
-    assert session.news() == []

@@ -7,10 +7,8 @@ from hypothesis import strategies as st
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import ThimbleError
-from thimble.models import server_at
 from thimble.repl.commands.table import COMMANDS, obey, run_command
 from thimble.session.forecast import forecast
-from thimble.session.once import Once
 from thimble.session.session import Session
 
 
@@ -93,30 +91,6 @@ def test_a_swap_keeps_the_history_and_says_what_comes_next() -> None:
     view = session.agent.ledger.view
     assert view is not None
     assert (view.tokens, promised.settled) == (promised.tokens, True)
-
-
-def test_a_budget_that_cannot_hold_the_next_prompt_is_told() -> None:
-    session = scripted(strategy="none")
-    assert "over the budget" not in said(session, "/budget")
-    ask_much = scripted("So.", strategy="none", budget=500)
-    ask(ask_much, "word " * 1_000)
-    assert "It is over the budget." in said(ask_much, "/budget")
-
-
-def test_articles_and_topics() -> None:
-    session = scripted()
-    every = said(session, "/articles")
-    assert all(article.slug in every for article in session.library.articles)
-    assert said(session, "/articles caching").startswith(f"{len(session.library.matching('caching'))} articles about")
-    assert session.library.tags[0] in said(session, "/articles xyzzy")
-
-
-def test_a_server_that_has_gone_says_so_where_its_models_are_asked_for() -> None:
-    session = scripted(base_url="http://127.0.0.1:1")
-    session.backends.look_for_server = Once(lambda: server_at("vllm", "http://127.0.0.1:1"))
-    told = said(session, "/model")
-    assert "nothing answers at http://127.0.0.1:1" in told
-    assert "vllm serve" in told
 
 
 def test_reset_says_what_goes_and_what_stays() -> None:

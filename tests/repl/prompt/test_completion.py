@@ -93,14 +93,6 @@ def test_articles_topics_budgets_and_models() -> None:
     assert "/model reader" in completed("/model r", base_url="http://127.0.0.1:1")
 
 
-def test_names_in_a_question(tmp_path: Path) -> None:
-    (tmp_path / "kv-notes.txt").write_text("")
-    assert completed("What does kv-") == ["What does kv-cache-and-prefix-caching"] or completed("kv-", files=tmp_path)
-    assert completed("see kv-n", files=tmp_path) == ["see kv-notes.txt"]
-    assert completed("kv") == []
-    assert completed("what ") == []
-
-
 def test_a_library_that_cannot_be_read_offers_nothing(tmp_path: Path) -> None:
     session = open_session(Settings(backend="reader", corpus=tmp_path))
     with pytest.raises(UsageError):

@@ -90,20 +90,6 @@ def test_a_thread_of_its_own_follows_what_is_typed() -> None:
     assert f" ~{tokens:,}/4,000 " in text(meter, "a question of some words")
 
 
-def test_the_same_question_is_looked_at_again_after_it_was_asked() -> None:
-    session, drawn = scripted("So."), Event()
-    meter = Meter(session, drawn.set)
-    meter.warm()
-    for _ in range(2):
-        drawn.clear()
-        text(meter, WORDS)
-        assert drawn.wait(5)
-        assert f" {forecast(session, WORDS).tokens:,}/4,000 " in text(meter, WORDS)
-        if not session.agent.history:
-            ask(session, WORDS)
-            meter.refresh()
-
-
 def test_a_look_that_began_before_a_reset_is_not_shown_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     session = scripted("word " * 400)
     ask(session)

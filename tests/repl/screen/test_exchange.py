@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import Any
 
 import pyte
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text as Shown
@@ -14,7 +13,7 @@ from thimble.agent.events import Event, Prepared, Preparing, Replied, Said
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.repl.screen.exchange import Lines, Screen
-from thimble.repl.screen.live import LINES
+from thimble.repl.screen.live import LIVE_LINES
 from thimble.session.grounding import marked
 
 READ = tool_call("read_article", slug="observation-masking", section="Opening")
@@ -133,18 +132,6 @@ def test_a_screen_shows_markdown() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["&#x202e;evil", "&#27;[31m", "&lt;b&gt;", "&RightToLeftMark;"])
-def test_entities_are_shown_as_they_were_written(text: str) -> None:
-    assert text in screen(*said(text)).text
-    assert text in screen(*said(f"**{text}**\n\n# {text}\n\n| {text} |\n|---|\n| {text} |")).text
-
-
-def test_an_answer_that_is_cut_off_stays_as_far_as_it_came() -> None:
-    events = said("whole paragraph\n\nhalf a par")[:-1]
-    assert "half a par" in screen(*events).text
-    assert lines(*events).text.endswith("half a par\n")
-
-
 def test_the_act_of_a_strategy_is_told_once() -> None:
     """Of one long result; the two errors after it are too short to be masked."""
     reads = [[tool_call("read_article", page, slug="observation-masking", page=page)] for page in (1, 98, 99)]
@@ -161,7 +148,7 @@ def test_live_lines_are_few_and_wiped() -> None:
             renderer.show(Said("text", "many words in one paragraph that goes on "))
         renderer.redraw()
         tail = paper.console.render_lines(renderer._live.get_renderable())  # type: ignore[union-attr]
-        assert 1 < len(tail) <= LINES
+        assert 1 < len(tail) <= LIVE_LINES
     assert paper.text.count("\x1b[J") > 1
     seen = as_seen(paper)
     assert len(seen) == 41, "a blank line and every line of the paragraph, once"

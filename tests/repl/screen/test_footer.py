@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,13 +9,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.support.sessions import answer_call, ask, scripted, tool_call
-from thimble.agent.events import Prepared, Said
 from thimble.agent.ledger import Amount
-from thimble.repl.commands.context.rows import last_call
-from thimble.repl.commands.stats import by_purpose
-from thimble.repl.screen.footer import context, footer
-from thimble.session import figures
-from thimble.session.totals import totals
+from thimble.repl.screen.footer import footer
 
 AMOUNTS = st.one_of(st.none(), st.integers(0, 10**7))
 
@@ -120,20 +114,3 @@ def test_who_saved_is_named(tmp_path: Path, spec: str, tidy: bool, budget: int, 
     session.use_budget(budget)
     ask(session)
     assert f" · {said}" in footer(session.agent, 200)
-
-
-def test_a_stopped_call_is_shown_as_it_was_counted() -> None:
-    session = scripted("a first answer", "a second answer")
-    sent = [event.view.tokens for event in ask(session) if isinstance(event, Prepared)]
-    with closing(session.ask("more?")) as events:
-        next(event for event in events if isinstance(event, Said))
-    view = session.agent.ledger.view
-    assert view is not None
-    assert context(session.agent).prompt == Amount(view.tokens)
-    shown = footer(session.agent, 120)
-    assert shown.startswith(f"turns 1 · ctx {view.tokens:,}/4,000")
-    xray, spent = last_call(session), totals(session.agent.ledger.calls)
-    assert f" · cached {figures.amount(xray.cached)} · out ~" in shown
-    assert shown.endswith(f" · Σ {figures.short(spent.prompt.tokens, spent.prompt.exact)}")
-    assert spent.prompt.tokens == sum(sent) + view.tokens
-    assert "?" not in by_purpose(session.agent.ledger, session.agent.price_card()).rows[-1]

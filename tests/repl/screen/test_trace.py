@@ -107,25 +107,6 @@ def test_what_was_done_before_is_not_told_again() -> None:
     assert told in (trace.acted_line(prepared(later, before=view)) or "")
 
 
-def test_a_summary_is_told_once() -> None:
-    history = Story().ask("task").turn(50).turn(50).answer("so").ask("more").messages
-    summary = Message("s1", "user", "summary", covers=("m3", "m4"))
-    view = views.measure(history, [*history[:2], summary, *history[4:]], budget())
-    assert " summarised 2 messages (" in (trace.acted_line(prepared(view, "summary-buffer")) or "")
-    again = views.measure(history, view.messages, budget(), view)
-    assert trace.acted_line(prepared(again, before=view)) is None
-
-
-def test_notes_and_the_last_turn_are_told() -> None:
-    history = Story().ask("task").messages
-    nudge = Message("closing", "user", "answer now", why="the last turn: a call would not be run")
-    view = views.measure(history, [*history, nudge], budget(), notes=["put back the question"])
-    lines = trace.note_lines(prepared(view, "mine"))
-    assert lines == ["  ! mine: put back the question", "  ! the last turn: a call would not be run"]
-    assert trace.note_lines(prepared(view, "mine", before=view)) == ["  ! the last turn: a call would not be run"]
-    assert trace.acted_line(prepared(view)) is None
-
-
 def test_side_calls_are_told() -> None:
     event = SideCalled("summary", 2100, False, Usage(output_tokens=280), 0.4, model=ModelId("reader", "extractive"))
     assert trace.side_line(event) == "  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s"

@@ -29,19 +29,6 @@ def asked(session: Session) -> list[str]:
     return [message.content for message in session.agent.history if message.role == "user"]
 
 
-def test_a_fork_is_as_the_session_was_then() -> None:
-    session = talked(1)
-    run(session, "/strategy none")
-    run(session, "/budget 3000")
-    run(session, "Question 2?")
-    run(session, "/strategy truncate")
-    run(session, "/budget 6000")
-    run(session, "/fork 1")
-    assert (session.spec, session.agent.limit) == ("none", 3000)  # as it was when question 2 was asked
-    run(session, "/fork 0")
-    assert (session.spec, session.agent.limit) == ("observation-masking", 4000)
-
-
 def test_an_undo_says_what_else_it_takes_back() -> None:
     session = talked(1)
     run(session, "/strategy truncate")
@@ -126,18 +113,6 @@ def test_what_is_wrong_is_said_and_nothing_has_changed(line: str) -> None:
     assert ERRORS[line] in raised.value.what
     assert raised.value.fix
     assert (stands(session), session.journal.tree.branches) == (was, branches)
-
-
-def test_after_a_reset_the_first_question_is_number_one_and_the_rest_can_be_had_back() -> None:
-    session = talked(2)
-    assert "/tree 1" in run(session, "/reset")
-    with pytest.raises(UsageError, match="no exchange to undo"):
-        run(session, "/undo")
-    run(session, "Question 3?")
-    run(session, "/fork 1")
-    assert asked(session) == ["Question 3?"]
-    run(session, "/tree 1")
-    assert asked(session) == ["Question 1?", "Question 2?"]
 
 
 @pytest.mark.parametrize("as_json", [False, True])

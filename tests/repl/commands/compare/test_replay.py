@@ -127,16 +127,6 @@ def test_by_default_the_one_in_use_and_all_that_ask_no_model() -> None:
     assert by_default(session) == ["hybrid:window=3", *(name for name in STRATEGIES if name not in asking)]
 
 
-def test_a_model_is_asked_only_for_what_was_named_or_is_in_use() -> None:
-    summariser = Summariser()
-    session = told(react(10), summariser=summariser)
-    text_of(session, "/compare")
-    assert not summariser.prompts
-    text = text_of(session, "/compare none summary-buffer")
-    assert summariser.prompts
-    assert f"summary-buffer: asked the model {len(summariser.prompts)} times: " in text
-
-
 def views_of(session: Session, spec: str) -> list[View]:
     fork = session.fork(spec)
     found = replay(fork.history, fork.strategy, fork.budget(fork.schemas()))

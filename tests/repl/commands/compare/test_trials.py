@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import re
-import signal
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,12 +9,10 @@ import pytest
 from tests.repl.commands.compare.test_replay import all_of, text_of
 from tests.support.histories import TinyCounter, is_sound
 from tests.support.scripted import Scripted, Step
-from tests.support.sessions import Paper, answer_call, scripted, tool_call
+from tests.support.sessions import Paper, scripted, tool_call
 from tests.support.sessions import ask as ask_session
 from thimble.agent.errors import ModelError, UsageError
-from thimble.agent.ledger import Amount
-from thimble.agent.messages import Message, Schema
-from thimble.agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage
+from thimble.agent.protocols import Delta, Text, Thinking
 from thimble.corpus.questions import load
 from thimble.repl.commands.compare.known import known
 from thimble.repl.commands.compare.trial import Trial, ask
@@ -81,15 +76,6 @@ def test_the_one_in_use_goes_on_with_what_it_remembers() -> None:
     assert seen == ["", "none"]
 
 
-def test_tools_are_used_and_counted() -> None:
-    call = tool_call("search_articles", query="prefix cache")
-    session = after_one([Text("I look."), call], "Found.")
-    before = all_of(session)
-    text = text_of(session, "/compare none run Why?")
-    assert "strategy: none; turns: 2; " in text
-    assert all_of(session) == before
-
-
 # ---- errors are rows -------------------------------------------------------------------------------------------------
 
 
@@ -109,17 +95,6 @@ def test_an_error_is_a_row_and_not_the_end(tmp_path: Path) -> None:
     }.items():
         assert f"\n{name}: {came}\n" in text
     assert text.count("Well.") == 1
-
-
-def test_a_prompt_that_the_server_cut_is_told() -> None:
-    class Strict(TinyCounter):
-        def calibrate(self, counted: int, reported: int) -> bool:
-            return reported >= counted
-
-    session = scripted("One.", [Text("Short."), Usage(prompt_tokens=5, finish="stop")], counter=Strict())
-    ask_session(session)
-    text = text_of(session, "/compare none run Why?")
-    assert "none: answered; the server cut a prompt\n" in text
 
 
 @pytest.mark.parametrize("command", ["/compare run", "/compare none run  ", "/compare none nonsense run Why?"])
@@ -151,43 +126,6 @@ def test_ctrl_c_keeps_what_is_done(drawn: bool, partial: list[Delta]) -> None:
     ask_again = Scripted(["And on."], TinyCounter())
     session.agent.use(ask_again)
     ask_session(session)
-
-
-@dataclass
-class Endless(BackendDefaults):
-    """A server that never stops, and says when its reply was closed."""
-
-    name: str = "endless"
-    model: str = "endless"
-    counter: TinyCounter = field(default_factory=TinyCounter)
-    closed: int = 0
-
-    def stream(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Schema],
-        *,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        may_call: bool = True,
-    ) -> Generator[Delta, None, None]:
-        try:
-            for number in range(10_000):
-                if number == 5:
-                    signal.raise_signal(signal.SIGINT)
-                yield Text("word ")
-            yield Usage()
-        finally:
-            self.closed += 1
-
-
-def test_the_reply_under_way_is_closed() -> None:
-    session = after_one()
-    server = Endless()
-    session.agent.use(server)
-    with pytest.raises(KeyboardInterrupt, match="stopped: 0 of 2"):
-        obey(session, "/compare none truncate run Why?", Paper().console)
-    assert server.closed == 1
 
 
 class Pressed:
@@ -260,17 +198,3 @@ def test_where_the_articles_are_others_no_answer_is_known(tmp_path: Path) -> Non
 
 
 # ---- figures ---------------------------------------------------------------------------------------------------------
-
-
-def test_the_cost_goes_by_the_timings_of_the_session() -> None:
-    session = after_one("A.")
-    for prompt, cached in ((100, 0), (200, 150), (300, 100), (400, 390), (500, 20)):
-        seconds = Usage(prefill_seconds=prompt - cached + 0.5 * cached, decode_seconds=30)
-        timed = {"cached": Amount(cached), "output": Amount(10), "usage": seconds, "model": session.agent.backend.id}
-        session.agent.ledger.calls.append(answer_call(prompt=prompt, **timed))
-    card = session.agent.price_card()
-    assert (round(card.cached, 3), round(card.output, 3)) == (0.5, 3)
-    text = text_of(session, "/compare none run Why?")
-    usage = dict(re.findall(r"(prompt|prefill|out|cost): (\d+)", text.partition("Asked under each")[2]))
-    prompt, prefill_, out = (int(usage[name]) for name in ("prompt", "prefill", "out"))
-    assert int(usage["cost"]) == round(card.prompt(prompt, prompt - prefill_) + card.output * out)

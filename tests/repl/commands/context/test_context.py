@@ -9,11 +9,9 @@ import pytest
 from rich.cells import cell_len
 
 from tests.repl.screen.test_sanitise import FORBIDDEN
-from tests.support.histories import Story, react
+from tests.support.histories import react
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
-from thimble.agent.messages import Message, ToolCall
-from thimble.agent.protocols import Text, Usage
 from thimble.repl.commands.context.message import changed_lines
 from thimble.repl.commands.table import obey
 from thimble.session.session import Session
@@ -119,20 +117,6 @@ def test_a_message_before_and_after() -> None:
     assert "unchanged, " in shown(session, "/context 1", 120)
 
 
-def test_calls_with_the_same_id_find_their_own_results() -> None:
-    session = scripted()
-    call = ToolCall("call_0", "read_article", '{"slug": "a"}')
-    turn = [Message("", "assistant", "", calls=(call,)), Message("", "tool", "found", call_id="call_0", name="read")]
-    story = Story("You are a test.").ask("What?")
-    for message in turn * 3:
-        story._add(message.role, message.content, calls=message.calls, call_id=message.call_id, name=message.name)
-    session.agent.state.history = story.messages
-    session.use_model("reader")
-    ask(session, "And now?")
-    assert "its result is message 6" in shown(session, "/context 5", 120)
-    assert "the call in message 5" in shown(session, "/context 6", 120)
-
-
 def test_after_each_swap() -> None:
     session = long_session("observation-masking:when=always,window=0")
     session.use_strategy("sliding-window")
@@ -158,19 +142,6 @@ def test_of_a_shortened_message_it_shows_the_lines_that_changed() -> None:
         "…", "  line 7", "  line 8", "- line 9", "- line 10", "+ [2 lines are gone]", "  line 11", "  line 12",
     ]  # fmt: skip
     assert changed_lines("one\ntwo", "three") == []
-
-
-def test_a_learning_counter_does_not_break_the_sums() -> None:
-    from thimble.models.counting.estimate import EstimateCounter
-
-    reported = Usage(prompt_tokens=1_700)
-    session = scripted([Text("Well."), reported], "So.", counter=EstimateCounter(), strategy="none")
-    ask(session)
-    ask(session)
-    view = session.agent.ledger.view
-    assert view is not None
-    text = shown(session, "/context", drawn=False)
-    assert f"~{view.tokens:,}/4,000" in text
 
 
 SESSION = long_session("observation-masking:when=always,window=0")

@@ -32,7 +32,7 @@ from thimble.repl.commands.doctor.examine import Finding, Look, Report, Verdict,
 from thimble.repl.commands.table import run_command
 from thimble.repl.screen.sanitise import line
 from thimble.session.session import open_session
-from thimble.session.settings import Settings, address_of, resolve
+from thimble.session.settings import Settings
 
 NOWHERE = "http://127.0.0.1:1"
 SECRET = "sk-not-to-be-told"
@@ -133,19 +133,6 @@ def test_a_server_that_was_asked_for_and_is_not_there_is_exit_code_3(
     assert "ollama serve" in found[-1]["fix"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "state", "found"),
-    [("none", "ok", "words alone"), ("ollama:all-minilm", "fail", f"nothing answers at {NOWHERE}")],
-)
-def test_embeddings_are_tried_and_stand_in_no_sessions_way(
-    asked: str, state: str, found: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, checks = doctor(capsys, "--embeddings", asked)
-    (check,) = (each for each in checks if each.get("name") == "embeddings")
-    assert (code, check["state"]) == (0, state)
-    assert found in check["found"]
-
-
 def test_a_server_that_hangs_is_named_and_hides_nothing() -> None:
     with silent() as url:
         report = examine(Settings("ollama", base_url=url), [Look("x", "y", lambda: [Check("y", "ok", "z")])], 0.3)
@@ -154,19 +141,6 @@ def test_a_server_that_hangs_is_named_and_hides_nothing() -> None:
     assert texts(report, "x") == "ok z | "
     assert report.verdict.code == 3
     assert report.verdict.fix
-
-
-def test_each_kind_of_server_has_its_own_address(tmp_path: Path) -> None:
-    environ = {"OLLAMA_HOST": "one:1", "OPENAI_BASE_URL": "http://two/v1"}
-    settings = resolve({}, environ)
-    assert [address_of(name, settings, environ) for name in ("ollama", "vllm", "openai")] == [
-        "one:1",
-        "http://two/v1",
-        "http://two/v1",
-    ]
-    said = resolve({"base_url": "three:3"}, environ)
-    assert {address_of(name, said, environ) for name in ("ollama", "vllm")} == {"three:3"}
-    assert address_of("ollama", resolve({}, {}), {}) == ""
 
 
 # ---- the frame ----
@@ -246,17 +220,6 @@ def test_what_a_terminal_cannot_do_is_told_with_what_to_type(monkeypatch: pytest
     ascii_only = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     found = checks(machine.terminal(Console(file=ascii_only, force_terminal=True, width=60)))
     assert {name: check.state for name, check in found.items()} == {"terminal": "warn"}
-
-
-def test_a_folder_that_cannot_be_written_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sessions = home / "state" / "thimble" / "sessions"
-    found = checks(machine.folders(sessions))
-    assert [found[name].found.endswith("(will be made)") for name in ("state", "sessions")] == [True, True]
-    (home / "state").write_text("in the way")
-    found = checks(machine.folders(sessions))
-    assert [found[name].state for name in ("state", "sessions")] == ["warn", "warn"]
-    assert "XDG_STATE_HOME" in found["state"].fix
-    assert "--session-dir" in found["sessions"].fix
 
 
 # ---- how it is shown ----

@@ -6,14 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, scripted
-from tests.support.specs import ASKING
 from thimble.agent.errors import ThimbleError, UsageError
-from thimble.agent.events import Prepared, SideCalled
-from thimble.repl.commands.probe.probe import asked, questions, where
+from thimble.agent.events import Prepared
+from thimble.repl.commands.probe.probe import asked, questions
 from thimble.repl.commands.table import obey
-from thimble.session.lagged import Lagged
 from thimble.session.plant import plant
 from thimble.session.session import Session, open_session
 from thimble.session.settings import Settings
@@ -106,38 +103,6 @@ def test_what_became_of_it_is_told_truly(name: str, says: str) -> None:
     session = reading(name, budget=2_000, asked=2)
     found, _ = asked(session.fork(), "What is the launch code of Heron?", session.planted[0])
     assert says in found.where
-
-
-def test_the_prompt_goes_out_without_tools_and_only_once() -> None:
-    session = scripted("4711-Zebra, the launch code of Heron.")
-    planted(session)
-    model = session.agent.backend
-    assert isinstance(model, Scripted)
-    found, view = asked(session.fork(), *questions(session, "")[0])
-    (request,) = model.requests
-    assert request.tools == ()
-    assert request.messages == view.messages
-    assert found.missing == []
-    assert found.tokens == session.agent.budget(()).size(request.messages)
-    model.assert_done()
-
-
-@pytest.mark.parametrize("name", ASKING)
-def test_a_strategy_that_asks_a_model_asks_it_apart(name: str) -> None:
-    session = reading(name, budget=4_000)
-    session.agent.side.worker = Lagged()
-    whole = session.agent.budget(session.agent.schemas()).size(session.agent.history)
-    session.use_budget(whole * 5 // 8)
-    before, calls = kept(session), len(session.agent.ledger.calls)
-    found, view = asked(session.fork(), "What is left?")
-    assert kept(session) == before
-    assert len(session.agent.ledger.calls) == calls
-    events = ask(session, "What is left?")
-    first = next(at for at, event in enumerate(events) if isinstance(event, Prepared))
-    assert len(found.side_calls) == sum(isinstance(event, SideCalled) for event in events[:first])
-    assert found.side_calls or name in ("llm-summary", "critic-summary", "comem", "thrifty", "delegate")
-    if name == "progressive-summary":
-        assert "is summarised: " in where(view, session.planted[0])
 
 
 def test_a_question_looks_for_the_fact_that_it_is_about() -> None:
