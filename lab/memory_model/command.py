@@ -29,8 +29,8 @@ from thimble.strategies.comem import Comem
 from thimble.strategies.spec import parse
 
 STRATEGY = "comem:k=1,words=60,suggestions=off"
-RATE, LORA_RATE, GRPO_SHARE = 1e-3, 2e-4, 0.1
-"""Learning rates of fine-tuning, and the share of them that GRPO takes."""
+RATE, GRPO_RATE = 3e-4, 3e-5
+"""Learning rates."""
 MEMORY_EPILOG = """\
 FILE is as `thimble lab replay` takes it, with `tools`: runs of full context. One in four is held out. What has ended
 stays in --out, so the same command goes on after an interruption. docs/results/comem.md has results.
@@ -72,14 +72,13 @@ def _trained(
     base = make("gguf", str(file))
     list(base.loading())
     prompts = {str(base.rendered(agent.task.prompt(step), ())): step for step in steps}
-    rate = LORA_RATE if options.rank else RATE
     if not (out / "sft" / "config.json").exists():
         learnt = {text: target(step, agent, MemoryModel(teacher)) for text, step in prompts.items()}
         examples = [Example(*pair) for pair in learnt.items() if pair[1]]
-        how = FineTuning(options.sft_steps, rate=rate, longest=options.longest, rank=options.rank)
+        how = FineTuning(options.sft_steps, rate=RATE, longest=options.longest, rank=options.rank)
         fine_tune(file, examples, out / "sft", how)
     hard = {text: step for text, step in prompts.items() if agent.without(step) < 1}
-    how = FineTuning(options.grpo_steps, 1, GRPO_SHARE * rate, options.longest, options.rank, save_every=5)
+    how = FineTuning(options.grpo_steps, 1, GRPO_RATE, options.longest, options.rank, save_every=5)
     grpo(out / "sft", hard, agent, out / "grpo", how)
     models = {"the teacher": MemoryModel(teacher), "untrained": MemoryModel(base)}
     words = out / "guideline.txt"
