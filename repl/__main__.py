@@ -121,7 +121,7 @@ def _start(given: Namespace) -> int:
     settings = _settings(given)
     if given.stage and (headless or given.json or settings.plain):
         other = "--plain" if settings.plain else "--json" if given.json else "prompts that are given"
-        raise UsageError(f"--stage does not go with {other}", "take one of them: a stage is a conversation, drawn")
+        raise UsageError(f"--stage does not go with {other}", "a stage is a conversation in a terminal")
     playback = None
     if given.replay is not None:
         from thimble.repl.cli.recordings import played
