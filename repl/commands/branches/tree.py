@@ -61,7 +61,7 @@ def table(found: Sequence[BranchAccount], names: Sequence[str], prices: Prices) 
     ]
     rows.append((Text("together"), *_spent([call for one in found for call in one.calls], prices), ""))
     columns = ("branch", ">turns", ">prompt", ">prefill", ">out", ">cost", "strategy, last question")
-    return Table("The branches, and what each has cost of its own", columns, rows, (len(rows) - 1,))
+    return Table("The branches, and what each has cost of its own", columns, rows, bold=-1)
 
 
 def _used(one: BranchAccount) -> str:
