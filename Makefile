@@ -11,9 +11,7 @@ TRACED := tests/agent tests/strategies
 # vLLM has an environment of its own, .servers: 2.4 GB.
 SERVERS := .servers/bin
 
-TINY := .tiny/bin/python
-
-.PHONY: run test check test-servers test-ollama nightly laws format lock bench cassettes pictures reference tiny-model clean
+.PHONY: run test check test-servers test-ollama nightly laws format lock bench cassettes pictures reference clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m thimble $(ARGS)
@@ -65,10 +63,6 @@ pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real ter
 reference: .venv/dev.stamp  # docs/reference/{command-line,strategies,tools}.md, from the tables of the code
 	$(BIN)/python scripts/reference.py
 
-tiny-model: .tiny/stamp  # trains the tiny model of the server tests anew and measures it: some 20 minutes on two cores
-	$(TINY) -m tests.servers.tiny.training
-	$(TINY) -m tests.servers.tiny.evaluation
-
 # wordllama is two files of data for us, and tokenizers asks for a client of a model hub that it needs only to download.
 UNUSED := huggingface-hub\nsafetensors\ntoml\n
 
@@ -81,11 +75,9 @@ lock:  # needs uv; hashes and versions only, no addresses
 		| tee -a requirements.txt >> requirements-dev.txt
 	printf 'torch\ntorchaudio\ntorchcodec\ntorchvision\ntriton\n' | uv pip compile -q --universal --generate-hashes \
 		--no-header --no-annotate --python-version 3.11 --excludes /dev/stdin --group servers -o requirements-servers.txt
-	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
-		--group tiny pyproject.toml -o requirements-tiny.txt
 
 clean:
-	rm -rf .venv .servers .tiny
+	rm -rf .venv .servers
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "thimble needs Python 3.11 or newer: make PYTHON=python3.11")'
@@ -110,13 +102,4 @@ $(SERVERS)/python:
 .servers/stamp: requirements-servers.txt | $(SERVERS)/python
 	$(SERVERS)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	$(SERVERS)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts torch==2.13.0
-	@touch $@
-
-# The tiny model has an environment of its own. pip is left to take the build of torch that the machine offers.
-.tiny/bin/python:
-	$(PYTHON) -m venv .tiny
-
-.tiny/stamp: requirements-tiny.txt | .tiny/bin/python
-	$(TINY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
-	$(TINY) -m pip install --quiet --disable-pip-version-check --no-deps torch==2.13.0
 	@touch $@

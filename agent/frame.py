@@ -9,7 +9,6 @@ from thimble.agent import view as views
 from thimble.agent.agent import Agent, NextCall
 from thimble.agent.messages import Message
 from thimble.agent.prompts import CLOSING, NUDGE
-from thimble.agent.protocols import Backend
 
 LONG_TOKENS = 100
 """A result of more tokens than these has the question again behind it, where the model has worked examples."""
@@ -37,7 +36,7 @@ class Frame:
                 Message("again", "user", f"Question: {asked.content}", why="the question again, behind a long result")
             )
         if call.closing:
-            after.append(closing_message(agent.backend))
+            after.append(CLOSING_MESSAGE)
         return cls(agent.examples, after)
 
     def prepare(self, agent: Agent, call: NextCall) -> views.View:
@@ -52,14 +51,6 @@ class Frame:
         framed = views.measure(view.history, messages, budget, before, warm, view.notes, held)
         without = framed.without + (0 if before else sum(map(budget.count, self.before)))
         return replace(framed, without=without, left_out=view.left_out, steps=view.steps, sizes=view.sizes)
-
-
-def closing_message(backend: Backend) -> Message:
-    """What the model is told on the last turn; its reason says how a call is ruled out, where it is."""
-    if not backend.ruled_out:
-        return CLOSING_MESSAGE
-    ruled_out = f", and the server is kept from writing {' or '.join(backend.ruled_out)}"
-    return replace(CLOSING_MESSAGE, why=CLOSING_MESSAGE.why + ruled_out)
 
 
 def is_framing(message: Message) -> bool:

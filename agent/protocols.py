@@ -123,10 +123,6 @@ class Backend(Protocol):
         """The way in which the model gets the tools, such as "text ReAct"; "" for the server's own way."""
 
     @property
-    def ruled_out(self) -> Sequence[str]:
-        """The tokens that begin a call and are ruled out where the model may not call; () where that cannot be done."""
-
-    @property
     def counter(self) -> Counter:
         """Counts tokens as this model does."""
 
@@ -155,7 +151,7 @@ class Backend(Protocol):
             tools: What the model may call. They are part of the prompt.
             max_tokens: The most tokens of the reply.
             temperature: None for that of the session; a model without one ignores it.
-            may_call: Off where a call would not be run: a server that can rules it out while the model writes.
+            may_call: Off where a call would not be run: an enforced schema then has none.
         """
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
@@ -185,11 +181,6 @@ class BackendDefaults:
     def protocol(self) -> str:
         """Empty: the model gets the tools in the server's own way."""
         return ""
-
-    @property
-    def ruled_out(self) -> Sequence[str]:
-        """None: the model may call a tool where it is told not to."""
-        return ()
 
     def loading(self) -> Iterable[Waiting]:
         """Nothing is waited for."""

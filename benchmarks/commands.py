@@ -28,9 +28,9 @@ from rich.console import Console
 from rich.theme import Theme
 
 from tests.support.histories import react
+from tests.support.scripted import Reply, Scripted
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Text
-from thimble.models.scripted import Reply, Scripted
 from thimble.repl.commands.table import COMMANDS, obey
 from thimble.repl.screen.theme import STYLES
 from thimble.session.journal.journal import Journal

@@ -20,9 +20,9 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
+from tests.support.scripted import Scripted, Step
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Text
-from thimble.models.scripted import Scripted, Step
 from thimble.repl.commands.export.export import FORMATS
 from thimble.repl.commands.table import obey
 from thimble.repl.screen.theme import console_for

@@ -23,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from collections.abc import Sequence
 
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Reply, Scripted
 from tests.support.sessions import tool_call
 from thimble.agent.events import Said
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Delta, Text
-from thimble.models.scripted import Reply, Scripted
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings

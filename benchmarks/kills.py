@@ -28,9 +28,9 @@ from time import perf_counter
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
 from tests.support.journal_scenes import say
+from tests.support.scripted import Scripted
 from thimble.agent.messages import pending
 from thimble.agent.repair import is_sound
-from thimble.models.scripted import Scripted
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.lines import read
 from thimble.session.journal.records import Branched

@@ -19,12 +19,12 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
+from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
 from thimble.models.counting.choose import counter_for
-from thimble.models.scripted import Scripted
 from thimble.strategies.spec import parse
 from thimble.strategies.tidy import tidied
 

@@ -43,13 +43,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from benchmarks.planted import made
 from benchmarks.planted.kept import KEPT, kept
 from benchmarks.planted.output import Output, stands
+from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError, ToolError
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.models.counting.choose import counter_for
-from thimble.models.scripted import Scripted
 from thimble.session.replay import replay
 from thimble.strategies.kinds.excerpt import excerpt
 from thimble.strategies.spec import parse

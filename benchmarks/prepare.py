@@ -24,6 +24,7 @@ from time import process_time
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
 from tests.support.histories import TinyCounter, calls_of, react
+from tests.support.scripted import Scripted
 from thimble.agent import loop
 from thimble.agent.agent import Agent
 from thimble.agent.budget import Budget, Counter
@@ -34,7 +35,6 @@ from thimble.agent.side import SideModel
 from thimble.agent.state import State
 from thimble.agent.view import View, prepare
 from thimble.models.counting.message_counter import ChatCounter
-from thimble.models.scripted import Scripted
 from thimble.strategies.spec import parse
 from thimble.strategies.table import STRATEGIES, without_a_model
 

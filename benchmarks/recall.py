@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
+from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
 from thimble.agent.messages import Message
@@ -25,7 +26,6 @@ from thimble.lab.replay.recorded_replay import can_be_sent
 from thimble.lab.replay.trajectories import Trajectory, read
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.embeddings.static import static_embedder
-from thimble.models.scripted import Scripted
 from thimble.strategies.spec import parse
 
 WORD = re.compile(r"[A-Za-z0-9_./-]{4,}")

@@ -16,10 +16,10 @@ from time import perf_counter
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
 from tests.support.histories import react
+from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget
 from thimble.agent.side import SideModel
 from thimble.models.counting.choose import counter_for
-from thimble.models.scripted import Scripted
 from thimble.session.replay import calls, replay
 from thimble.strategies.spec import parse
 from thimble.strategies.table import without_a_model

@@ -12,7 +12,7 @@ from thimble.corpus import front_matter
 from thimble.corpus.markdown import heading, marked_lines, plain, sentences, shorten
 from thimble.corpus.words import slugify, stems
 
-BEGINNING = 4_000
+BEGINNING_CHARACTERS = 4_000
 """Characters of an article searched for its first sentence."""
 OPENING = "Opening"
 LEADING_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
@@ -114,4 +114,4 @@ def _heading(body: str) -> str:
 
 
 def _first_sentence(body: str) -> str:
-    return next(iter(sentences(plain(body.lstrip()[:BEGINNING]))), "")
+    return next(iter(sentences(plain(body.lstrip()[:BEGINNING_CHARACTERS]))), "")

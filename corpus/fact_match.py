@@ -10,7 +10,7 @@ from thimble.corpus.words import STOPWORDS, content_words, stem, stems
 
 _IN_FIGURES = frozenset([*UNITS, *SCALES, *NUMBER_WORDS, *MONTHS, *(month[:3] for month in MONTHS), "percent", "per"])
 """Words that may be part of a figure or date, and are then searched as part of it."""
-SIGNS = ("%", "$", "€", "£")
+SIGN_DIMENSIONS = ("%", "$", "€", "£")
 """Dimensions whose name is their sign."""
 _UNSPACED = "\u2e80-\U0003ffff"
 """Scripts without spaces between words, such as Chinese and Japanese."""
@@ -68,5 +68,5 @@ def _is_figure(token: Token) -> bool:
 def _written(figure: Token) -> str:
     if isinstance(figure, str):
         return figure
-    sign = f" {figure.dimension}" if figure.dimension in SIGNS else ""
+    sign = f" {figure.dimension}" if figure.dimension in SIGN_DIMENSIONS else ""
     return f"{figure.written:.12g}{sign}"

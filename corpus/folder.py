@@ -13,8 +13,8 @@ from thimble.corpus.article import Article, parse
 from thimble.corpus.safe_open import opened, read_below, walk
 
 SUFFIXES = (".md", ".markdown", ".txt")
-FILE_LIMIT_BYTES = 2_000_000
-SHOWN = 200
+ARTICLE_BYTES = 2_000_000
+PATH_CHARACTERS = 200
 """Characters of a path that is left out."""
 LASTING = (errno.EILSEQ, errno.EFBIG)
 """Faults of a file itself; any other failure may be gone the next time."""
@@ -79,13 +79,13 @@ def _seen(folder: Path, parts: Sequence[str], status: os.stat_result) -> File | 
 def _shown(parts: Sequence[str]) -> str:
     """A path for display, without the middle of a very long one."""
     path = os.fsencode("/".join(parts)).decode(errors="replace") or "."
-    return path if len(path) <= SHOWN else f"{path[: SHOWN // 2]}…{path[-SHOWN // 2 :]}"
+    return path if len(path) <= PATH_CHARACTERS else f"{path[: PATH_CHARACTERS // 2]}…{path[-PATH_CHARACTERS // 2 :]}"
 
 
 def read(file: File) -> Article | Skipped:
     """The article in a file, or why it cannot be used: not text, broken front matter, unreadable, too large, empty."""
     try:
-        return parse(read_below(file.folder, os.fsdecode(file.name).split("/"), FILE_LIMIT_BYTES), file.path)
+        return parse(read_below(file.folder, os.fsdecode(file.name).split("/"), ARTICLE_BYTES), file.path)
     except ValueError as error:
         return Skipped(file.path, str(error), lasts=True)
     except OSError as error:

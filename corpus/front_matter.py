@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-LIMIT = 10_000  # libyaml's recursion crashes the process on tens of thousands of open brackets
+FRONT_MATTER_CHARACTERS = 10_000  # libyaml's recursion crashes the process on tens of thousands of open brackets
 
 
 def split(text: str) -> tuple[dict[str, object], str]:
@@ -13,8 +13,8 @@ def split(text: str) -> tuple[dict[str, object], str]:
     block = re.match(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", text, re.DOTALL | re.MULTILINE)
     if not block:
         return {}, text
-    if len(block[1]) > LIMIT:
-        raise ValueError(f"its front matter is longer than {LIMIT:,} characters")
+    if len(block[1]) > FRONT_MATTER_CHARACTERS:
+        raise ValueError(f"its front matter is longer than {FRONT_MATTER_CHARACTERS:,} characters")
     import yaml
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every scalar stays text, as written

@@ -13,7 +13,7 @@ from thimble.corpus.words import slugify
 
 FOLLOWS = 0.3
 """The chance that the reader follows a link; else it begins anew. Page's 0.85 leads away from the question."""
-STEPS = 25
+POWER_STEPS = 25
 """After so many steps, what is left to change is a share of 0.3 to the power of 25."""
 LINK = re.compile(r"\]\(([^()\s]{1,500})\)|\[\[([^\[\]|#\n]{1,200})")
 """The target of `[words](target)` or `[[target]]`."""
@@ -42,7 +42,7 @@ class Graph:
         begun = np.array(restart, float) / max(restart)
         begun /= begun.sum()
         ranks = begun
-        for _ in range(STEPS):
+        for _ in range(POWER_STEPS):
             followed = np.bincount(target, ranks[source] * chance, self.size)
             ranks = followed + (1 - followed.sum()) * begun
         return [float(rank) for rank in ranks]

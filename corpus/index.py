@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 TABLE = """CREATE VIRTUAL TABLE passages USING fts5(
     title, heading, text, section UNINDEXED, line UNINDEXED, above UNINDEXED, said UNINDEXED,
     tokenize='unicode61 remove_diacritics 0')"""
-ROWS = 1 << 20
+ARTICLE_ROWS = 1 << 20
 """So many rows belong to one article, more than passages fit into a file."""
 MISSPELT = 40
 """The most letters of a word that may be a misspelling."""
-COMPARED = 5_000
+COMPARED_TERMS = 5_000
 """The most known words that it is compared with, letter by letter."""
 ALIKE = 0.8
 """How like a known word an unknown one must be to count as its misspelling: a ratio of difflib."""
 
 
-class Place(NamedTuple):
+class PassagePlace(NamedTuple):
     """A passage and where it stands: the article in its library, the section in the article, the line in that."""
 
     article: int
@@ -75,7 +75,7 @@ class Index:
         import numpy as np
 
         every = np.array([row for (row,) in self.ask("SELECT rowid FROM passages ORDER BY rowid")], np.int64)
-        return every[np.argsort([self._places[row // ROWS] for row in every.tolist()], kind="stable")]
+        return every[np.argsort([self._places[row // ARTICLE_ROWS] for row in every.tolist()], kind="stable")]
 
     @cached_property
     def _by_number(self) -> NDArray[np.int64]:
@@ -89,7 +89,7 @@ class Index:
         """The place in the library of the article of every passage, in the order of `rows`."""
         import numpy as np
 
-        numbers, at = np.unique(self.rows // ROWS, return_inverse=True)
+        numbers, at = np.unique(self.rows // ARTICLE_ROWS, return_inverse=True)
         return np.array([self._places[int(number)] for number in numbers], np.int64)[at]
 
     @cached_property
@@ -98,7 +98,7 @@ class Index:
         import numpy as np
 
         within = dict(self.ask("SELECT rowid, section FROM passages"))
-        return np.array([row // ROWS * ROWS + within[row] for row in self.rows.tolist()], np.int64)
+        return np.array([row // ARTICLE_ROWS * ARTICLE_ROWS + within[row] for row in self.rows.tolist()], np.int64)
 
     def bm25(self, term: str) -> NDArray[np.float32]:
         """The BM25 of each passage for one term, in the order of `rows`; 0 where it does not occur."""
@@ -129,7 +129,7 @@ class Index:
         if self.often(term) or not 4 <= len(term) <= MISSPELT or any(letter.isdigit() for letter in term):
             return term
         sql = "SELECT term FROM vocabulary WHERE term BETWEEN ? AND ? AND length(term) BETWEEN ? AND ? LIMIT ?"
-        known = self.ask(sql, term[0], term[0] + "\U0010ffff", len(term) - 2, len(term) + 2, COMPARED)
+        known = self.ask(sql, term[0], term[0] + "\U0010ffff", len(term) - 2, len(term) + 2, COMPARED_TERMS)
         return next(iter(get_close_matches(term, [word for (word,) in known], 1, ALIKE)), term)
 
     def vectors(self, embedder: Embedder) -> NDArray[np.float32]:
@@ -141,10 +141,10 @@ class Index:
             found = self._vectors[embedder.name] = embedder.embed([said[row] for row in self.rows.tolist()])
         return found
 
-    def place(self, row: int) -> Place:
+    def place(self, row: int) -> PassagePlace:
         """Where a passage stands, and its text."""
         ((section, line, text),) = self.ask("SELECT section, line, said FROM passages WHERE rowid = ?", row)
-        return Place(self._places[row // ROWS], section, line, text)
+        return PassagePlace(self._places[row // ARTICLE_ROWS], section, line, text)
 
     def terms(self, row: int) -> set[str]:
         """The terms of a passage and of the titles above it."""
@@ -203,7 +203,7 @@ def insert(
     connection.executemany(
         sql,
         (
-            (number * ROWS + row, folded, _folded(heading), _folded(said), section, line, above, said)
+            (number * ARTICLE_ROWS + row, folded, _folded(heading), _folded(said), section, line, above, said)
             for row, (heading, section, line, above, said) in enumerate(rows)
         ),
     )
@@ -211,8 +211,8 @@ def insert(
 
 def remove(connection: sqlite3.Connection, number: int) -> None:
     """Remove the passages that were added under a number."""
-    first = number * ROWS
-    connection.execute("DELETE FROM passages WHERE rowid BETWEEN ? AND ?", (first, first + ROWS - 1))
+    first = number * ARTICLE_ROWS
+    connection.execute("DELETE FROM passages WHERE rowid BETWEEN ? AND ?", (first, first + ARTICLE_ROWS - 1))
 
 
 def _folded(text: str) -> str:

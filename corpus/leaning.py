@@ -20,8 +20,8 @@ BEGINS = re.compile(
 """How half a sentence begins."""
 WHOLE = re.compile(r"^\W*(?:what(?:['’]?s| is| are)|define|explain)\b(?! the\b)\W+\w", re.IGNORECASE)
 """A question with this needs no other, however short it is: what is attention?"""
-HOW = re.compile(r"\bhow \w+", re.IGNORECASE)
-FEW, HALF = 6, 3
+HOW_MANY = re.compile(r"\bhow \w+", re.IGNORECASE)
+FEW_WORDS, HALF = 6, 3
 """The most words of its own that a question with a pronoun has, and half a sentence, if it leans."""
 
 
@@ -37,9 +37,9 @@ def leans(text: str) -> bool:
         return bool(pronoun) or len(own) <= HALF
     if pronoun and (named := CLAUSES.match(text[: pronoun.start()])) and _own(named[0]):
         return False
-    return len(own) <= FEW if pronoun else len(own) <= 1 and not WHOLE.search(text)
+    return len(own) <= FEW_WORDS if pronoun else len(own) <= 1 and not WHOLE.search(text)
 
 
 def _own(text: str) -> set[str]:
     """The words that may name a subject."""
-    return {word for word in words(HOW.sub("how", text)) if word not in STOPWORDS and len(word) > 1}
+    return {word for word in words(HOW_MANY.sub("how", text)) if word not in STOPWORDS and len(word) > 1}

@@ -19,10 +19,10 @@ from thimble.corpus.markdown import shorten
 from thimble.corpus.words import content_words, slugify, stem
 
 ARTICLES = Path(__file__).parent / "articles"
-MAX_FILES = 100_000
-FEW = 200
+MOST_ARTICLES = 100_000
+FEW_FILES = 200
 """Up to this many files are read again each time, in less than half a second."""
-COMPARED = 500
+COMPARED_SLUGS = 500
 """The most slugs that an unknown one is compared with, letter by letter."""
 
 
@@ -94,7 +94,9 @@ def _alike(slug: str, slugs: Iterable[str]) -> list[str]:
     """The slugs that share the most pairs of letters with this one, or all if they are few."""
     pairs = {slug[at : at + 2] for at in range(len(slug) - 1)}
     known = list(slugs)
-    return known if len(known) <= COMPARED else nlargest(COMPARED, known, lambda s: sum(pair in s for pair in pairs))
+    if len(known) <= COMPARED_SLUGS:
+        return known
+    return nlargest(COMPARED_SLUGS, known, lambda slug: sum(pair in slug for pair in pairs))
 
 
 def load(
@@ -115,12 +117,13 @@ def load(
     """
     if not folder.is_dir():
         raise UsageError(f"no folder of articles at {folder}", "name a folder of .md or .txt files (--corpus DIR)")
-    seen = list(islice(look(folder), MAX_FILES + 1))
-    more = [Skipped(".", f"it holds more than {MAX_FILES:,} files; the others were left out")] * (len(seen) > MAX_FILES)
-    del seen[MAX_FILES:]
+    seen = list(islice(look(folder), MOST_ARTICLES + 1))
+    too_many = Skipped(".", f"it holds more than {MOST_ARTICLES:,} files; the others were left out")
+    more = [too_many] if len(seen) > MOST_ARTICLES else []
+    del seen[MOST_ARTICLES:]
     files = [file for file in seen if isinstance(file, File)]
     index = None
-    if keep and len(files) > FEW:
+    if keep and len(files) > FEW_FILES:
         from thimble.corpus.kept import kept
 
         read_, index = kept(keep, files, progress)

@@ -13,28 +13,28 @@ from thimble.corpus.library import Library, load
 from thimble.corpus.markdown import plain
 
 PAGES = Path(__file__).parents[1] / "docs"
-OURS = "thimble-"
+MANUAL_SLUG = "thimble-"
 """How the slug of each page begins."""
-COMMANDS = f"[{OURS}command-line]"
+COMMANDS_PAGE = f"[{MANUAL_SLUG}command-line]"
 """The page that is preferred, as if it had been spoken of: who asks mostly wants a command or a setting."""
-FIGURES = "results/"
+RESULT_PAGES = "results/"
 """The pages that hold measurements, and tell nobody how to use thimble."""
-TABLES = "reference/command-line.md"
+TABLES_PAGE = "reference/command-line.md"
 """The page that the tables of commands, keys, flags and settings write; each row is found by itself."""
-SETTINGS = "Settings"
+SETTINGS_SECTION = "Settings"
 ROW = re.compile(r"^\| (`.+?`) \|(.+)\|$", re.MULTILINE)
 
 
 @cache
 def manual() -> Library:
     """The pages of thimble, each cited as `thimble-NAME`; made when the first question needs them."""
-    pages = [page for page in load(PAGES).articles if not page.path.startswith(FIGURES)]
+    pages = [page for page in load(PAGES).articles if not page.path.startswith(RESULT_PAGES)]
     return Library(PAGES, tuple(map(_ours, pages)))
 
 
 def _ours(page: Article) -> Article:
-    sections = tuple(_rows(page)) if page.path == TABLES else page.sections
-    return replace(page, slug=f"{OURS}{page.slug}", title=f"thimble: {page.title}", sections=sections)
+    sections = tuple(_rows(page)) if page.path == TABLES_PAGE else page.sections
+    return replace(page, slug=f"{MANUAL_SLUG}{page.slug}", title=f"thimble: {page.title}", sections=sections)
 
 
 def _rows(page: Article) -> Iterator[Section]:
@@ -43,7 +43,7 @@ def _rows(page: Article) -> Iterator[Section]:
     The table of settings repeats the flags, with fewer words.
     """
     for section in page.sections:
-        for name, told in ROW.findall(section.text) if section.title != SETTINGS else ():
+        for name, told in ROW.findall(section.text) if section.title != SETTINGS_SECTION else ():
             cells = filter(None, (cell.strip() for cell in re.split(r"(?<!\\)\|", told)))
             written = plain(name).replace("\\|", "|")
             yield from (Section(written, f"{written}: {cell}".replace("\\|", "|")) for cell in cells)

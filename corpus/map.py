@@ -10,7 +10,7 @@ from thimble.corpus.library import Library
 from thimble.corpus.markdown import shorten
 from thimble.corpus.search import Search
 
-NEAR = 5
+NEAR_ARTICLES = 5
 """The most articles named as near another one."""
 WORTH = {"title": 1.0, "summary": 0.5, "near": 0.25, "sections": 0.125}
 """What a line about an article is worth; more of it is shown the higher its article ranks."""
@@ -72,7 +72,7 @@ class Map:
             case "summary":
                 return f"   {shorten(article.summary, 300)}"
             case "near":
-                near = self._library.graph.near(place, NEAR)
+                near = self._library.graph.near(place, NEAR_ARTICLES)
                 return f"   near: {', '.join(self._library.articles[other].slug for other in near)}" if near else ""
             case _:
                 return f"   {contents(article)}"

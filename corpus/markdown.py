@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-HEADING = 300
+HEADING_CHARACTERS = 300
 """The most characters of a heading; a longer line is prose."""
-FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+MARKDOWN_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 MARKUP = (
     (re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,500}\)"), r"\1"),
     (re.compile(r"(`{1,3})([^`]{1,500})\1"), r"\2"),
@@ -24,7 +24,7 @@ def marked_lines(text: str) -> Iterator[tuple[str, bool]]:
     fence = ""
     for line in text.split("\n"):
         if not fence:
-            opening = FENCE.match(line)
+            opening = MARKDOWN_FENCE.match(line)
             fence = opening[1] if opening else ""
             yield line, bool(fence)
         else:
@@ -39,7 +39,7 @@ def heading(line: str, level: str) -> str:
     bare = line.strip()
     if not bare.startswith((f"{level} ", f"{level}\t")) or line.startswith(("    ", "\t")):
         return ""
-    if len(bare) > HEADING:
+    if len(bare) > HEADING_CHARACTERS:
         return ""
     title = bare.removeprefix(level)
     unclosed = title.rstrip("#")
@@ -63,7 +63,7 @@ def plain(text: str) -> str:
     for line, in_code in marked_lines(text):
         bare = line.strip()
         if in_code:
-            found += [] if FENCE.match(line) else [[bare], []]
+            found += [] if MARKDOWN_FENCE.match(line) else [[bare], []]
         elif not bare or not bare.strip("|:- "):
             found.append([])
         elif bare.startswith(("#", "|")):

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from thimble.agent.fates import MASK
 from thimble.agent.messages import CANCELLED, NO_RESULT
 
-GONE = re.compile(rf"\A\s*(?:{MASK}|\[offloaded: |\[shortened to a brief: |\Z)")
+GONE_MARK = re.compile(rf"\A\s*(?:{MASK}|\[offloaded: |\[shortened to a brief: |\Z)")
 WORDLESS = re.compile(r"\A\[[\d,]+ of [\d,]+ words; recall\(")
 """A text whose sentences lack words."""
-NOTE = re.compile(
+NOTE_MARK = re.compile(
     r"^\[(?:left out: [^\n]*?|the line above, [\d,]+ times in all|[\d,]+ lines of JSON as tables: [^\n]*)\]\n?",
     re.MULTILINE,
 )
 """What is told of a text that is there."""
 ALL = r'; recall\(id="(?P<{}>[^"\n]+)"\) shows (?:all|it)\b'
-CUT = r"\n\[… [\d,]+ tokens cut …\]\n| ?\[…\]\Z"
+CUT_MARK = r"\n\[… [\d,]+ tokens cut …\]\n| ?\[…\]\Z"
 ABOVE = " as above, "
 """What every reference has."""
 REPEATED = re.compile(
@@ -27,13 +27,13 @@ REPEATED = re.compile(
 )
 """A reference: so many lines, the first of which begins so, stand above in the view (`strategies.references`)."""
 GAP = re.compile(
-    rf"(?P<cut>{CUT})|(?:\A\[[\d,]+ of [\d,]+ [^\[\]\n]+?{ALL.format('excerpt')}"
+    rf"(?P<cut>{CUT_MARK})|(?:\A\[[\d,]+ of [\d,]+ [^\[\]\n]+?{ALL.format('excerpt')}"
     rf"|\[[\d,]+ (?:left out|more characters))\]\n?|{REPEATED.pattern}\n?",
     re.MULTILINE,
 )
 """What stands in the place of a part; `cut` is one that begins and ends anywhere."""
 REFERENCE = re.compile(rf"\A[^\n]*?{ALL.format('id')}")
-OURS = re.compile(
+OUR_MARK = re.compile(
     r"^\[(?:left out: |the line above, |[\d,]+ lines (?:of JSON as tables: |as above, )|…|[^\[\]\n]*recall\(id=)",
     re.MULTILINE,
 )
@@ -65,11 +65,11 @@ def shown(content: str, copy_of: str = "") -> Shown:
         return Shown("", False)
     if not copy_of:
         return Shown(content)
-    if GONE.match(content) or WORDLESS.search(content):
+    if GONE_MARK.match(content) or WORDLESS.search(content):
         found = REFERENCE.match(content)
         if not found or found["id"] == copy_of:
             return Shown("", False, copy_of if found else "")
-    text = NOTE.sub("", content)
+    text = NOTE_MARK.sub("", content)
     gaps = [*_gaps(text, copy_of)]
     more = copy_of if any(gap["excerpt"] or gap["repeated"] for gap in gaps) else ""
     edges = [0, *(place for gap in gaps for place in gap.span()), len(text)]

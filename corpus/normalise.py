@@ -65,7 +65,7 @@ TOKEN = re.compile(
     r"|(?P<unit>[%×$€£])",
     re.IGNORECASE,
 )
-ARTICLES = frozenset(("the", "a", "an"))
+GRAMMAR_ARTICLES = frozenset(("the", "a", "an"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def _add(found: list[Token], match: re.Match[str]) -> None:
         found[-1] = _with_unit(last, word)
     elif word in NUMBER_WORDS:
         found.append(Quantity(NUMBER_WORDS[word]))
-    elif word not in ARTICLES:
+    elif word not in GRAMMAR_ARTICLES:
         found.append(stem(word))
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from thimble.corpus.marks import shown
 from thimble.corpus.passages import passages
-from thimble.corpus.words import STYLE
+from thimble.corpus.words import TERMINAL_STYLE
 
 
 class Form:
@@ -35,32 +35,42 @@ class Form:
 
 
 SLUG = r"[a-z0-9]+(?:-[a-z0-9]+)*"
-NUMBER = r"\d{1,9}"
-PATH = r"\S[^:\n]*"
-PART = Form("page {page} of {pages}", page=NUMBER, pages=NUMBER)
-REST = Form("[{place}: {call} has {what}]", place=r"(?:page|lines|entries) [^\[\]:]+", call=r"\w+\(.*\)")
+PRINTED_NUMBER = r"\d{1,9}"
+FILE_PATH = r"\S[^:\n]*"
+PART = Form("page {page} of {pages}", page=PRINTED_NUMBER, pages=PRINTED_NUMBER)
+PAGE_REST = Form("[{place}: {call} has {what}]", place=r"(?:page|lines|entries) [^\[\]:]+", call=r"\w+\(.*\)")
 """The last line of a page after which there are more."""
 ARTICLE = Form("slug: {slug} · {place} · {length}", slug=SLUG, length=r"[\d,]+ words?")
 """The second line of an article, below its title; its place is a page, or a section."""
-SECTIONS = Form("sections: {titles}")
-LISTED_ARTICLE = Form("{number}. {slug} — {title} ({facts})", number=NUMBER, slug=SLUG, facts=r"[\d,]+ words?\b.*")
+SECTIONS_LINE = Form("sections: {titles}")
+LISTED_ARTICLE = Form(
+    "{number}. {slug} — {title} ({facts})", number=PRINTED_NUMBER, slug=SLUG, facts=r"[\d,]+ words?\b.*"
+)
 PASSAGE = Form(
-    "{number}. {slug} — {title} — section: {section} (score {score})", number=NUMBER, slug=SLUG, score=r"\d\.\d+"
+    "{number}. {slug} — {title} — section: {section} (score {score})",
+    number=PRINTED_NUMBER,
+    slug=SLUG,
+    score=r"\d\.\d+",
 )
 """The line above a passage that a search found."""
 NEAR_ARTICLE = Form("- {slug} — {title}", slug=SLUG)
 BELOW = "   "
 """What a line begins with that tells of the one above it."""
 FILE_PAGE = Form(
-    "{path} · {unit} {first}-{last} of {of}", path=r"\S.*", unit="lines|entries", first=NUMBER, last=NUMBER, of=NUMBER
+    "{path} · {unit} {first}-{last} of {of}",
+    path=r"\S.*",
+    unit="lines|entries",
+    first=PRINTED_NUMBER,
+    last=PRINTED_NUMBER,
+    of=PRINTED_NUMBER,
 )
-FILE_LINE = Form("{number}: {text}", number=NUMBER, text=".*")
+FILE_LINE = Form("{number}: {text}", number=PRINTED_NUMBER, text=".*")
 LONG_LINE = Form("{text}… [+{more} characters]", more=r"[\d,]+")
-FOUND_LINE = Form("{path}:{number}: {text}", path=PATH, number=NUMBER, text=".*")
-NEAR_LINE = Form("{path}:{number}: {text} (score {score})", path=PATH, number=NUMBER, score=r"\d\.\d+")
+FOUND_LINE = Form("{path}:{number}: {text}", path=FILE_PATH, number=PRINTED_NUMBER, text=".*")
+NEAR_LINE = Form("{path}:{number}: {text} (score {score})", path=FILE_PATH, number=PRINTED_NUMBER, score=r"\d\.\d+")
 LISTED_FILE = Form("{path} ({facts})", path=r"\S.*", facts=r"[\d.,]+ (?:bytes?|KB)\b.*|binary|not readable")
-NOTE = Form("{number}. {title}: {text}", number=NUMBER, title=r"[^:\n]+", text=".*")
-SAVED_NOTE = Form("Saved note {number}: {title}", number=NUMBER)
+NOTE_LINE = Form("{number}. {title}: {text}", number=PRINTED_NUMBER, title=r"[^:\n]+", text=".*")
+SAVED_NOTE = Form("Saved note {number}: {title}", number=PRINTED_NUMBER)
 RECALLED = Form("{id} · {of} · {place}", id=r"\w+", of=r"result of \w+|words of the \w+")
 
 USER = "user"
@@ -127,7 +137,7 @@ class Result:
 @lru_cache(maxsize=512)
 def read(content: str, tool: str = "", path: str = "", copy_of: str = "") -> Result:
     """What the result of a tool shows; `copy_of` is the id of the message that it is a copy of, see `corpus.marks`."""
-    view = shown(STYLE.sub("", content.replace("\r\n", "\n")), copy_of)
+    view = shown(TERMINAL_STYLE.sub("", content.replace("\r\n", "\n")), copy_of)
     head, _, rest = view.text.lstrip("\n").partition("\n")
     if recalled := RECALLED.read(head):
         tool, view = recalled["of"].split()[-1], replace(view, text=rest)
@@ -153,7 +163,7 @@ def _page(text: str, path: str) -> Result:
     found = ARTICLE.read(facts)
     if not found:
         return _text(text, path)
-    rest = "\n".join(line for line in body if not (REST.read(line) or SECTIONS.read(line)))
+    rest = "\n".join(line for line in body if not (PAGE_REST.read(line) or SECTIONS_LINE.read(line)))
     slug, said = found["slug"], list[Quote]()
     part = PART.read(found["place"].rpartition(" · ")[2])
     section = "" if PART.read(found["place"]) else found["place"].partition(" · ")[0].removeprefix("section: ")

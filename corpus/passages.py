@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from thimble.corpus.markdown import FENCE, HEADING, ITEM, marked_lines, plain, sentences
+from thimble.corpus.markdown import HEADING_CHARACTERS, ITEM, MARKDOWN_FENCE, marked_lines, plain, sentences
 
 MOST_WORDS, LEAST_WORDS = 60, 30
 """A passage with fewer than the least takes in the next sentence, however long."""
-LONGEST = 2_000
+SENTENCE_CHARACTERS = 2_000
 """Characters of a sentence; what is longer is cut, since it may be a whole file without an end."""
 COLUMN = 100
 """Characters of the name of a column, which each row repeats."""
@@ -23,7 +23,7 @@ RUN_IN = re.compile(r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]?\s")
 """Bold words at the start of a paragraph: a heading for this paragraph, as in a glossary."""
 
 
-WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+PLAIN_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 LEANS = re.compile(
     r"(?:It|Its|This|That|These|Those|They|Their|He|She|His|Her|Such|Both|Here|There|Then|But|And|So|Or|Yet|Most of|"
     r"Nobody|However|Instead|Otherwise|Also|Thus|Hence|Nor|Within|One of|"
@@ -53,7 +53,7 @@ def prose(path: str, text: str) -> bool:
     if path.endswith((".md", ".markdown")):
         return True
     said = text[:20_000].split() if path.endswith(".txt") else []
-    return sum(bool(WORD.fullmatch(word.strip("\"'“”‘’().,;:!?"))) for word in said) > PROSE * len(said)
+    return sum(bool(PLAIN_WORD.fullmatch(word.strip("\"'“”‘’().,;:!?"))) for word in said) > PROSE * len(said)
 
 
 def passages(text: str) -> Iterator[Passage]:
@@ -90,13 +90,14 @@ def _sentences(text: str) -> Iterator[Sentence]:
     for number, (line, in_code) in enumerate(marked_lines(f"{text}\n"), 1):
         bare = line.strip()
         row, item = bare.startswith("|") and not in_code, ITEM.match(line)
-        title = bare.startswith("#") and len(bare) <= HEADING
+        title = bare.startswith("#") and len(bare) <= HEADING_CHARACTERS
         if joined and (in_code or not bare or row or item or title):
             yield from (Sentence(one, begun, run_in or above) for one in _cut(" ".join(joined)))
             joined = []
         columns = columns if row else []
         if in_code:
-            yield from () if FENCE.match(line) or not bare else (Sentence(bare[:LONGEST], number, run_in or above),)
+            if bare and not MARKDOWN_FENCE.match(line):
+                yield Sentence(bare[:SENTENCE_CHARACTERS], number, run_in or above)
         elif row:
             cells = [plain(cell.strip()) for cell in bare.strip("|").split("|")]
             if columns and any(cell.strip("-: ") for cell in cells):
@@ -117,11 +118,11 @@ def _sentences(text: str) -> Iterator[Sentence]:
 
 def _cut(text: str) -> Iterator[str]:
     for sentence in sentences(plain(text)):
-        yield from (sentence[at : at + LONGEST] for at in range(0, len(sentence), LONGEST))
+        yield from (sentence[at : at + SENTENCE_CHARACTERS] for at in range(0, len(sentence), SENTENCE_CHARACTERS))
 
 
 def record(columns: list[str], cells: list[str]) -> str:
     """A table row as a sentence, such as `Qwen2.5-7B: layers 28; heads 4.`, with the names of the columns."""
     first, *rest = cells
     told = "; ".join(f"{name} {cell}".strip() for name, cell in zip(columns[1:], rest, strict=False) if cell)
-    return (f"{first}: {told}" if told else first)[:LONGEST] + "."
+    return (f"{first}: {told}" if told else first)[:SENTENCE_CHARACTERS] + "."

@@ -13,8 +13,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, Validation
 from thimble.agent.errors import UsageError
 from thimble.corpus.reading import read_text
 
-QUESTIONS = Path(__file__).parent / "questions.yaml"
-FILE_LIMIT_BYTES = 5_000_000
+QUESTIONS_FILE = Path(__file__).parent / "questions.yaml"
+QUESTIONS_BYTES = 5_000_000
 Kind = Literal[
     "single",
     "several",
@@ -36,8 +36,8 @@ Kind = Literal[
 ]
 NATURAL = ("definition", "explanation", "advice", "difference", "summary", "listing", "filefact", "followup")
 """Kinds of questions in the words of people who do not know the articles: any good wording of a fact is accepted."""
-DECLINED = ("unanswerable", "offtopic", "neartopic")
-DIALOGUES = ("dialogue", "followup")
+DECLINED_KINDS = ("unanswerable", "offtopic", "neartopic")
+DIALOGUE_KINDS = ("dialogue", "followup")
 STRICT = ConfigDict(extra="forbid", str_strip_whitespace=True, str_min_length=1)
 
 
@@ -119,13 +119,13 @@ class Question:
     held_out: bool = False
 
     def __post_init__(self) -> None:
-        if (len(self.exchanges) > 1) != (self.kind in DIALOGUES):
+        if (len(self.exchanges) > 1) != (self.kind in DIALOGUE_KINDS):
             raise ValueError("a dialogue has several exchanges, any other question one")
         for number, exchange in enumerate(self.exchanges, 1):
             proved = [proof.exchange for fact in exchange.facts for proof in fact.proof]
             if not all(1 <= at < number for at in (*exchange.leans_on, *filter(None, proved))):
                 raise ValueError(f"exchange {number} leans on one that is not before it")
-            if bool(exchange.facts) == bool(exchange.absent) and self.kind not in (*DIALOGUES, "talk"):
+            if bool(exchange.facts) == bool(exchange.absent) and self.kind not in (*DIALOGUE_KINDS, "talk"):
                 raise ValueError("it needs facts, or words that are absent, and not both")
 
 
@@ -146,11 +146,11 @@ class QuestionSet:
     questions: tuple[Annotated[Question, BeforeValidator(_with_exchanges)], ...]
 
 
-def load(path: Path = QUESTIONS) -> QuestionSet:
+def load(path: Path = QUESTIONS_FILE) -> QuestionSet:
     """Read a file of questions. Raises UsageError with the first error and its place."""
     mend = "see docs/results/answers.md for its form"
     try:
-        data = yaml.load(read_text(path, FILE_LIMIT_BYTES), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        data = yaml.load(read_text(path, QUESTIONS_BYTES), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         found = TypeAdapter(QuestionSet).validate_python(data)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}", "name a file of questions") from error

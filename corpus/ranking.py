@@ -25,7 +25,7 @@ OF_SECTION = 32
 """The most passages of one section that are ranked."""
 EARLIER = 0.6
 """The weight of what was said before the query."""
-ASKING = 0.4
+ASKING_WEIGHT = 0.4
 """The weight of a word that asks, and says nothing of what it asks about."""
 OF_ASKING = frozenset(
     terms(
@@ -36,7 +36,7 @@ OF_ASKING = frozenset(
 )
 AT_HAND = 0.1
 """What is added to the score of a passage of an article that was spoken of."""
-SAID = 0.5
+SAID_WEIGHT = 0.5
 """The weight of a word that a better passage has already."""
 
 
@@ -68,7 +68,7 @@ class Ranking:
         self._index = index
         query, earlier = query[:QUERY], earlier[:QUERY]
         said = {term: EARLIER for term in terms(earlier)} if earlier else {}
-        said |= {term: ASKING if term in OF_ASKING else 1.0 for term in terms(query)}
+        said |= {term: ASKING_WEIGHT if term in OF_ASKING else 1.0 for term in terms(query)}
         weights: dict[str, float] = {}
         for term in list(said)[-MAX_TERMS:]:
             known = index.nearest(term)
@@ -118,4 +118,4 @@ class Ranking:
             row = int(self._index.rows[at])
             yield row, float(whole[at])
             held = self._index.terms(row)
-            most *= [SAID if term in held else 1.0 for term in self._terms]
+            most *= [SAID_WEIGHT if term in held else 1.0 for term in self._terms]

@@ -9,7 +9,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 
 # Do not follow a link made after the check, do not block on a FIFO, do not take over a terminal.
-FLAGS = sum(getattr(os, name, 0) for name in ("O_RDONLY", "O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
+OPEN_FLAGS = sum(getattr(os, name, 0) for name in ("O_RDONLY", "O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
 
 
 def read_text(path: Path, limit_bytes: int) -> str:
@@ -17,7 +17,7 @@ def read_text(path: Path, limit_bytes: int) -> str:
 
     Raises OSError for a link, a folder, a FIFO, a device, more than `limit_bytes`, binary data or another encoding.
     """
-    descriptor = os.open(path, FLAGS)
+    descriptor = os.open(path, OPEN_FLAGS)
     try:
         return text_of(descriptor, limit_bytes)
     finally:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from thimble.corpus.reading import FLAGS, text_of
+from thimble.corpus.reading import OPEN_FLAGS, text_of
 
 DEEPEST = 64
 """The most folders below each other."""
@@ -24,16 +24,16 @@ LINKS = 16
 MOST_ENTRIES = 500_000
 """The most names that are looked at below a folder."""
 BY_DESCRIPTOR = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
-FOLDER_FLAGS = FLAGS | getattr(os, "O_DIRECTORY", 0)
+FOLDER_FLAGS = OPEN_FLAGS | getattr(os, "O_DIRECTORY", 0)
 JUNCTION = 0xA0000003
 """What Windows calls a folder that stands for another one."""
-TOO_DEEP = f"it is more than {DEEPEST} folders deep"
+FOLDERS_TOO_DEEP = f"it is more than {DEEPEST} folders deep"
 
 Place = int | str
 """An open file or folder: its descriptor. A folder on Windows: its path."""
 
 
-class Opened(NamedTuple):
+class OpenedFile(NamedTuple):
     """An open file or folder, the way to it without links, and its status."""
 
     place: Place
@@ -47,7 +47,9 @@ class Opened(NamedTuple):
 
 
 @contextmanager
-def opened(folder: Path, parts: Sequence[str], refuse: Callable[[str], object] = lambda part: None) -> Iterator[Opened]:
+def opened(
+    folder: Path, parts: Sequence[str], refuse: Callable[[str], object] = lambda part: None
+) -> Iterator[OpenedFile]:
     """Open the file or folder that a path below `folder` means.
 
     Args:
@@ -60,7 +62,7 @@ def opened(folder: Path, parts: Sequence[str], refuse: Callable[[str], object] =
             missing or was swapped; the reason in words is its `strerror`.
     """
     flags = FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)
-    top = Opened(os.open(folder, flags) if BY_DESCRIPTOR else str(folder), (), folder.stat())
+    top = OpenedFile(os.open(folder, flags) if BY_DESCRIPTOR else str(folder), (), folder.stat())
     way, ahead, links = [top], [*reversed(parts)], 0
     try:
         while ahead:
@@ -86,7 +88,7 @@ def opened(folder: Path, parts: Sequence[str], refuse: Callable[[str], object] =
                 ahead += reversed(target.parts)
             else:
                 parts = (*here.parts, part)
-                way.append(Opened(_open(here.place, parts, status), parts, status))
+                way.append(OpenedFile(_open(here.place, parts, status), parts, status))
         yield way[-1]
     finally:
         for each in way:
@@ -99,7 +101,7 @@ def read_below(folder: Path, parts: Sequence[str], limit_bytes: int) -> str:
         return read_opened(found, limit_bytes)
 
 
-def read_opened(found: Opened, limit_bytes: int) -> str:
+def read_opened(found: OpenedFile, limit_bytes: int) -> str:
     """The text of an open file; see `read_text`. Raises OSError."""
     if isinstance(found.place, str):
         raise IsADirectoryError(errno.EISDIR, "it is a folder")
@@ -107,7 +109,7 @@ def read_opened(found: Opened, limit_bytes: int) -> str:
 
 
 def walk(
-    top: Opened, wanted: Callable[[str, bool], object]
+    top: OpenedFile, wanted: Callable[[str, bool], object]
 ) -> Iterator[tuple[tuple[str, ...], os.stat_result | OSError]]:
     """Every wanted entry below an open folder, in order: a folder's files and links, then the folders in it.
 
@@ -163,10 +165,10 @@ def _open(place: Place, way: tuple[str, ...], status: os.stat_result) -> Place:
     if getattr(status, "st_reparse_tag", 0) == JUNCTION:
         raise OSError(errno.EXDEV, "it is a link that leaves the folder")
     if stat.S_ISREG(status.st_mode):
-        return os.open(**there, flags=FLAGS)
+        return os.open(**there, flags=OPEN_FLAGS)
     if stat.S_ISDIR(status.st_mode):
         if len(way) > DEEPEST:
-            raise OSError(errno.ENAMETOOLONG, TOO_DEEP)
+            raise OSError(errno.ENAMETOOLONG, FOLDERS_TOO_DEEP)
         return os.open(**there, flags=FOLDER_FLAGS) if BY_DESCRIPTOR else str(there["path"])
     raise OSError(errno.EINVAL, "it is not a regular file")
 
@@ -179,6 +181,6 @@ def _below(target: PurePath, folder: Path) -> PurePath:
     raise OSError(errno.EXDEV, "it is a link that leaves the folder")
 
 
-def _close(found: Opened) -> None:
+def _close(found: OpenedFile) -> None:
     if isinstance(found.place, int):
         os.close(found.place)

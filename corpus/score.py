@@ -9,10 +9,10 @@ from thimble.corpus.markdown import sentences
 from thimble.corpus.normalise import holds, states
 from thimble.corpus.questions import NATURAL, Exchange, Fact
 
-MOST_WORDS = 120
+ANSWER_WORDS = 120
 JUDGED_WORDS = {"summary": 150}
 """Words from the start of an answer to a natural question that are judged, by kind; 80 of any other."""
-CITED = re.compile(r"\[([^\[\]]+)\](?!\()")
+CITED_SOURCE = re.compile(r"\[([^\[\]]+)\](?!\()")
 REFUSAL = re.compile(
     r"\b(?:cannot|can['’]?t|can not|could not|couldn['’]t|unable to|not able to)\b[^.!?]{0,40}?"
     r"\b(?:answer|find|found|tell|say|said|determine|locate|see)"
@@ -45,16 +45,16 @@ def score(exchange: Exchange, answer: str, kind: str = "") -> Score:
     if kind == "talk":
         return Score(not (cited(answer) or refuses(answer) or not answer.strip()), "cited, or declined")
     if kind in NATURAL and exchange.facts:
-        said = answer.replace("[", " ").replace("]", " ") if kind == "listing" else CITED.sub("", answer)
+        said = answer.replace("[", " ").replace("]", " ") if kind == "listing" else CITED_SOURCE.sub("", answer)
         return _natural(exchange, said, JUDGED_WORDS.get(kind, 80))
-    said = CITED.sub(" ", answer)
+    said = CITED_SOURCE.sub(" ", answer)
     why = _unfit(exchange, said) or next(filter(None, (_missing(fact, answer, said) for fact in exchange.facts)), "")
     return Score(not why, why)
 
 
 def shows(exchange: Exchange, passages: str, kind: str) -> bool:
     """Whether passages hold every fact, however long they are; what is no answer is not judged further."""
-    said = [one for line in CITED.sub("", passages).split("\n") for one in sentences(line)]
+    said = [one for line in CITED_SOURCE.sub("", passages).split("\n") for one in sentences(line)]
     states_ = holds if kind in NATURAL else states
     return bool(exchange.facts) and all(
         any(states_(one, way) for one in said for way in fact.accept) for fact in exchange.facts
@@ -82,7 +82,7 @@ def _unfit(exchange: Exchange, said: str) -> str:
     """The fault of an answer as a whole."""
     if not said.strip():
         return "no answer"
-    if (length := len(said.split())) > MOST_WORDS:
+    if (length := len(said.split())) > ANSWER_WORDS:
         return f"too long: {length} words"
     if wrong := next((phrase for phrase in exchange.reject if states(said, phrase)), ""):
         return f"states what is wrong: {wrong}"
@@ -111,5 +111,5 @@ def refuses(text: str) -> bool:
 
 def cited(answer: str) -> set[str]:
     """The slugs and paths that an answer cites: `[slug]`, `[path:line]`, several in one bracket with `,` or `;`."""
-    names = (name.strip() for inside in CITED.findall(answer) for name in re.split(r"[,;]", inside))
+    names = (name.strip() for inside in CITED_SOURCE.findall(answer) for name in re.split(r"[,;]", inside))
     return {re.sub(r":\d+(?:[-–]\d+)?$", "", name) for name in names}

@@ -16,10 +16,10 @@ from thimble.corpus.ranking import Ranking
 if TYPE_CHECKING:
     from thimble.agent.protocols import Embedder
 
-CITED = re.compile(r"\[([^\[\]]+)\]")
+CITED_BEFORE = re.compile(r"\[([^\[\]]+)\]")
 ENOUGH, ENOUGH_WORDS = 0.235, 0.2
 """The score below which nothing answers a query, and the same where words alone count."""
-PASSAGES = 8
+FITTING_PASSAGES = 8
 """The most passages of an article that say how well it fits."""
 
 
@@ -77,17 +77,17 @@ class Search:
         seen: Counter[int] = Counter()
         for at in np.argsort(-scores, kind="stable")[: np.count_nonzero(scores > 0)]:
             article = int(index.articles[at])
-            if seen[article] < PASSAGES:
+            if seen[article] < FITTING_PASSAGES:
                 found[article] += float(scores[at]) / 2 ** seen[article]
                 seen[article] += 1
         return dict(found)
 
     def _ranking(self, query: str, earlier: str = "") -> Ranking:
         """The ranking by words and meaning; by words alone if the server of the embeddings fails."""
-        cited = set(CITED.findall(earlier))
+        cited = set(CITED_BEFORE.findall(earlier))
         articles = enumerate(self._library.articles) if cited else ()
         at_hand = [place for place, article in articles if article.slug in cited]
-        said = CITED.sub("", earlier).strip()
+        said = CITED_BEFORE.sub("", earlier).strip()
         if self._embedder:
             with suppress(ModelError):
                 return Ranking(self._library.index, query, said, self._embedder, at_hand)

@@ -14,19 +14,19 @@ _FUNCTION_WORDS = """
     such t tell than that the their them then there these they this those through to too under until up us
     ve very was we were what when where whether which while who whom whose why will with would you your
 """
-NAMED = 1_000
+SLUG_SOURCE = 1_000
 """Characters of a text from which a name is made."""
-WORD = 100
+SEARCHED_LETTERS = 100
 """Letters by which a word is searched for; the rest of a longer one does not count."""
 ISO_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 STOPWORDS = frozenset(_FUNCTION_WORDS.split())
-STYLE = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
+TERMINAL_STYLE = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
 """A colour of a terminal, which is no part of a word."""
 
 
 def slugify(text: str) -> str:
     """A name for `text` in lower-case words joined by hyphens, at most 80 characters; may be empty."""
-    return "-".join(re.findall(r"[^\W_]+", unaccented(text[:NAMED])))[:80].strip("-")
+    return "-".join(re.findall(r"[^\W_]+", unaccented(text[:SLUG_SOURCE])))[:80].strip("-")
 
 
 def unaccented(text: str) -> str:
@@ -77,7 +77,7 @@ def spelled_dates(text: str) -> str:
     return ISO_DATE.sub(spell, text)
 
 
-ENDINGS = ("enc", "anc", "ent", "ant", "ment", "ation", "ion", "er", "or")
+NOUN_ENDINGS = ("enc", "anc", "ent", "ant", "ment", "ation", "ion", "er", "or")
 # A writing without spaces is searched by character, since a whole clause would be one word.
 UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff])")
 
@@ -90,7 +90,7 @@ SHORT_FOR = re.compile(r"\b(?:large )?language model(?=s?\b)")
 def fold(word: str) -> str:
     """A word as it is searched for: British and American spellings and the forms of a word are one."""
     root = stem(re.sub(r"iz(e|es|ed|ing|er|ers|ation|ations)$", r"is\1", word))
-    for ending in ENDINGS:
+    for ending in NOUN_ENDINGS:
         if root.endswith(ending) and len(root) - len(ending) >= 4:
             root = root.removesuffix(ending)
     return root
@@ -99,4 +99,5 @@ def fold(word: str) -> str:
 def terms(text: str) -> list[str]:
     """The folded words of a text that carry meaning, in order; every word when all of them are stopwords."""
     every = words(UNSPACED.sub(r" \1 ", SHORT_FOR.sub("llm", unaccented(text))))
-    return [fold(word[:WORD]) for word in every if word not in STOPWORDS] or [fold(word[:WORD]) for word in every]
+    telling = [word for word in every if word not in STOPWORDS] or every
+    return [fold(word[:SEARCHED_LETTERS]) for word in telling]

@@ -20,8 +20,12 @@ EXPERIMENTS: Mapping[str, str] = {
     "run": "How do strategies do on questions × budgets × seeds × models, in a store?",
     "judge": "Which strategy in FOLDER wins the contest, by laws, cost, faults and planted facts?",
     "comem": "How fast is CoMem on simulated servers, and how fast in its paper?",
+    "memory-model": "Does a trained memory model let a frozen agent act as with everything in view?",
 }
-"""The question of each experiment. `main` of lab/NAME/command.py gets the arguments and the command as `prog`."""
+"""The question of each experiment. `main` of lab/NAME/command.py gets the arguments, and the command as `prog`.
+
+In the folder, `_` stands for `-`.
+"""
 
 
 def main(arguments: Sequence[str], prog: str = "thimble lab") -> int:
@@ -41,7 +45,7 @@ def _run(arguments: Sequence[str], prog: str) -> None:
         near = get_close_matches(name, EXPERIMENTS, 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise UsageError(f"there is no experiment {name!r}", f"{hint}{prog} lists them")
-    import_module(f"thimble.lab.{name}.command").main(rest, f"{prog} {name}")
+    import_module(f"thimble.lab.{name.replace('-', '_')}.command").main(rest, f"{prog} {name}")
 
 
 if __name__ == "__main__":

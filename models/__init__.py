@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from thimble.agent.errors import UsageError
 from thimble.agent.protocols import Backend, Embedder
-from thimble.models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Server, ServerOptions
+from thimble.models.server import DEFAULT_MODEL, REPLY_TOKENS, THINKING_TOKENS, Check, Server, ServerOptions
 
 if TYPE_CHECKING:
     from thimble.models.hardware import Hardware
@@ -35,7 +35,7 @@ def built_in(pace: Hardware | None = None) -> Backend:
     from thimble.models.counting.choose import counter_for
     from thimble.models.reader import Reader
 
-    return Reader(counter_for("qwen2.5:7b"), pace=pace)
+    return Reader(counter_for(DEFAULT_MODEL), pace=pace)
 
 
 def server_at(name: str, base_url: str = "", options: ServerOptions | None = None) -> Server:

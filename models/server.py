@@ -16,6 +16,9 @@ Think = Literal["on", "off", "low", "medium", "high"]
 Calls = Literal["tools", "schema", "text"]
 """The ways to call tools: the server's own, objects of an enforced schema, text ReAct."""
 
+DEFAULT_MODEL = "qwen2.5:7b"
+"""The model that we suggest, and count with where there is none."""
+
 REPLY_TOKENS = 2_048
 """Room for a reply, and for the error of an estimate of the prompt."""
 
@@ -27,7 +30,7 @@ THINKING_TOKENS = 4_096
 
 
 LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
-"""What the doctor asks of a model: room for the default budget."""
+"""What the doctor asks of a model: room for twice the default budget."""
 
 
 def fitting(context: int) -> int:

@@ -18,6 +18,7 @@ from functools import cache
 from random import Random
 from statistics import mean
 
+from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget, Counter
 from thimble.agent.errors import ToolError, UsageError
 from thimble.agent.messages import Message, ToolCall
@@ -29,7 +30,6 @@ from thimble.corpus.questions import Fact
 from thimble.corpus.questions import load as load_questions
 from thimble.lab.exit_code import exit_code
 from thimble.models.counting.choose import counter_for
-from thimble.models.scripted import Scripted
 from thimble.strategies.kinds.excerpt import excerpt
 from thimble.strategies.spec import parse
 from thimble.tools.articles import ArticleTools

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget
 from thimble.agent.errors import ThimbleError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
-from thimble.models.scripted import Scripted
 from thimble.strategies.own_code import limited
 from thimble.strategies.spec import parse
 

@@ -27,7 +27,7 @@ from thimble.session.settings_table import SETTINGS
 from thimble.strategies.parameter import as_in_the_paper, parameters
 from thimble.strategies.table import FAMILIES, asks_a_model
 from thimble.tools import everyday, on_demand, toolbox
-from thimble.tools.notes import Notes
+from thimble.tools.notebook import Notebook
 
 MANUAL = """\
 .TH THIMBLE 1
@@ -201,7 +201,7 @@ def tools() -> Iterator[str]:
     yield TOOLS
     rows = []
     nothing = Library(Path(), ())
-    known = toolbox(nothing, Path(), Notes()) | everyday(nothing, Path(), None, list) | on_demand(list, str)
+    known = toolbox(nothing, Path(), Notebook()) | everyday(nothing, Path(), None, list) | on_demand(list, str)
     for name, tool in known.items():
         function = tool.schema["function"]
         required = function["parameters"].get("required", ())

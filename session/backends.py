@@ -11,8 +11,7 @@ from thimble.agent.errors import ModelError, ThimbleError, UsageError
 from thimble.agent.protocols import Backend
 from thimble.models import READER, backend_on, built_in, find, room, server_at
 from thimble.models.gguf import is_file
-from thimble.models.ollama.errors import DEFAULT_MODEL
-from thimble.models.server import NoModel, ServedBackend, Server, ServerOptions
+from thimble.models.server import DEFAULT_MODEL, NoModel, ServedBackend, Server, ServerOptions
 from thimble.models.wire.address import is_loopback, masked
 from thimble.session.hardware import machines
 from thimble.session.once import Once

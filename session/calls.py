@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from thimble.agent.agent import Agent
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Backend
-from thimble.models.text_calls.parsers import malformed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +27,8 @@ def calls_tools(agent: Agent, titles: Sequence[str]) -> bool:
 
     Raises ModelError.
     """
+    from thimble.models.text_calls.parsers import malformed
+
     backend, tools = agent.side.reporting(agent.backend, "trial of tool calls"), agent.schemas()
     names = {tool["function"]["name"] for tool in tools}
     for question, title in zip(QUESTIONS, titles, strict=False):

@@ -10,10 +10,10 @@ from typing import Any
 from thimble.agent.agent import Agent
 from thimble.agent.errors import UsageError
 from thimble.strategies.own_code import guarded
-from thimble.tools.notes import Notes
+from thimble.tools.notebook import Notebook
 
 
-def memory_of(agent: Agent, notes: Notes) -> str:
+def memory_of(agent: Agent, notes: Notebook) -> str:
     """The memory, as JSON."""
     kept = {"notes": notes.state, "learnt": agent.backend.counter.learnt}
     try:
@@ -22,7 +22,9 @@ def memory_of(agent: Agent, notes: Notes) -> str:
         return json.dumps(kept)
 
 
-def remember(agent: Agent, notes: Notes, kept: Mapping[str, Any], same_strategy: bool, same_model: bool) -> list[str]:
+def remember(
+    agent: Agent, notes: Notebook, kept: Mapping[str, Any], same_strategy: bool, same_model: bool
+) -> list[str]:
     """Put a memory back; a notice for each part that cannot be used any more. Notes that are lost are no notes."""
     parts: list[tuple[str, Any, str, Any]] = [("the notes", notes, "state", kept.get("notes") or {"notes": []})]
     if same_strategy:

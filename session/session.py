@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
 from itertools import count
@@ -22,16 +21,12 @@ from thimble.agent.messages import Message
 from thimble.agent.prompts import BY_SCHEMA, SYSTEM
 from thimble.agent.protocols import Backend, ModelId, Strategy, Waiting
 from thimble.agent.side import SideModel
-from thimble.agent.state import State
 from thimble.models import READER
 from thimble.models.server import ServedBackend
-from thimble.models.text_calls.caller import ToolCaller
 from thimble.session.articles import Reading
-from thimble.session.backends import SIDE_MODELS, Backends
+from thimble.session.backends import Backends
 from thimble.session.calls import QUESTIONS, by_schema, calls_tools
-from thimble.session.delegate import brief
 from thimble.session.embeddings import embedder_of
-from thimble.session.grounding import grounded
 from thimble.session.journal.checksum_lines import as_fields
 from thimble.session.journal.folder import found_by
 from thimble.session.journal.header import opened
@@ -39,28 +34,24 @@ from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import Aside, Branched, Change, Command, Named, Record, Remark, Switched, Toured
 from thimble.session.journal.state import SavedState
 from thimble.session.lagged import Lagged
+from thimble.session.make_agent import equip, make_agent, strategy_of
 from thimble.session.memory import memory_of, remember
 from thimble.session.once import Once
 from thimble.session.plant import plant
-from thimble.session.prices import by_timings, fixed, read_prices
+from thimble.session.prices import fixed
 from thimble.session.settings import MEMORY_FILE, Settings, refuse_code
-from thimble.session.settings_table import AUTO
-from thimble.session.tour import TOURS, Tour
 from thimble.strategies.paper_names import in_our_names
-from thimble.tools import everyday, on_demand, toolbox
-from thimble.tools.examples import examples
-from thimble.tools.notes import Notes
+from thimble.tools.notebook import Notebook
 
 if TYPE_CHECKING:
     from thimble.corpus.library import Library
     from thimble.session.guess import Guess
     from thimble.session.playback import Playback
+    from thimble.session.tour import Tour
     from thimble.session.watched_strategy import WatchedStrategy
 
 T = TypeVar("T")
 SKIPPED_SHOWN = 5
-READS_WITH = "observation-masking"
-"""The strategy of a sub-agent."""
 MEMORY_UNCHANGED = Said | Waiting | Preparing | Branched | Switched | Toured
 """Records after which the session remembers what it did before."""
 
@@ -71,20 +62,12 @@ def open_session(
     saved: SavedState | None = None,
     playback: Playback | None = None,
 ) -> Session:
-    """A session with these settings, at once: a server is looked for in the background, the rest is made when used.
+    """A session with these settings, at once: what it is made of is made when it is used.
 
     It is written to `journal`; without one nothing of it reaches a disk. It goes on from `saved`, the journal's state.
     With a `playback` a recorded session answers, and no model.
     """
-    session = Session(settings, journal, saved, playback)
-    threading.Thread(target=_look_ahead, args=(session,), daemon=True).start()
-    return session
-
-
-def _look_ahead(session: Session) -> None:
-    """Look for a server. An invalid address is reported when it is used."""
-    with suppress(ThimbleError):
-        session.backends.look_for_server()
+    return Session(settings, journal, saved, playback)
 
 
 class Session:
@@ -118,13 +101,12 @@ class Session:
         self.reading = reading or Reading()
         self.notices = [*settings.notices, *(playback.notices if playback else ())]
         self.guess: Guess | None = None
-        toured = self.journal.tree.tour
-        self.tour = Tour(toured.tour, max(0, toured.step), said=True) if toured.tour in TOURS else None
+        self.tour = self._toured()
         self.watched: WatchedStrategy | None = None
         self.trusted = {settings.strategy.strip()}
         widest = saved.widest if saved else 0
         self.backends = Backends(settings, self.notices.append, playback, widest)
-        self.notes = Notes(Path(settings.notes) if settings.notes and not playback else None)
+        self.notes = Notebook(Path(settings.notes) if settings.notes and not playback else None)
         if self.notes.torn:
             lines = ", ".join(map(str, self.notes.torn))
             notice = f"Left out of {settings.notes}, as no whole note: line {lines}. Mend it there, or delete it."
@@ -222,6 +204,8 @@ class Session:
 
         Once old turns are summarised, a memory file that has changed counts from the next question on.
         """
+        from thimble.models.text_calls.caller import ToolCaller
+
         backend = agent.backend
         agent.nudges = isinstance(backend, ServedBackend)
         if isinstance(backend, ToolCaller) and backend.is_open:
@@ -263,6 +247,15 @@ class Session:
         if self.tour:
             self.tour.see(self, event)
 
+    def _toured(self) -> Tour | None:
+        """The tour that goes on, if there was one."""
+        toured = self.journal.tree.tour
+        if not toured.tour:
+            return None
+        from thimble.session.tour import TOURS, Tour
+
+        return Tour(toured.tour, max(0, toured.step), said=True) if toured.tour in TOURS else None
+
     def keep_tour(self) -> None:
         """Write to the journal how far the tour is, where that is news to it."""
         now = Toured(self.tour.name, self.tour.at) if self.tour else Toured("", 0)
@@ -289,7 +282,7 @@ class Session:
 
         agent, spec = self.agent, in_our_names(spec.strip())
         watched = WatchedStrategy(spec) if watch else None
-        strategy = _strategy_of(spec, agent.side, agent.state.tidy)
+        strategy = strategy_of(spec, agent.side, agent.state.tidy)
         self._stop_background()
         agent.strategy, self.watched = strategy, watched
         self.trusted.add(spec)
@@ -306,9 +299,9 @@ class Session:
 
         agent, spec = self.agent, self.spec
         try:
-            state, strategy = agent.strategy.state, _strategy_of(spec, agent.side, agent.state.tidy)
+            state, strategy = agent.strategy.state, strategy_of(spec, agent.side, agent.state.tidy)
             kept = carried(state, strategy)
-            strategy = strategy if kept else _strategy_of(spec, agent.side, agent.state.tidy)
+            strategy = strategy if kept else strategy_of(spec, agent.side, agent.state.tidy)
         except UsageError as error:
             self.notices.append(f"{error.what}. The strategy as it was before stays in use.")
             return
@@ -321,7 +314,7 @@ class Session:
     def use_tidy(self, on: bool) -> None:
         """Tidy each result for the strategy, or leave it as it came. The strategy starts fresh, as after a swap."""
         agent = self.agent
-        strategy = _strategy_of(self.spec, agent.side, on)
+        strategy = strategy_of(self.spec, agent.side, on)
         self._stop_background()
         agent.strategy = strategy
         agent.enter(Changed("tidy", on))
@@ -472,11 +465,11 @@ class Session:
         agent, was = self.agent, self.agent.side
         side = SideModel(was.backend, was.embedder, was.memory, Lagged(self.agent.ledger.lag))
         spec = in_our_names(spec)
-        strategy = _strategy_of(spec, side, agent.state.tidy) if spec else self.copied_strategy(side)
+        strategy = strategy_of(spec, side, agent.state.tidy) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         state = replace(agent.state, strategy=spec or agent.strategy_name, ledger=ledger)
         fork = replace(agent, strategy=strategy, state=state, side=side, prices=fixed(agent.price_card()), record=None)
-        notes = Notes()
+        notes = Notebook()
         notes.state = self.notes.state
         self._equip(fork, notes)
         return fork
@@ -487,7 +480,7 @@ class Session:
             was = self.agent.side
             return deepcopy(self.agent.strategy, {id(was): side, id(was.embedder): side.embedder})
         except Exception:  # a user's own strategy decides how it is copied
-            return _strategy_of(self.spec, side, self.agent.state.tidy)
+            return strategy_of(self.spec, side, self.agent.state.tidy)
 
     def catch_up(self) -> None:
         """Enter what models have written in the background meanwhile."""
@@ -512,7 +505,7 @@ class Session:
         if str(backend.id) != then.model:
             model = ModelId.read(then.model)
             backend = self.backends.of(model.name, model.backend)
-        strategy = _strategy_of(then.strategy, agent.side, then.tidy)
+        strategy = strategy_of(then.strategy, agent.side, then.tidy)
         self._stop_background()
         agent.strategy = strategy
         agent.use(self.backends.widened(backend))
@@ -524,40 +517,13 @@ class Session:
             self.record(change)
         agent.close_calls()
 
-    def _equip(self, agent: Agent, notes: Notes) -> None:
-        """Give an agent its tools; to one that calls by schema the everyday ones, with worked examples."""
-        side, sources = agent.side, (self.library, self.settings.files)
-
-        def delegated(task: str) -> str:
-            return brief(agent, task, _strategy_of(READS_WITH, side, agent.state.tidy))
-
-        agent.tools = toolbox(*sources, notes, self.embedder())
-        agent.on_demand = on_demand(lambda: agent.history, delegated)
-        agent.examples = tuple(examples()) if by_schema(agent.backend) else ()
-        if agent.examples:
-            agent.on_demand |= agent.tools
-            agent.tools = everyday(*sources, self.embedder(), lambda: agent.history)
-
     def _restore(self, agent: Agent, saved: SavedState, same_strategy: bool, same_model: bool) -> None:
         """Put back the state of an agent and what it remembered."""
         agent.state = saved.copy()
         self.notices += remember(agent, self.notes, saved.kept or {}, same_strategy, same_model)
 
     def _make_agent(self) -> Agent:
-        settings, spec = self.settings, in_our_names(self.settings.strategy.strip())
-        backend = self._first_backend()
-        summariser, memory = map(self.backends.side_model, SIDE_MODELS)
-        side = SideModel(summariser or backend, self.embedder(), memory)
-        agent = Agent(
-            backend=backend,
-            strategy=_strategy_of(spec, side, settings.tidy),
-            state=State(spec, settings.budget, tidy=settings.tidy, model=str(backend.id)),
-            tools={},
-            side=side,
-            max_turns=settings.max_turns,
-            grounds=grounded,
-            prices=by_timings if settings.price == AUTO else fixed(read_prices(settings.price)),
-        )
+        agent = make_agent(self.settings, self.backends, self._first_backend(), self.embedder())
         self._equip(agent, self.notes)
         agent.record = lambda record: self._write(agent, record)
         if self.saved:
@@ -565,6 +531,9 @@ class Session:
         else:
             agent.state.system = self.system(agent)
         return agent
+
+    def _equip(self, agent: Agent, notes: Notebook) -> None:
+        equip(agent, self.library, self.settings.files, notes, self.embedder())
 
     def _first_backend(self) -> Backend:
         try:
@@ -591,13 +560,6 @@ class Session:
         more = len(library.skipped) - SKIPPED_SHOWN
         self.notices += [*skipped, *([f"Left out {more:,} more files."] if more > 0 else ())]
         return library
-
-
-def _strategy_of(spec: str, side: SideModel, tidy: bool) -> Strategy:
-    """The strategy of a SPEC under the setting `tidy`. All are imported for it: the first prompt need not wait."""
-    from thimble.strategies.spec import parse, parse_tidied
-
-    return (parse_tidied if tidy else parse)(spec, side)
 
 
 def _is_of(change: Change, *settings: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from thimble.agent import foreign
 from thimble.agent.budget import Budget
 from thimble.agent.messages import HERE, Message, pending
-from thimble.corpus.marks import ABOVE, OURS
+from thimble.corpus.marks import ABOVE, OUR_MARK
 from thimble.strategies.references import parted
 from thimble.strategies.repeated_lines import Places, Run, places, runs, telling
 from thimble.strategies.state import Stateful
@@ -100,7 +100,7 @@ class Dedup(Stateful):
     def _shown(self, message: Message, budget: Budget, may_refer: bool) -> Message:
         """The message, or the copy that is shown of it; its lines have their places then."""
         text, copy = message.content or "", message
-        found, refers = telling(text), not message.why and OURS.search(text)
+        found, refers = telling(text), not message.why and OUR_MARK.search(text)
         own = places(text, found)
         if may_refer and message.role == "tool" and message.name != "recall" and not refers:
             repeated = [*runs(text, found, own, self._places)]

@@ -26,7 +26,7 @@ from math import inf
 from typing import Any
 
 from thimble.agent import foreign
-from thimble.corpus.marks import OURS
+from thimble.corpus.marks import OUR_MARK
 
 TABLES_HEAD = "[{} lines of JSON as tables: name=value is in every row{}; an empty cell is a missing field]"
 TEMPLATES = ", where {x} stands for the row's x and {} its own cell"
@@ -70,7 +70,7 @@ class FoundJson:
     def stands_alone(self) -> bool:
         """Whether it ends where a line ends, and nothing around it moves a cursor or looks like a mark of ours."""
         around = f"{self.before}\n{self.after}"
-        return self.after[:1] in ("", "\n") and not MOVES.search(around) and not OURS.search(around)
+        return self.after[:1] in ("", "\n") and not MOVES.search(around) and not OUR_MARK.search(around)
 
     @property
     def minified(self) -> str:
@@ -81,7 +81,7 @@ class FoundJson:
     def table(self) -> str | None:
         """The text with tables in the place of the JSON; None without a list of objects, or with a line like a mark."""
         lines = [*_lines(self.value)] if _has_rows(self.value) else []
-        if not lines or any(map(OURS.match, lines)):
+        if not lines or any(map(OUR_MARK.match, lines)):
             return None
         head = TABLES_HEAD.format(f"{len(lines):,}", TEMPLATES if any(map(TEMPLATE.search, lines)) else "")
         return self.before + "\n".join([head, *lines]) + self.after

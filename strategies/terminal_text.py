@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
-from thimble.corpus.marks import OURS
+from thimble.corpus.marks import OUR_MARK
 
 STYLE_SEQUENCE = re.compile(r"\x1b(?:\[[0-9;]*+m|\(B)")
 ERASES = re.compile(r"\A\x1b\[[02]?K|\x1b\[0?K\Z")
@@ -54,7 +54,7 @@ def tidied(text: str) -> tuple[str, Counter[str]]:
 
     bare, went["terminal sequence"] = STYLE_SEQUENCE.subn("", text)
     shown = "\n".join(drawn(line) if "\r" in line or "\x1b" in line else line for line in bare.split("\n"))
-    if CURSOR.search(shown) or OURS.search(shown):
+    if CURSOR.search(shown) or OUR_MARK.search(shown):
         return text, Counter()
     return "\n".join(once(iter(shown.split("\n")))), +went
 

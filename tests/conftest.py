@@ -1,8 +1,8 @@
 """Every test runs without a network, and Hypothesis runs as HYPOTHESIS_PROFILE says: quick (default) or nightly.
 
-What is marked `nightly` only `make nightly` runs. There, every law is tried on at least 20,000 examples: a law that is
-parametrised, by strategies say, shares them out among those that were selected, so `-k thrifty` tries each law 20,000
-times on that strategy alone.
+What is marked `nightly` only `make nightly` runs. There, every law is tried on at least 20,000 examples. A law that is
+parametrised, by strategies say, shares its examples out among those that were selected, so `-k thrifty` tries each law
+20,000 times on that strategy alone.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base
 settings.register_profile("quick", max_examples=50, deadline=None, derandomize=True, suppress_health_check=SLOW)
 settings.register_profile("nightly", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=SLOW)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
+QUICK_EXAMPLES = 200
+"""Of a parametrised law in the quick profile, all parameters together."""
+ASKED = "_hypothesis_internal_use_settings"
+"""Where Hypothesis keeps the settings of a law."""
 settings.load_profile(PROFILE)
 
 
@@ -40,15 +44,21 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    if PROFILE == "nightly":
-        share_out(getattr(item, "function", None) for item in session.items)
+    share_out(getattr(item, "function", None) for item in session.items)
 
 
 def share_out(functions: Iterable[Any]) -> None:
     """Share out each law's examples among the parameters that were selected: a function for each of them."""
     for law, times in Counter(filter(is_hypothesis_test, functions)).items():
-        if times > 1:
-            settings(max_examples=ceil(settings.default.max_examples / times))(law)
+        asked = getattr(law, ASKED)
+        setattr(law, ASKED, settings(asked, max_examples=examples(PROFILE, asked.max_examples, times)))
+
+
+def examples(profile: str, asked: int, times: int) -> int:
+    """How many a law that asks for so many is given for each of its parameters, which are so many."""
+    if profile == "nightly":
+        return ceil(settings.get_profile("nightly").max_examples / times)
+    return min(asked, ceil(QUICK_EXAMPLES / times)) if times > 1 else asked
 
 
 @pytest.fixture(scope="session")

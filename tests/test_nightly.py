@@ -1,17 +1,15 @@
-"""The nightly profile: as many examples for each law as docs/reference/laws.md says."""
+"""The profiles: as many examples for each law as docs/reference/laws.md says."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import share_out
-
-NIGHTLY = settings.get_profile("nightly").max_examples
+from tests.conftest import PROFILE, QUICK_EXAMPLES, examples, share_out
 
 
 def test_a_law_s_examples_are_shared_out_among_the_strategies_selected() -> None:
-    """Of 20,000 and fewer, as the profile in use has them."""
     tried: list[int] = []
 
     @given(st.integers())
@@ -21,11 +19,17 @@ def test_a_law_s_examples_are_shared_out_among_the_strategies_selected() -> None
     def example() -> None:
         raise AssertionError("no law, and never run")
 
-    each = -(-settings.default.max_examples // 3)
-    share_out([law, example, law, None, law])
+    share_out([law, example] * 21)
     law()
-    assert len(tried) == each
-    assert NIGHTLY == 20_000
+    assert len(tried) == examples(PROFILE, settings.default.max_examples, 21)
+
+
+@pytest.mark.parametrize(("asked", "times"), [(50, 1), (50, 20), (40, 3), (1500, 1), (1500, 9)])
+def test_by_night_a_law_has_all_its_examples_whatever_it_asks_for(asked: int, times: int) -> None:
+    by_day, by_night = (examples(profile, asked, times) for profile in ("quick", "nightly"))
+    assert by_night * times >= 20_000
+    assert by_day <= asked
+    assert times == 1 or by_day * times < QUICK_EXAMPLES + times
 
 
 def test_a_law_of_its_own_has_them_all() -> None:

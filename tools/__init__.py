@@ -11,10 +11,10 @@ from thimble.agent.protocols import Embedder, Tool
 
 if TYPE_CHECKING:
     from thimble.corpus.library import Library
-    from thimble.tools.notes import Notes
+    from thimble.tools.notebook import Notebook
 
 
-def toolbox(library: Library, files_root: Path, notes: Notes, embedder: Embedder | None = None) -> dict[str, Tool]:
+def toolbox(library: Library, files_root: Path, notes: Notebook, embedder: Embedder | None = None) -> dict[str, Tool]:
     """Every tool by its name, in the order in which the model gets them: one row a file of this room."""
     from thimble.tools.articles import article_tools
     from thimble.tools.files import file_tools

@@ -8,17 +8,26 @@ from thimble.agent.errors import ToolError, UsageError
 from thimble.agent.protocols import Embedder, Tool
 from thimble.corpus.article import OPENING, Article, Section
 from thimble.corpus.library import Library
-from thimble.corpus.manual import OURS, manual
+from thimble.corpus.manual import MANUAL_SLUG, manual
 from thimble.corpus.markdown import paragraphs, shorten
-from thimble.corpus.observations import ARTICLE, BELOW, LISTED_ARTICLE, NEAR_ARTICLE, PART, PASSAGE, REST, SECTIONS
+from thimble.corpus.observations import (
+    ARTICLE,
+    BELOW,
+    LISTED_ARTICLE,
+    NEAR_ARTICLE,
+    PAGE_REST,
+    PART,
+    PASSAGE,
+    SECTIONS_LINE,
+)
 from thimble.corpus.ranking import QUERY
 from thimble.corpus.search import Hit, Search
 from thimble.corpus.words import slugify
 from thimble.tools.schema import tool
-from thimble.tools.wording import PAGE, call, counted, pieces, quoted
+from thimble.tools.wording import PAGE_CHARACTERS, call, counted, pieces, quoted
 
-LISTED = 20
-FEW = 3
+LISTED_ARTICLES = 20
+FEW_ARTICLES = 3
 """Articles on a topic below which the nearest others are listed too, and the most that are named where nothing fits."""
 
 
@@ -48,14 +57,14 @@ class ArticleTools:
         about = f" about {quoted(topic)}" if asked else ""
         if not articles:
             return f"No articles{about}.\nKnown tags: {', '.join(self._library.tags) or 'none'}"
-        pages = -(-len(articles) // LISTED)
+        pages = -(-len(articles) // LISTED_ARTICLES)
         _check_page(page, pages)
-        first = (page - 1) * LISTED
-        shown = enumerate(articles[first : first + LISTED], first + 1)
+        first = (page - 1) * LISTED_ARTICLES
+        shown = enumerate(articles[first : first + LISTED_ARTICLES], first + 1)
         lines = [counted(len(articles), "article") + about, *(_entry(*numbered) for numbered in shown)]
         if page < pages:
             more = call("list_articles", topic=shorten(topic, 80), page=page + 1)
-            lines.append(REST.written(place=PART.written(page=page, pages=pages), call=more, what="more"))
+            lines.append(PAGE_REST.written(place=PART.written(page=page, pages=pages), call=more, what="more"))
         return "\n".join(lines)
 
     def search_articles(self, query: str, limit: int = 5, earlier: str = "") -> str:
@@ -67,13 +76,13 @@ class ArticleTools:
             earlier: What the question leans on: the one before, and the [slug] spoken of.
         """
         search = self._search
-        if f"[{OURS}" in earlier:  # what leans on a page of the manual is searched there
+        if f"[{MANUAL_SLUG}" in earlier:  # what leans on a page of the manual is searched there
             search = Search(manual(), self._embedder)
         hits = search.find(query, max(1, min(limit, 20)), earlier)
         notes = [f"[only the first {QUERY:,} characters of the query were searched]"] if len(query) > QUERY else []
         if not hits or hits[0].score < search.enough:
             lines = [f"No results for {quoted(query)}."]
-            if near := _articles(hits)[:FEW]:
+            if near := _articles(hits)[:FEW_ARTICLES]:
                 names = (NEAR_ARTICLE.written(slug=article.slug, title=article.title) for article in near)
                 lines += ["Nearest articles:", *names]
             return "\n".join([*lines, *notes])
@@ -106,7 +115,7 @@ class ArticleTools:
         text = "\n".join(head) + f"\n\n{pages[page - 1]}"
         if page < len(pages):
             rest = call("read_article", slug=article.slug, section=named, page=page + 1)
-            text += f"\n\n{REST.written(place=part, call=rest, what='the rest')}"
+            text += f"\n\n{PAGE_REST.written(place=part, call=rest, what='the rest')}"
         return text
 
     def _about(self, topic: str) -> list[Article]:
@@ -115,9 +124,9 @@ class ArticleTools:
         best = {self._library.articles[place].slug: place for place in sorted(fits, key=lambda place: -fits[place])}
         rank = {slug: rank for rank, slug in enumerate(best)}
         found = sorted(self._library.matching(topic), key=lambda article: rank.get(article.slug, len(rank)))
-        if len(found) < FEW and any(hit.score >= self._search.enough for hit in self._search.find(topic, 1)):
+        if len(found) < FEW_ARTICLES and any(hit.score >= self._search.enough for hit in self._search.find(topic, 1)):
             slugs = {article.slug for article in found}
-            found += [self._library.articles[best[slug]] for slug in [*best][:FEW] if slug not in slugs]
+            found += [self._library.articles[best[slug]] for slug in [*best][:FEW_ARTICLES] if slug not in slugs]
         return found
 
     def _find(self, slug: str) -> Article:
@@ -144,7 +153,7 @@ def _check_page(page: int, pages: int) -> None:
 
 
 def _contents(article: Article) -> str:
-    return shorten(SECTIONS.written(titles="; ".join(shorten(part.title, 100) for part in article.sections)), 600)
+    return shorten(SECTIONS_LINE.written(titles="; ".join(shorten(part.title, 100) for part in article.sections)), 600)
 
 
 def _sections(article: Article, wanted: str) -> list[Section]:
@@ -171,7 +180,7 @@ def paged(texts: list[str]) -> list[str]:
     for paragraph in (part for text in texts for part in paragraphs(text)):
         for piece in pieces(paragraph):
             joined = f"{pages[-1]}\n\n{piece}" if pages[-1] else piece
-            if len(joined) <= PAGE:
+            if len(joined) <= PAGE_CHARACTERS:
                 pages[-1] = joined
             else:
                 pages.append(piece)

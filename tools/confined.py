@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from thimble.agent.errors import ToolError
 from thimble.corpus.markdown import shorten
-from thimble.corpus.safe_open import Opened, opened, read_opened, walk
+from thimble.corpus.safe_open import OpenedFile, opened, read_opened, walk
 
-FILE_LIMIT_BYTES = 5_000_000
-MAX_FILES = 20_000
-PATH = 4_096
+READ_BYTES = 5_000_000
+FOLDER_FILES = 20_000
+PATH_LETTERS = 4_096
 """The most characters of a path."""
 COMPARED, ALIKE = 1_000, 100
 """The most files that a missing one is compared with, and the most characters of each."""
@@ -46,9 +46,9 @@ class Folder:
 
     def find(self, name: str) -> Found:
         """The existing file or folder that a path means; the end of a path is enough if only one file has it."""
-        shown, name = shorten(name[: 2 * PATH], 200), name.strip("\r\n\t")
-        if len(name) > PATH:
-            raise ToolError(f"{shown}: a path has at most {PATH:,} characters")
+        shown, name = shorten(name[: 2 * PATH_LETTERS], 200), name.strip("\r\n\t")
+        if len(name) > PATH_LETTERS:
+            raise ToolError(f"{shown}: a path has at most {PATH_LETTERS:,} characters")
         if name.lstrip().startswith("/"):
             raise ToolError(f"{shown}: paths are relative to the folder, such as 'README.md'")
         parts = [part for part in name.split("/") if part not in ("", ".")]
@@ -69,7 +69,7 @@ class Folder:
     def text(self, name: str) -> str:
         """The text of a file of this folder. Raises ToolError with the reason why it cannot be read."""
         with self._existing(name) as found:
-            return read_opened(found, FILE_LIMIT_BYTES)
+            return read_opened(found, READ_BYTES)
 
     def size(self, name: str) -> int:
         """Size of a file of this folder, in bytes. Raises ToolError when it is gone."""
@@ -81,13 +81,13 @@ class Folder:
         unread = 0
         names: list[str] = []
         with self._existing(folder) as top:
-            for name in islice(self._walk(top), MAX_FILES):
+            for name in islice(self._walk(top), FOLDER_FILES):
                 unread += not name
                 names += [name] if name else []
         return sorted(names, key=lambda name: (name.split("/")[:-1], name)), unread
 
     @contextmanager
-    def _opened(self, parts: list[str], shown: str) -> Iterator[Opened]:
+    def _opened(self, parts: list[str], shown: str) -> Iterator[OpenedFile]:
         if not self._root.is_dir():
             raise ToolError(f"there are no files to read: the folder {self._root.name!r} does not exist")
         try:
@@ -99,14 +99,14 @@ class Folder:
             raise ToolError(f"{shown}: {error.strerror or error}") from error
 
     @contextmanager
-    def _existing(self, name: str) -> Iterator[Opened]:
+    def _existing(self, name: str) -> Iterator[OpenedFile]:
         try:
             with self._opened([] if name == "." else name.split("/"), name) as found:
                 yield found
         except FileNotFoundError as error:
             raise ToolError(f"{name}: {error.strerror}") from error
 
-    def _walk(self, top: Opened) -> Iterator[str]:
+    def _walk(self, top: OpenedFile) -> Iterator[str]:
         """Each file, and "" for what is not read."""
         for parts, status in walk(top, lambda name, is_folder: not _problem(name)):
             if isinstance(status, OSError):

@@ -8,7 +8,7 @@ from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import CANNOT
 
 WHY = "a worked example: how to look up, answer and decline"
-DIALOGUES = (
+EXAMPLE_DIALOGUES = (
     (
         "Who won the chess world cup?",
         '{"query": "Who won the chess world cup?"}',
@@ -38,7 +38,7 @@ DIALOGUES = (
 
 def examples() -> Iterator[Message]:
     """The examples as messages, each with an id of its own and the reason why it is there."""
-    for number, (question, arguments, result, answer) in enumerate(DIALOGUES, 1):
+    for number, (question, arguments, result, answer) in enumerate(EXAMPLE_DIALOGUES, 1):
         call = ToolCall(f"example-{number}", "search", arguments)
         yield Message(f"example-{number}-asked", "user", question, why=WHY)
         yield Message(f"example-{number}-called", "assistant", calls=(call,), why=WHY)

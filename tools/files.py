@@ -16,14 +16,14 @@ from thimble.agent.protocols import Embedder, Tool
 from thimble.corpus.markdown import shorten
 from thimble.corpus.observations import FILE_LINE, FILE_PAGE, FOUND_LINE, LISTED_FILE, LONG_LINE, NEAR_LINE
 from thimble.corpus.ranking import QUERY
-from thimble.tools.confined import FILE_LIMIT_BYTES, MAX_FILES, Folder
+from thimble.tools.confined import FOLDER_FILES, READ_BYTES, Folder
 from thimble.tools.json_lines import document, laid_out
-from thimble.tools.lines import TABLES, WORDS, Line, distinct, matching, nearest, split
+from thimble.tools.lines import LINE_WORDS, TABLE_FILES, FileLine, distinct, matching, nearest, split
 from thimble.tools.schema import tool
-from thimble.tools.wording import PAGE, call, counted, quoted
+from thimble.tools.wording import PAGE_CHARACTERS, call, counted, quoted
 
-LISTED = 100
-LINES = 80
+LISTED_FILES = 100
+LINES_READ = 80
 LINE = 500
 EXCERPT = 200
 MATCHES = 50
@@ -56,13 +56,13 @@ class FileTools:
         if not where.is_folder:
             raise ToolError(f"{where.name} is a file: {call('read_file', path=where.name)} reads it")
         files, unread = self._folder.files(where.name)
-        total = f"more than {MAX_FILES:,} files" if len(files) == MAX_FILES else counted(len(files), "file")
-        lines = [total, *map(self._entry, files[:LISTED])]
-        if len(files) > LISTED:
+        total = f"more than {FOLDER_FILES:,} files" if len(files) == FOLDER_FILES else counted(len(files), "file")
+        lines = [total, *map(self._entry, files[:LISTED_FILES])]
+        if len(files) > LISTED_FILES:
             below = (name if where.name == "." else name.removeprefix(f"{where.name}/") for name in files)
             folders = sorted({name.partition("/")[0] for name in below if "/" in name})
             here = f"; folders here: {shorten(', '.join(folders), 500)}" if folders else ""
-            lines.append(f"[{LISTED} of {len(files):,} shown{here}]")
+            lines.append(f"[{LISTED_FILES} of {len(files):,} shown{here}]")
         return "\n".join([*lines, *_unread_folders(unread)])
 
     def read_file(self, path: str, start: int = 1, lines: int = 80) -> str:
@@ -91,7 +91,7 @@ class FileTools:
         head = FILE_PAGE.written(path=name, unit=units, first=start, last=last, of=len(every))
         text = f"{head}\n{page}"
         if last < len(every):
-            rest = call("read_file", path=name, start=last + 1, lines="" if lines == LINES else lines)
+            rest = call("read_file", path=name, start=last + 1, lines="" if lines == LINES_READ else lines)
             text += f"\n[{units} {last + 1}-{len(every)} left: {rest}]"
         return text
 
@@ -126,7 +126,7 @@ class FileTools:
             notes = [f"[the first {min(len(found), len(shown))} of {many:,} shown]", *notes]
         return "\n".join([f"{head} for {quoted(phrase)}", *shown, *notes])
 
-    def near(self, query: str) -> list[Line]:
+    def near(self, query: str) -> list[FileLine]:
         """The lines that hold all words of a query, as near as can be; else the passages nearest to it."""
         files, _ = self._folder.files(".")
         each, again = tee(self._texts(files, []))
@@ -160,7 +160,7 @@ class FileTools:
                 notes.append(f"[{stopped}: name a folder to search the others]")
                 break
             try:
-                read_bytes += min(self._folder.size(path), FILE_LIMIT_BYTES)
+                read_bytes += min(self._folder.size(path), READ_BYTES)
                 yield path, laid_out(self._folder.text(path))
             except ToolError:
                 unread += 1
@@ -174,17 +174,17 @@ def _unread_folders(many: int) -> list[str]:
 
 def _shortened(query: str) -> list[str]:
     """What is not searched of a query."""
-    if len(query.strip()) > QUERY or len(distinct(query.strip())) > WORDS:
-        return [f"[only the first {WORDS} words of the query were searched, and of it {QUERY:,} characters]"]
+    if len(query.strip()) > QUERY or len(distinct(query.strip())) > LINE_WORDS:
+        return [f"[only the first {LINE_WORDS} words of the query were searched, and of it {QUERY:,} characters]"]
     return []
 
 
-def _with_headers(lines: Sequence[Line], texts: Mapping[str, str]) -> Iterator[str]:
+def _with_headers(lines: Sequence[FileLine], texts: Mapping[str, str]) -> Iterator[str]:
     """The lines as the model sees them; before the first one of a table file, the names of its columns."""
     headed: set[str] = set()
     for line in lines:
-        if line.path.endswith(TABLES) and line.path not in headed and line.number > 1:
-            first = Line(line.path, 1, split(texts[line.path])[0])
+        if line.path.endswith(TABLE_FILES) and line.path not in headed and line.number > 1:
+            first = FileLine(line.path, 1, split(texts[line.path])[0])
             yield FOUND_LINE.written(path=line.path, number=1, text=_excerpt(first))
         headed.add(line.path)
         yield FOUND_LINE.written(path=line.path, number=line.number, text=_excerpt(line))
@@ -202,7 +202,7 @@ def _begun(line: str) -> str:
 def _fitting(lines: Iterable[str]) -> list[str]:
     """The first lines that fit on a page; at least one."""
     shown: list[str] = []
-    room = PAGE
+    room = PAGE_CHARACTERS
     for line in lines:
         room -= len(line) + 1
         if room < 0 and shown:
@@ -211,7 +211,7 @@ def _fitting(lines: Iterable[str]) -> list[str]:
     return shown
 
 
-def _excerpt(match: Line) -> str:
+def _excerpt(match: FileLine) -> str:
     """The line, or of a long one the part around the match."""
     line = match.text.strip()
     if len(line) <= EXCERPT:

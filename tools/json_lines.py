@@ -13,18 +13,18 @@ from thimble.agent import foreign
 
 ENTRY = 3_500
 """The most characters of an entry. A list or object that is longer is opened: what is in it are entries."""
-MOST = 100_000
+JSON_ENTRIES = 100_000
 """The most entries of a document."""
 TEXT = 3_000
 """The characters that are shown of a text that is longer than an entry."""
-CLOSING = {"[": "]", "{": "}"}
+CLOSING_SIGNS = {"[": "]", "{": "}"}
 
 Open = tuple[tuple[int, str], ...]
 """The lists and objects that are open at a place: the identity of each, and its name with its bracket."""
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class JsonDocument:
     """The lines of a JSON list or object, and for each what is open where it begins; at the end nothing is."""
 
     lines: Sequence[str]
@@ -37,14 +37,14 @@ class Document:
 
 
 @lru_cache(maxsize=4)
-def document(text: str) -> Document | None:
+def document(text: str) -> JsonDocument | None:
     """The document that a text is; None where it is none with 1 to `MOST` entries, or beyond `agent.foreign`."""
     try:
-        value = foreign.read(text) if text.lstrip()[:1] in CLOSING else None
+        value = foreign.read(text) if text.lstrip()[:1] in CLOSING_SIGNS else None
     except ValueError:
         return None
-    entries = [*islice(_entries(value, "", ()), MOST + 1)] if value else []
-    if not 1 <= len(entries) <= MOST:
+    entries = [*islice(_entries(value, "", ()), JSON_ENTRIES + 1)] if value else []
+    if not 1 <= len(entries) <= JSON_ENTRIES:
         return None
     within = [Open(), *(open_now for open_now, _ in entries), Open()]
     opened = [_shared(before, after) for before, after in pairwise(within)]
@@ -52,7 +52,7 @@ def document(text: str) -> Document | None:
         _opening(open_now[len(opened[at]) :]) + shown + _closing(open_now[len(opened[at + 1]) :]) + ","
         for at, (open_now, shown) in enumerate(entries)
     ]
-    return Document([*lines[:-1], lines[-1].removesuffix(",")], opened)
+    return JsonDocument([*lines[:-1], lines[-1].removesuffix(",")], opened)
 
 
 def laid_out(text: str) -> str:
@@ -92,4 +92,4 @@ def _opening(opened: Open) -> str:
 
 
 def _closing(opened: Open) -> str:
-    return "".join(CLOSING[begins[-1]] for _, begins in reversed(opened))
+    return "".join(CLOSING_SIGNS[begins[-1]] for _, begins in reversed(opened))

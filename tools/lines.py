@@ -14,23 +14,23 @@ from pathlib import PurePosixPath
 from thimble.agent.errors import ModelError
 from thimble.agent.protocols import Embedder
 from thimble.corpus.index import TABLE, Index, insert
-from thimble.corpus.passages import COLUMN, LONGEST, passages, prose, record
+from thimble.corpus.passages import COLUMN, SENTENCE_CHARACTERS, passages, prose, record
 from thimble.corpus.ranking import Ranking
-from thimble.corpus.words import STYLE, spelled_dates
+from thimble.corpus.words import TERMINAL_STYLE, spelled_dates
 
 NEAREST = 8
-WORDS = 64
+LINE_WORDS = 64
 """The most different words that a line is searched for."""
 COMPARED, COMPARED_CHARACTERS = 20_000, 1_000_000
 """The most passages that a query is compared with, and the most characters of files that they are made from."""
-TABLES = (".csv", ".tsv")
-SETTINGS = (".toml", ".ini", ".cfg", ".yaml", ".yml")
+TABLE_FILES = (".csv", ".tsv")
+SETTINGS_FILES = (".toml", ".ini", ".cfg", ".yaml", ".yml")
 ENOUGH = 0.18
 """The score below which nothing in the files is near; lower than for articles, since a line has few words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FileLine:
     """A line of a file, or a passage that begins there.
 
     `at` is where in it the phrase stands, in characters, or -1. `score` is how near a passage is, 0 to 1.
@@ -43,13 +43,13 @@ class Line:
     score: float = 0.0
 
 
-def matching(texts: Iterable[tuple[str, str]], phrase: str, most: int) -> tuple[list[Line], int]:
+def matching(texts: Iterable[tuple[str, str]], phrase: str, most: int) -> tuple[list[FileLine], int]:
     """The lines that hold a phrase, or where none does, those that hold all of its words, in any case.
 
     The first `most` of them, and how many there are. Of the words, the first `WORDS` count, each once.
     """
-    phrase, words = phrase.casefold(), distinct(phrase)[:WORDS]
-    first: dict[bool, list[Line]] = {True: [], False: []}
+    phrase, words = phrase.casefold(), distinct(phrase)[:LINE_WORDS]
+    first: dict[bool, list[FileLine]] = {True: [], False: []}
     many = Counter[bool]()
     for path, text in texts:
         folded = text.casefold()
@@ -60,7 +60,7 @@ def matching(texts: Iterable[tuple[str, str]], phrase: str, most: int) -> tuple[
                 at = low.find(phrase)
                 many[at >= 0] += 1
                 if many[at >= 0] <= most:
-                    first[at >= 0].append(Line(path, number, line, at))
+                    first[at >= 0].append(FileLine(path, number, line, at))
     whole = many[True] > 0
     return first[whole], many[whole]
 
@@ -100,22 +100,24 @@ def indexed(texts: Texts) -> Index:
 
 def _said(path: str, text: str) -> Iterator[tuple[str, int, str]]:
     """Heading, line and words of each passage or line of a file."""
-    text = STYLE.sub("", text)
+    text = TERMINAL_STYLE.sub("", text)
     if prose(path, text):
         yield from ((passage.heading, passage.line, passage.text) for passage in passages(text))
         return
     columns, above = list[str](), ""
     for number, line in enumerate(split(text), 1):
-        if path.endswith(TABLES):
+        if path.endswith(TABLE_FILES):
             cells = _cells(line)
             if columns and cells:
                 yield "", number, record(columns, cells)
             columns = columns or [cell[:COLUMN] for cell in cells]
         elif line.strip():
-            if path.endswith(SETTINGS) and re.match(r"\[.+\]|\s*- |\S.*:\s*(?:#.*)?$", line):
+            if path.endswith(SETTINGS_FILES) and re.match(r"\[.+\]|\s*- |\S.*:\s*(?:#.*)?$", line):
                 above = line.strip(" -:")[:COLUMN]
             said = f"{above} › {line.strip()}" if above and above not in line else line.strip()
-            yield from ((above, number, said[at : at + LONGEST]) for at in range(0, len(said), LONGEST))
+            yield from (
+                (above, number, said[at : at + SENTENCE_CHARACTERS]) for at in range(0, len(said), SENTENCE_CHARACTERS)
+            )
 
 
 def _cells(line: str) -> list[str]:
@@ -126,14 +128,14 @@ def _cells(line: str) -> list[str]:
         return [line]
 
 
-def nearest(texts: Texts, query: str, embedder: Embedder | None) -> tuple[list[Line], bool]:
+def nearest(texts: Texts, query: str, embedder: Embedder | None) -> tuple[list[FileLine], bool]:
     """The passages nearest to a query, the best first, none where nothing is near; and whether all were compared.
 
     Words alone count if the server of the embeddings fails. At most `COMPARED` passages are compared, of the first
     `COMPARED_CHARACTERS` of the files.
     """
     first = tuple(_first(texts))
-    index, found = indexed(first), list[Line]()
+    index, found = indexed(first), list[FileLine]()
     every = first == texts and len(index.rows) < COMPARED
     try:
         ranking = Ranking(index, query, embedder=embedder)
@@ -143,7 +145,7 @@ def nearest(texts: Texts, query: str, embedder: Embedder | None) -> tuple[list[L
         if len(found) == NEAREST:
             break
         place = index.place(row)
-        found.append(Line(texts[place.article][0], place.line, place.text, score=score))
+        found.append(FileLine(texts[place.article][0], place.line, place.text, score=score))
     return (found if found and found[0].score >= ENOUGH else []), every
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from thimble.agent.errors import ToolError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Tool
-from thimble.corpus.observations import PART, RECALLED, REST
+from thimble.corpus.observations import PAGE_REST, PART, RECALLED
 from thimble.tools.schema import tool
 from thimble.tools.wording import call, counted, pieces, quoted
 
@@ -30,7 +30,9 @@ def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:
         of = f"result of {message.name}" if message.role == "tool" else f"words of the {message.role}"
         text = f"{RECALLED.written(id=message.id, of=of, place=place)}\n\n{pages[page - 1]}"
         if page < len(pages):
-            text += "\n" + REST.written(place=place, call=call("recall", id=message.id, page=page + 1), what="the next")
+            text += "\n" + PAGE_REST.written(
+                place=place, call=call("recall", id=message.id, page=page + 1), what="the next"
+            )
         return text
 
     return [tool(recall)]

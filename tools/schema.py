@@ -18,16 +18,16 @@ from thimble.corpus.markdown import shorten
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-LIMIT = 8_000
+RESULT_CHARACTERS = 8_000
 ERROR_LIMIT = 1_000
-UNKNOWN = 20
+UNKNOWN_NAMED = 20
 """The most unknown arguments that are named."""
 LARGEST = 10**100
 """The largest whole number that is an argument; Python does not write one of thousands of digits."""
-HEADING = r"^(Args|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$"
+DOCSTRING_HEADING = r"^(Args|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$"
 
 
-def tool(function: Callable[..., str], limit: int = LIMIT) -> FunctionTool:
+def tool(function: Callable[..., str], limit: int = RESULT_CHARACTERS) -> FunctionTool:
     """Make a tool of a function that returns its observation, cut to at most `limit` characters.
 
     Every parameter has an annotation; its description comes from the `Args:` of the docstring, whose text before them
@@ -39,7 +39,7 @@ def tool(function: Callable[..., str], limit: int = LIMIT) -> FunctionTool:
 class FunctionTool:
     """A function that a model may call: its schema, and a run that forgives arguments of nearly the right type."""
 
-    def __init__(self, function: Callable[..., str], limit: int = LIMIT) -> None:
+    def __init__(self, function: Callable[..., str], limit: int = RESULT_CHARACTERS) -> None:
         self.name = function.__name__
         self._function = function
         self._limit = limit
@@ -79,7 +79,7 @@ class FunctionTool:
     def _values(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments in their types. Raises ToolError when one is missing, unknown or of another type."""
         values, problems = {}, []
-        for name in nsmallest(UNKNOWN, arguments.keys() - self._parameters.keys()):
+        for name in nsmallest(UNKNOWN_NAMED, arguments.keys() - self._parameters.keys()):
             problems.append(f"unknown argument {_shown(name)}")
         for name, parameter in self._parameters.items():
             if name in arguments:
@@ -146,7 +146,7 @@ def _whole(text: str) -> str:
 
 def _docstring(function: Callable[..., str]) -> tuple[str, dict[str, str]]:
     """The description of a function and of its parameters, from a Google-style docstring."""
-    sections = re.split(HEADING, inspect.getdoc(function) or "", flags=re.MULTILINE)
+    sections = re.split(DOCSTRING_HEADING, inspect.getdoc(function) or "", flags=re.MULTILINE)
     args = textwrap.dedent(sections[sections.index("Args") + 1]) if "Args" in sections else ""
     items = re.findall(r"^(\w+)(?: \(.*?\))?:(.*(?:\n[ \t]+.*)*)", args, re.MULTILINE)
     return " ".join(sections[0].split()), {name: " ".join(text.split()) for name, text in items}

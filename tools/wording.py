@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from thimble.corpus.markdown import shorten
 
-PAGE = 7_000
+PAGE_CHARACTERS = 7_000
 """Characters of a page of an article, a file or an earlier message."""
 
 
@@ -30,9 +30,9 @@ def call(name: str, **arguments: str | int) -> str:
 def pieces(text: str) -> Iterator[str]:
     """The text in pieces of at most a page, each cut at a line, a sentence or a word if possible."""
     at = 0
-    while len(text) - at > PAGE:
-        ends = ((mark, text.rfind(mark, at + PAGE // 2, at + PAGE)) for mark in ("\n", ". ", " "))
-        end = next((found + len(mark) for mark, found in ends if found >= 0), at + PAGE)
+    while len(text) - at > PAGE_CHARACTERS:
+        ends = ((mark, text.rfind(mark, at + PAGE_CHARACTERS // 2, at + PAGE_CHARACTERS)) for mark in ("\n", ". ", " "))
+        end = next((found + len(mark) for mark, found in ends if found >= 0), at + PAGE_CHARACTERS)
         yield text[at:end]
         at = end
     yield text[at:]

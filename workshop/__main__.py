@@ -13,7 +13,7 @@ from thimble.session.parser import Parser
 
 COMMANDS: Mapping[str, str] = {
     "init": "Make a workshop: a folder for each exercise, with its page and the file to write, mine.py.",
-    "next": "Show the page of the exercise that comes next, or go to another one.",
+    "next": "Show the page of the exercise that comes next; next 4 goes to the fourth one.",
     "check": "Check the file on histories made anew; in the folder of a set, check the set itself.",
     "hint": "Show the next hint for the exercise.",
     "watch": "Check at every save; keys: h hint, n next, r reset, q leave.",
@@ -21,7 +21,10 @@ COMMANDS: Mapping[str, str] = {
     "new": "Make the skeleton of a set of your own.",
 }
 DESCRIPTION = "Exercises in writing a strategy. Each checks itself, and shows what is wrong."
-EPILOG = "All but init and new work in the folder of a workshop, and below. docs/how-to/run-a-workshop.md tells more."
+EPILOG = """\
+All but init and new work in the folder of a workshop, and below. A set is a folder with exercises; ours has twelve. The
+page on workshops tells more: ask thimble how to run a workshop.
+"""
 
 
 def main(arguments: Sequence[str], prog: str = "thimble workshop") -> int:

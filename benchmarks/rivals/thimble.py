@@ -8,11 +8,11 @@ from functools import partial
 from benchmarks.judging import BUDGET, SUMMARY
 from benchmarks.rivals.session import Entry, Session
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.agent.view import View, prepare
-from thimble.models.scripted import Scripted
 from thimble.strategies.spec import parse
 from thimble.strategies.table import STRATEGIES, asks_a_model
 

@@ -9,7 +9,7 @@ from functools import cache
 from thimble.agent.budget import Budget, Counter, Prices
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.fit import fit
-from thimble.agent.messages import Message, turns
+from thimble.agent.messages import Message, Schema, turns
 from thimble.agent.protocols import Backend, Strategy
 from thimble.agent.repair import repair
 from thimble.agent.reply import Reply
@@ -141,11 +141,15 @@ def _agreement(view: View, run: Trajectory, action: Message, setting: ReplaySett
     actor = actor_of(setting.actor)
     if not actor:
         return None
+    return similarity(proposed_action(actor, view.messages, run.tools), Action.of(action))
+
+
+def proposed_action(actor: Backend, messages: Sequence[Message], tools: Sequence[Schema]) -> Action:
+    """What the model would do next. Raises ModelError."""
     reply = Reply()
-    for _ in reply.read(actor.stream(view.messages, run.tools)):
+    for _ in reply.read(actor.stream(messages, tools)):
         pass
-    proposed = Message("", "assistant", reply.text, calls=tuple(reply.calls))
-    return similarity(Action.of(proposed), Action.of(action))
+    return Action(reply.text, tuple((call.name, call.arguments) for call in reply.calls))
 
 
 @cache

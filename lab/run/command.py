@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from thimble.agent.errors import Stopped, UsageError
-from thimble.corpus.questions import QUESTIONS, Kind, Question, load
+from thimble.corpus.questions import QUESTIONS_FILE, Kind, Question, load
 from thimble.lab.experiment_flags import add_output, whole
 from thimble.lab.model_name import MODEL_FORM, model_name
 from thimble.lab.pool import pooled
@@ -162,7 +162,7 @@ def _jobs(options: argparse.Namespace) -> list[Job]:
 
 
 def _questions(options: argparse.Namespace) -> list[Question]:
-    path = QUESTIONS if options.questions == "shipped" else Path(options.questions)
+    path = QUESTIONS_FILE if options.questions == "shipped" else Path(options.questions)
     questions = [one for one in load(path).questions if not options.kind or one.kind in options.kind]
     if not questions:
         raise UsageError(f"{path} has no question of this kind", "leave out --kind, or name another one")

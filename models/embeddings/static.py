@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-WEIGHTS = "weights/l2_supercat_256.safetensors"
+VECTORS_FILE = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
 
@@ -58,7 +58,7 @@ class StaticEmbedder:
         """The vectors of a safetensors file: 8 bytes with the length of a JSON header, the header, the numbers."""
         import numpy as np
 
-        path = self._folder / WEIGHTS
+        path = self._folder / VECTORS_FILE
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             ((_, table),) = ((name, about) for name, about in json.loads(file.read(length)).items() if "shape" in about)
@@ -71,6 +71,6 @@ def static_embedder() -> StaticEmbedder | None:
     """The static embedder; None where the package or a file of it is missing, so that words alone count."""
     found = find_spec("wordllama")
     for folder in map(Path, (found and found.submodule_search_locations) or ()):
-        if (folder / WEIGHTS).is_file() and (folder / TOKENIZER).is_file():
+        if (folder / VECTORS_FILE).is_file() and (folder / TOKENIZER).is_file():
             return StaticEmbedder(folder)
     return None

@@ -20,7 +20,7 @@ from thimble.models.gguf.header import ANEW, read_header
 from thimble.models.gguf.this_machine import XLLAMACPP_INSTALL, free_bytes, is_installed, threads
 from thimble.models.wire.bounds import TOLD_CHARACTERS
 
-PROGRAM = Path(__file__).with_name("serve.py")
+SERVE_FILE = Path(__file__).with_name("serve.py")
 END_SECONDS = 5.0
 """What the process is given to end by itself."""
 DEATH_SECONDS = 1.0
@@ -63,7 +63,7 @@ class Child:
             fits(self.path)
             handle, log = tempfile.mkstemp(".log", f"thimble-{self.path.stem[:40]}-")
             self._log, self._context, self.key = Path(log), context, secrets.token_urlsafe(32)
-            program, pipe = [sys.executable, "-P", str(PROGRAM)], subprocess.PIPE
+            program, pipe = [sys.executable, "-P", str(SERVE_FILE)], subprocess.PIPE
             process = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=handle, start_new_session=True)
             os.close(handle)
             self._process, self._end = process, weakref.finalize(self, _end, process, self._log)

@@ -8,10 +8,9 @@ from contextlib import suppress
 
 from thimble.agent.errors import ModelError
 from thimble.models.ollama.backend import Ollama
-from thimble.models.ollama.errors import DEFAULT_MODEL
 from thimble.models.ollama.model_info import ModelInfo, keep_seconds, think
 from thimble.models.ollama.server import OllamaServer
-from thimble.models.server import LEAST_ROOM, THINKING_TOKENS, Check, Think, fitting
+from thimble.models.server import DEFAULT_MODEL, LEAST_ROOM, THINKING_TOKENS, Check, Think, fitting
 from thimble.models.text_calls.caller import ToolCaller
 
 REPORTS_CACHED = (0, 33, 3)

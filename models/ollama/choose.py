@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from thimble.agent.errors import ModelError
-from thimble.models.ollama.errors import DEFAULT_MODEL
 from thimble.models.ollama.model_info import tagged
-from thimble.models.server import NoModel, named
+from thimble.models.server import DEFAULT_MODEL, NoModel, named
 
 
 def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str], bool | None] | None = None) -> str:

@@ -14,7 +14,7 @@ LAYERS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class PullProgress:
     """How far a download is: the server's current step, and the bytes of all layers named so far."""
 
     status: str
@@ -29,13 +29,13 @@ class Download:
     _done: dict[str, int] = field(default_factory=dict)
     _total: dict[str, int] = field(default_factory=dict)
 
-    def add(self, step: Mapping[str, Any]) -> Progress:
+    def add(self, step: Mapping[str, Any]) -> PullProgress:
         """The progress after one more line from the server."""
         layer, total, done = name(step.get("digest")), figure(step.get("total")), figure(step.get("completed"))
         known = layer in self._total or len(self._total) < LAYERS
         if layer and total and known:
             self._total[layer] = max(total, self._total.get(layer, 0))
             self._done[layer] = min(max(done or 0, self._done.get(layer, 0)), self._total[layer])
-        return Progress(
+        return PullProgress(
             str(step.get("status") or "")[:TOLD_CHARACTERS], sum(self._done.values()), sum(self._total.values())
         )

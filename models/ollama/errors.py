@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 from thimble.agent.errors import ModelError
-from thimble.models.server import TooLong, ToolsRefused, fitting
+from thimble.models.server import DEFAULT_MODEL, TooLong, ToolsRefused, fitting
 from thimble.models.wire.http import LOWER, WHERE, beginning, reason
 from thimble.models.wire.refusals import Refusal, recognised
 from thimble.models.wire.retry import Busy
 
-DEFAULT_MODEL = "qwen2.5:7b"
 OLLAMA_START = f"start it: ollama serve, or {WHERE}, OLLAMA_HOST"
 OTHER = f"{WHERE}, OLLAMA_HOST; or say what kind of server it is: --backend openai"
 KEYLESS = "go round it with a tunnel to this machine (ssh -L)"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from thimble.agent.background import pause
 from thimble.agent.errors import ModelError
 from thimble.models.ollama.choose import choose_model, missing
-from thimble.models.ollama.download import Progress
+from thimble.models.ollama.download import PullProgress
 from thimble.models.ollama.errors import OLLAMA_START, pull_refusal, refusal, unreadable
 from thimble.models.ollama.model_info import ModelInfo, model_info, tagged
 from thimble.models.server import ServerOptions
@@ -105,7 +105,7 @@ class OllamaServer(ServerConnection):
         found = next(iter(named or [each for each in listed if self._shares(_name(each), model)]), None)
         return None if found is None else http.figure(found.get("context_length")) or 0
 
-    def pull(self, model: str) -> Generator[Progress, None, None]:
+    def pull(self, model: str) -> Generator[PullProgress, None, None]:
         """Download a model. Closing the generator stops it; the next download continues from there.
 
         Raises:

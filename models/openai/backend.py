@@ -29,20 +29,6 @@ if TYPE_CHECKING:
     from thimble.models.openai.server import OpenAIServer
 
 
-CALL_TOKENS = (
-    "<tool_call>",
-    "[TOOL_CALLS]",
-    "<|tool_call|>",
-    "<|python_tag|>",
-    "<|tool_call_start|>",
-    "<|tool_calls_section_begin|>",
-    "<｜tool▁calls▁begin｜>",
-)
-"""What begins a call in the templates of Qwen, Mistral, Granite and Phi, Llama, LFM2, Kimi and DeepSeek."""
-NEVER = -100
-"""The bias that rules a token out."""
-
-
 def backend(server: OpenAIServer, model: str, room: int) -> OpenAIBackend:
     """A backend for a model of this server. Never raises: the first request will raise any error."""
     context = server.context(model)  # this also finds the server's name
@@ -107,14 +93,14 @@ class OpenAIBackend(BackendDefaults):
     ) -> Generator[Delta, None, None]:
         """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
 
-        Closing it closes the connection, so the server stops computing. What is asked for here and not by the user, a
-        temperature and no call, is left out where the server refuses it.
+        Closing it closes the connection, so the server stops computing. A temperature that is asked for here and not by
+        the user is left out where the server refuses it.
 
         Raises:
             ToolsRefused: the server accepts no tools for this model.
             ModelError: the server cannot be used, or the prompt leaves no room for a reply.
         """
-        wishes = {} if self._plain else self._wishes(tools, temperature, may_call)
+        wishes = {} if self._plain or temperature is None else {"temperature": temperature}
         plain = self._request(messages, tools, max_tokens)
         if shape is not None:
             form = {"name": "turn", "schema": shape, "strict": True}
@@ -131,17 +117,6 @@ class OpenAIBackend(BackendDefaults):
                 if body is plain:
                     raise
                 self._plain = True
-
-    @property
-    def ruled_out(self) -> Sequence[str]:
-        """The tokens that begin a call in the model's own template; () where the server does not tell their numbers."""
-        return () if self._plain else tuple(self.counter.numbers(CALL_TOKENS))
-
-    def _wishes(self, tools: Sequence[Schema], temperature: float | None, may_call: bool) -> dict[str, Any]:
-        """The fields of a request that only this call needs."""
-        wishes = {} if temperature is None else {"temperature": temperature}
-        numbers = {} if may_call or not tools else self.counter.numbers(CALL_TOKENS)
-        return wishes | ({"logit_bias": {str(number): NEVER for number in numbers.values()}} if numbers else {})
 
     def digest(self) -> str:
         """The address of the server and the name of the model there."""
@@ -201,7 +176,7 @@ class OpenAIBackend(BackendDefaults):
 
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """Send one request, and stream the reply. Raises ModelError for a stream that ends too early."""
-        reply, tags, events = wire.Reply(call_ids(messages)), ThinkingTags(), wire.Events()
+        reply, tags, events = wire.StreamedReply(call_ids(messages)), ThinkingTags(), wire.Events()
         with self._connection.opened(CHAT, request, allowance, self.model) as response:
             kind = response.headers.get("content-type", "")
             if "json" in kind or "html" in kind:  # it comes in one piece
@@ -225,7 +200,7 @@ class OpenAIBackend(BackendDefaults):
         self._thinks |= any(isinstance(part, Thinking) for part in parts)
         return parts
 
-    def _chunk(self, field: bytes, data: bytes, reply: wire.Reply) -> dict[str, Any]:
+    def _chunk(self, field: bytes, data: bytes, reply: wire.StreamedReply) -> dict[str, Any]:
         """The chunk in an event."""
         try:
             chunk = foreign.read(data)

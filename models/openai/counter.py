@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -33,7 +32,6 @@ class ServerCounter(PromptCounter):
         super().__init__(counter_for(model))
         self._connection = connection
         self._body = {"model": model, **(thinking or {})}
-        self._numbers: dict[str, list[int]] = {}
 
     def found(self) -> Tokenizer:
         """The server's tokenizer, tried with a short prompt."""
@@ -46,36 +44,13 @@ class ServerCounter(PromptCounter):
                 return found
         raise Refused
 
-    def numbers(self, texts: Iterable[str]) -> Mapping[str, int]:
-        """Those of the texts that are one token of the model each, with its number; none where nobody tells."""
-        tokenizer = self.tokenizer
-        if not isinstance(tokenizer, _ServerTokenizer):
-            return {}
-        for text in texts:
-            if text not in self._numbers:
-                try:
-                    self._numbers[text] = tokenizer.tokens(text)
-                except Refused:
-                    self._numbers[text] = []
-                except ModelError:
-                    return {}
-        return {text: self._numbers[text][0] for text in texts if len(self._numbers[text]) == 1}
 
-
-class _ServerTokenizer(ABC):
+class _ServerTokenizer:
     """The tokenizer of a server. `body` is part of each request."""
 
     def __init__(self, connection: Connection, body: Mapping[str, Any]) -> None:
         self._connection = connection
         self._body = body
-
-    def text(self, text: str) -> int:
-        """Tokens of a text."""
-        return len(self.tokens(text))
-
-    @abstractmethod
-    def tokens(self, text: str) -> list[int]:
-        """The tokens of a text, a special one as one."""
 
     def _told(self, path: str, wanted: str, **body: Any) -> Any:
         """The value of `wanted` in the answer. Raises Refused if there is none, ModelError on failure."""
@@ -114,9 +89,9 @@ class _Vllm(_ServerTokenizer):
             raise Refused
         return tokens
 
-    def tokens(self, text: str) -> list[int]:
-        """The tokens of a text, a special one as one."""
-        return self._tokens(prompt=text, add_special_tokens=False)
+    def text(self, text: str) -> int:
+        """Tokens of a text."""
+        return len(self._tokens(prompt=text, add_special_tokens=False))
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> str:
         """A whole prompt as the model reads it: its tokens, turned back into text."""
@@ -136,9 +111,9 @@ class _Llama(_ServerTokenizer):
         """Tokens of a whole prompt."""
         return len(self._tokens(content=self.rendered(messages, tools), add_special=True, parse_special=True))
 
-    def tokens(self, text: str) -> list[int]:
-        """The tokens of a text, a special one as one."""
-        return self._tokens(content=text, add_special=False, parse_special=True)
+    def text(self, text: str) -> int:
+        """Tokens of a text."""
+        return len(self._tokens(content=text, add_special=False, parse_special=True))
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> str:
         """A whole prompt as the model reads it."""

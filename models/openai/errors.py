@@ -74,10 +74,9 @@ REFUSALS = (
             "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is "
             "supported.",
             "Unsupported parameter: 'temperature' is not supported with this model.",
-            "The min_p and logit_bias sampling parameters are not yet supported with speculative decoding.",
             "Unsupported parameter: 'seed'",
         ),
-        r"temperature|logit_bias|'seed'",
+        r"temperature|'seed'",
         "the server does not take --temperature or --seed for this model: {error}",
         "leave it to the server: --temperature auto --seed auto",
         OptionRefused,

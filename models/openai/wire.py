@@ -17,7 +17,7 @@ from thimble.models.wire.http import figure
 STREAM_DONE = b"[DONE]"
 EVENT_LINES = 10_000
 """Lines of data of one event."""
-FINISH: dict[object, Literal["stop", "length", "refusal"]] = {
+FINISH_REASONS: dict[object, Literal["stop", "length", "refusal"]] = {
     "stop": "stop",
     "tool_calls": "stop",
     "function_call": "stop",
@@ -88,7 +88,7 @@ class _Call:
     arguments: list[str] = field(default_factory=list)
 
 
-class Reply:
+class StreamedReply:
     """A reply, collected from its chunks; `length` grows with each chunk that has content.
 
     `taken` are the ids in use, which its calls may not have.
@@ -137,7 +137,7 @@ class Reply:
             output_tokens=figure(self.account.get("completion_tokens")),
             prefill_seconds=_seconds(self.timings.get("prompt_ms")),
             decode_seconds=_seconds(self.timings.get("predicted_ms")),
-            finish="refusal" if self.refused else FINISH.get(self.finish, ""),
+            finish="refusal" if self.refused else FINISH_REASONS.get(self.finish, ""),
         )
 
     def _cached(self) -> int | None:

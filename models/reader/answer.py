@@ -9,12 +9,21 @@ from typing import Literal
 from thimble.corpus.article import OPENING
 from thimble.corpus.observations import CERTAIN, Quote, Result
 from thimble.models.reader.citations import first_sentences
-from thimble.models.reader.evidence import ROWS, Evidence, about_thimble, best_run, cite, evidence, readable, shared
-from thimble.models.reader.request import CALCULATES, SAID, Request
+from thimble.models.reader.evidence import (
+    ROW_FILES,
+    Evidence,
+    about_thimble,
+    best_run,
+    cite,
+    evidence,
+    readable,
+    shared,
+)
+from thimble.models.reader.request import ASKS_WHAT_USER_SAID, CALCULATES, ReaderRequest
 from thimble.models.reader.steps import article, untold
-from thimble.models.reader.view import CANNOT, PASSAGES, View
+from thimble.models.reader.view import CLOSEST_PASSAGES, I_CANNOT, ReaderView
 
-MOST_WORDS = 110
+QUOTED_WORDS = 110
 """Words that an answer quotes."""
 MOST_HITS = 5
 """Lines of files that an answer quotes, where they have all words that were searched for."""
@@ -33,36 +42,36 @@ ABOUT_ME = (
 )
 UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."
 ROWS_ONLY = "I do not count, add up or compare rows."
-WHICH = f"{CANNOT} tell which article you mean. Please name it."
+WHICH = f"{I_CANNOT} tell which article you mean. Please name it."
 ASKABLE = "Ask what one of the articles says, which articles there are, or to read a file."
 
 Ending = Literal["answered", "passages", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReaderAnswer:
     """What the reader says, and whether that is an answer, passages that are only near, or a no."""
 
     text: str
     ending: Ending = "answered"
 
 
-def answer(wanted: Request, view: View, tools: bool) -> Answer:
+def answer(wanted: ReaderRequest, view: ReaderView, tools: bool) -> ReaderAnswer:
     """The answer to a request from what is in view, or why there is none."""
     text = COMPOSERS[wanted.kind](wanted, view)
-    if text.startswith(CANNOT):
-        return Answer(text if tools else f"{text} I have no tool left to read more with.", "refused")
-    return Answer(text, "passages" if text.startswith(PASSAGES) else "answered")
+    if text.startswith(I_CANNOT):
+        return ReaderAnswer(text if tools else f"{text} I have no tool left to read more with.", "refused")
+    return ReaderAnswer(text, "passages" if text.startswith(CLOSEST_PASSAGES) else "answered")
 
 
-def _question(wanted: Request, view: View) -> str:
+def _question(wanted: ReaderRequest, view: ReaderView) -> str:
     """What answers each part, in the order of the parts; where no part has a sure answer, the closest passages."""
     each = [evidence(part, view) for part in wanted.parts]
     if not any(found.said for found in each):
         return _refusal(wanted, view)
     if not any(found.sure for found in each):
         return _closest(wanted, each, view)
-    most = MOST_WORDS // len(each)
+    most = QUOTED_WORDS // len(each)
     told = list[str]()
     for found, part in zip(each, wanted.parts, strict=True):
         quoted = cite(_quoted(found, part, most, len(each) > 1))
@@ -87,11 +96,11 @@ def _quoted(found: Evidence, part: str, most: int, short: bool) -> list[Quote]:
     return chosen
 
 
-def _closest(wanted: Request, each: Sequence[Evidence], view: View) -> str:
+def _closest(wanted: ReaderRequest, each: Sequence[Evidence], view: ReaderView) -> str:
     """The best passages of all parts, each with the title and the section that it stands in."""
     most = max(1, MOST_PASSAGES // len(each))
     passages = {(one.text, one.source): one for found in each for one in found.said[:most]}
-    lines = [PASSAGES]
+    lines = [CLOSEST_PASSAGES]
     for one in passages.values():
         place = " — ".join(filter(None, (f"“{view.title(one.source)}”" if not one.path else "", one.section)))
         lines.append(f"- {place}{': ' if place else ''}{cite([one])}")
@@ -99,28 +108,28 @@ def _closest(wanted: Request, each: Sequence[Evidence], view: View) -> str:
     return "\n".join([*lines, *([ROWS_ONLY] if counts else [])])
 
 
-def _refusal(wanted: Request, view: View) -> str:
+def _refusal(wanted: ReaderRequest, view: ReaderView) -> str:
     """That there is no answer, and what can be asked."""
-    if SAID.search(wanted.text):
-        return f"{CANNOT} tell what you said of that: nothing of it is in view."
+    if ASKS_WHAT_USER_SAID.search(wanted.text):
+        return f"{I_CANNOT} tell what you said of that: nothing of it is in view."
     errors = [act.shows.head for act in view.acts if act.current and act.shows.form == "error"]
     if view.wants_more:
-        return f"{CANNOT} tell more of that: no other passage fits."
+        return f"{I_CANNOT} tell more of that: no other passage fits."
     if about_thimble(wanted.text, view):
-        return f"{CANNOT} answer that from thimble's own pages. /help lists the commands."
+        return f"{I_CANNOT} answer that from thimble's own pages. /help lists the commands."
     if view.hidden("search_articles"):
-        return f"{CANNOT} answer that: what the search found is not in view."
+        return f"{I_CANNOT} answer that: what the search found is not in view."
     files = " or ".join(readable(wanted.text, view))
     where = files or ("these articles or files" if view.current("search_files") else "these articles")
     near = dict.fromkeys(entry for act in view.current("search_articles") for entry in act.shows.entries)
     titles = ", ".join([f"“{entry.title}” [{entry.slug}]" for entry in near][:3])
     failed = f" ({errors[-1]})" if errors else ""
-    failed += f". {ROWS_ONLY[:-1]}" if files.endswith(ROWS) and CALCULATES.search(wanted.text) else ""
+    failed += f". {ROWS_ONLY[:-1]}" if files.endswith(ROW_FILES) and CALCULATES.search(wanted.text) else ""
     nearest = f" Nearest are {titles}." if titles else ""
-    return f"{CANNOT} answer that from {where}{failed}.{nearest} {ASKABLE}"
+    return f"{I_CANNOT} answer that from {where}{failed}.{nearest} {ASKABLE}"
 
 
-def _read(wanted: Request, view: View) -> str:
+def _read(wanted: ReaderRequest, view: ReaderView) -> str:
     """A digest of the article that is meant: how it begins, then the first sentence of each section."""
     if wanted.paths:
         return _lines(wanted, view)
@@ -130,7 +139,7 @@ def _read(wanted: Request, view: View) -> str:
     pages = view.pages(slug)
     if not pages:
         errors = [act.shows.head for act in view.current("read_article") if act.shows.form == "error"]
-        return f"{CANNOT} tell what “{view.title(slug)}” says: {errors[-1] if errors else 'its text is not in view'}."
+        return f"{I_CANNOT} tell what “{view.title(slug)}” says: {errors[-1] if errors else 'its text is not in view'}."
     page = pages[-1]
     brief = [f"“{view.title(slug)}” [{slug}], {page.head}, in brief:", *_digest(page.said)]
     if page.said and page.said[0].section == OPENING:
@@ -140,7 +149,7 @@ def _read(wanted: Request, view: View) -> str:
     return "\n".join(brief)
 
 
-def _lines(wanted: Request, view: View) -> str:
+def _lines(wanted: ReaderRequest, view: ReaderView) -> str:
     """The lines that are meant, as many as there is room for, and which ones these were."""
     path, lines = wanted.paths[0], wanted.lines
     start = view.start(path, lines)
@@ -149,7 +158,7 @@ def _lines(wanted: Request, view: View) -> str:
     meant = [one for one in there if not lines.many or one.line < start + lines.many]
     if not meant:
         errors = [act.shows.head for act in view.current("read_file") if act.shows.form == "error"]
-        return f"{CANNOT} read {path} here: {errors[-1] if errors else 'its text is not in view'}."
+        return f"{I_CANNOT} read {path} here: {errors[-1] if errors else 'its text is not in view'}."
     quoted, many, room, before = list[str](), 0, LINES_CHARACTERS, ""
     for one in meant:
         if one.text != before:
@@ -181,17 +190,17 @@ def _digest(said: Sequence[Quote]) -> list[str]:
     return points
 
 
-def _on(wanted: Request, view: View) -> str:
+def _on(wanted: ReaderRequest, view: ReaderView) -> str:
     slug = view.at_hand or next(iter(reversed(view.read)), "")
     if not slug:
         return WHICH
     points = _digest(untold(view, slug))
     if points:
         return "\n".join([f"More from {slug}:", *points])
-    return f"{CANNOT} tell more of {slug}: no more of its text is in view."
+    return f"{I_CANNOT} tell more of {slug}: no more of its text is in view."
 
 
-def _list(wanted: Request, view: View) -> str:
+def _list(wanted: ReaderRequest, view: ReaderView) -> str:
     shows = view.result("list_articles", {"topic": wanted.topic} if wanted.topic else {})
     if not shows or not shows.entries:
         return f"{_not_listed(wanted, view)} Ask which articles there are."
@@ -202,17 +211,17 @@ def _list(wanted: Request, view: View) -> str:
     return "\n".join(lines)
 
 
-def _not_listed(wanted: Request, view: View) -> str:
+def _not_listed(wanted: ReaderRequest, view: ReaderView) -> str:
     about = f" about {wanted.topic}" if wanted.topic else ""
     if view.hidden("list_articles"):
-        return f"{CANNOT} tell which articles{about} there are: the list is not in view."
-    return f"{CANNOT} find an article{about} here."
+        return f"{I_CANNOT} tell which articles{about} there are: the list is not in view."
+    return f"{I_CANNOT} find an article{about} here."
 
 
-def _files(wanted: Request, view: View) -> str:
+def _files(wanted: ReaderRequest, view: ReaderView) -> str:
     """The newest list of the files, as the tool gave it."""
     shown = [act.shows for act in view.acts if act.name == "list_files" and act.shows.form == "list"]
-    return "\n".join(one.text for one in shown[-1].said) if shown else f"{CANNOT} see a list of the files."
+    return "\n".join(one.text for one in shown[-1].said) if shown else f"{I_CANNOT} see a list of the files."
 
 
 def gave(shows: Result) -> str:
@@ -224,7 +233,7 @@ def gave(shows: Result) -> str:
     return f"{shows.head}." if shows.head.startswith("No ") else ""
 
 
-COMPOSERS: Mapping[str, Callable[[Request, View], str]] = {
+COMPOSERS: Mapping[str, Callable[[ReaderRequest, ReaderView], str]] = {
     "about me": lambda wanted, view: ABOUT_ME,
     "told": lambda wanted, view: UNDERSTOOD,
     "question": _question,

@@ -19,15 +19,15 @@ from thimble.models.reader.answer import Ending, answer, gave
 from thimble.models.reader.request import request
 from thimble.models.reader.steps import next_step
 from thimble.models.reader.summary import asked_summary, summary
-from thimble.models.reader.view import CANNOT, look
+from thimble.models.reader.view import I_CANNOT, look
 
 PIECE = re.compile(r"\s*\S+|\s+$")
-FINISH: Mapping[Ending, Finish] = {"refused": "refusal", "passages": "passages"}
+ENDING_FINISH: Mapping[Ending, Finish] = {"refused": "refusal", "passages": "passages"}
 """What the usage says of a reply that is no answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ReaderReply:
     """What the reader says, the calls that it makes, and whether what it says is an answer."""
 
     text: str
@@ -35,18 +35,18 @@ class Reply:
     ending: Ending = "answered"
 
 
-def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
+def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> ReaderReply:
     """The reader's reply to a view. A pure function: what is not in the messages it does not know."""
     if sections := asked_summary(messages, tools):
-        return Reply(summary(messages[:-1], sections))
+        return ReaderReply(summary(messages[:-1], sections))
     view = look(messages)
     if not view.question:
-        return Reply(f"{CANNOT} see a question here. Please ask it again.", ending="refused")
+        return ReaderReply(f"{I_CANNOT} see a question here. Please ask it again.", ending="refused")
     wanted = request(view)
     step = next_step(wanted, view, tools)
     if step is None:
         said = answer(wanted, view, bool(tools))
-        return Reply(said.text, ending=said.ending)
+        return ReaderReply(said.text, ending=said.ending)
     calls = []
     for name, given in step.calls:
         arguments = json.dumps(dict(given), ensure_ascii=False)
@@ -54,7 +54,7 @@ def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
         unique = zlib.crc32(f"{messages[-1].id}|{len(messages)}|{name}|{arguments}".encode())
         calls.append(ToolCall(f"call_{unique:08x}", name, arguments))
     found = dict.fromkeys(gave(act.shows) for act in view.acts if act.fresh and act.current)
-    return Reply(" ".join([*filter(None, found), step.why]), tuple(calls))
+    return ReaderReply(" ".join([*filter(None, found), step.why]), tuple(calls))
 
 
 class Reader(BackendDefaults):
@@ -97,7 +97,7 @@ class Reader(BackendDefaults):
         text = said.text if max_tokens is None else self._cut(said.text, max_tokens)
         deltas: list[Text | ToolCall] = [*map(Text, PIECE.findall(text)), *(said.calls if whole else ())]
         usage = self._meter.usage(messages, tools, written if whole else text)
-        usage = replace(usage, finish=FINISH.get(said.ending, usage.finish) if whole else "length")
+        usage = replace(usage, finish=ENDING_FINISH.get(said.ending, usage.finish) if whole else "length")
         if self._pace is None:
             yield from deltas
             yield usage

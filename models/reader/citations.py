@@ -8,9 +8,9 @@ from functools import lru_cache
 from thimble.corpus.markdown import sentences
 from thimble.corpus.observations import SLUG, Quote
 
-CITED = re.compile(rf"(?<!\w)\[({SLUG}|[^\[\]\s:]+:\d{{1,9}})\]")
+CITATION = re.compile(rf"(?<!\w)\[({SLUG}|[^\[\]\s:]+:\d{{1,9}})\]")
 """What stands after a word without a blank is no citation: `web[2]`."""
-NAMED = re.compile(rf"“(?P<title>[^“”]+)” \[(?P<slug>{SLUG})\]")
+NAMED_ARTICLE = re.compile(rf"“(?P<title>[^“”]+)” \[(?P<slug>{SLUG})\]")
 """An article as the reader names it."""
 LED_IN = re.compile(r"^(?:(?:[-*•]|\d+[.)])\s+|Found: |Perhaps: )?(?:“[^“”]+”(?: — [^\[\]:]{0,200})?(?:: |$))?")
 """What stands before a quotation: the sign of a list, or its title."""
@@ -22,7 +22,7 @@ def own(text: str) -> tuple[Quote, ...]:
     said: list[Quote] = []
     for line in text.replace("\r\n", "\n").split("\n"):
         start = 0
-        for cite in CITED.finditer(line):
+        for cite in CITATION.finditer(line):
             run = LED_IN.sub("", line[start : cite.start()].lstrip(" .;,").rstrip(" ;,"))
             start = cite.end()
             said += [Quote(run, cite[1])] if run else []

@@ -7,30 +7,40 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from thimble.corpus.leaning import leans, points
-from thimble.corpus.manual import OURS as MANUAL
+from thimble.corpus.manual import MANUAL_SLUG
 from thimble.corpus.markdown import sentences
 from thimble.corpus.observations import CERTAIN, USER, Quote, Result
 from thimble.corpus.words import terms
-from thimble.models.reader.request import CALCULATES, IN_FILES, OURS, PROGRAM, SAID, WE, nameless, paths, telling
-from thimble.models.reader.view import GONE, View, states
+from thimble.models.reader.request import (
+    ASKS_OF_THIMBLE,
+    ASKS_WHAT_USER_SAID,
+    CALCULATES,
+    FIRST_PERSON,
+    IN_FILES,
+    WE,
+    nameless,
+    paths,
+    telling,
+)
+from thimble.models.reader.view import NOTHING_SHOWN, ReaderView, states
 
 SURE = 0.4
 """The score from which on a passage is an answer; what is below it is only shown. Set on development questions."""
 WEAK = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
-KNOWN, READ, STATED = 0.9, 0.75, 0.5
-"""The share of a question's words that what was quoted, read in a file, or said by the user must have to answer it."""
+KNOWN, STATED = 0.9, 0.5
+"""The share of a question's words that what was quoted, or said by the user, must have to answer it."""
 STRONG = 0.55
 """The score of a passage that leaves no reason to look into thimble's own pages."""
-PAGE = 0.28
+MANUAL_SCORE = 0.28
 """The score from which on a page of thimble answers a question that is about thimble by its form."""
-NEAR = 0.27
+NEAR_SCORE = 0.27
 """The score of the best passage below which none is shown, but for a follow-up. Set on development questions."""
 ALSO = 0.7
 """The share of the best score that more on the same has."""
 LEAST, IN_FILE, OUR_FILE = 0.3, 0.15, 0.08
 """The least score of a line of a file, and what a question adds to it that names files, or is about "us"."""
-ROWS = (".csv", ".tsv", ".json", ".jsonl", ".log")
+ROW_FILES = (".csv", ".tsv", ".json", ".jsonl", ".log")
 """Files of rows, over which a question may ask for a sum."""
 PLAIN = ("AI", "LLM", "LLMs", "API", "JSON", "GPU", "GPUs")
 """Names of the whole field, which need not be repeated."""
@@ -51,17 +61,17 @@ class Evidence:
     @property
     def rows(self) -> bool:
         """Whether it is rows of a file."""
-        return len(self.said) > 1 and all(one.path.endswith(ROWS) for one in self.said[:2])
+        return len(self.said) > 1 and all(one.path.endswith(ROW_FILES) for one in self.said[:2])
 
 
-def evidence(part: str, view: View) -> Evidence:
+def evidence(part: str, view: ReaderView) -> Evidence:
     """What answers a part of a question: what was said before, or what the searches for it have found."""
     if known := in_view(part, view):
         return Evidence((replace(known[0], score=CERTAIN),), sure=True)
     pages = best(searched(part, view, manual=True))
     files, articles = _in_files(part, view), [] if readable(part, view) else _in_articles(part, view)
     if about_thimble(part, view) and (not articles or articles[0].score < max([STRONG, *(one.score for one in pages)])):
-        return Evidence(pages, bool(pages) and pages[0].score >= PAGE)
+        return Evidence(pages, bool(pages) and pages[0].score >= MANUAL_SCORE)
     nearest = files if files and (not articles or files[0].score >= articles[0].score) else articles
     if pages and pages[0].score >= max([SURE, *(one.score for one in nearest[:1])]):
         return Evidence(pages, sure=True)
@@ -75,24 +85,24 @@ def evidence(part: str, view: View) -> Evidence:
     return replace(found, sure=not (found.rows and CALCULATES.search(part)))
 
 
-def _last_resort(part: str, view: View) -> list[Quote]:
+def _last_resort(part: str, view: ReaderView) -> list[Quote]:
     """Whatever is in view: what the reader found before its result was hidden, or what another tool gave."""
     if view.hidden("search_articles", "search_files"):
         return list(view.thoughts[:1])
-    if SAID.search(part) or view.current("search_articles", "search_files"):
+    if ASKS_WHAT_USER_SAID.search(part) or view.current("search_articles", "search_files"):
         return []
     return _sharing(part, (*view.own, *view.told, *(one for act in view.acts for one in act.shows.said)), STATED)
 
 
-def earlier(part: str, view: View) -> str:
+def earlier(part: str, view: ReaderView) -> str:
     """What a question is searched with besides: the one before if it leans on that, and the article at hand."""
     asked = next((one for one in reversed(view.earlier) if not states(one)), "")[:300] if leans(part) else ""
     return f"{asked} [{view.at_hand}]".strip() if view.at_hand and (asked or points(part)) else asked
 
 
-def about_thimble(part: str, view: View) -> bool:
+def about_thimble(part: str, view: ReaderView) -> bool:
     """Whether a question is about thimble itself: by its form, or since it leans on an answer that was."""
-    return bool(PROGRAM.search(view.question)) or f"[{MANUAL}" in earlier(part, view)
+    return bool(ASKS_OF_THIMBLE.search(view.question)) or f"[{MANUAL_SLUG}" in earlier(part, view)
 
 
 def names(part: str) -> set[str]:
@@ -106,18 +116,19 @@ def names(part: str) -> set[str]:
     return found
 
 
-def searched(part: str, view: View, manual: bool = False) -> list[Result]:
+def searched(part: str, view: ReaderView, manual: bool = False) -> list[Result]:
     """What the searches of the articles for a part show, or those of thimble's own pages."""
     made = (act for act in view.acts if act.name == "search_articles" and act.text("query") == part)
-    return [act.shows for act in made if act.shows.form != "gone" and (f"[{MANUAL}" in act.text("earlier")) == manual]
+    there = (act for act in made if act.shows.form != "gone")
+    return [act.shows for act in there if (f"[{MANUAL_SLUG}" in act.text("earlier")) == manual]
 
 
 def best(results: Iterable[Result]) -> tuple[Quote, ...]:
     """The passages of the search that has found the best one."""
-    return max(results, key=lambda one: one.said[0].score if one.said else 0, default=GONE).said
+    return max(results, key=lambda one: one.said[0].score if one.said else 0, default=NOTHING_SHOWN).said
 
 
-def unsaid(said: Sequence[Quote], view: View) -> Iterator[Quote]:
+def unsaid(said: Sequence[Quote], view: ReaderView) -> Iterator[Quote]:
     """What is nearly as good as the best, and has no sentence that was quoted before."""
     told = "\n".join(one.text for one in view.own)
     for one in said:
@@ -125,12 +136,12 @@ def unsaid(said: Sequence[Quote], view: View) -> Iterator[Quote]:
             yield one
 
 
-def _in_articles(part: str, view: View) -> list[Quote]:
+def _in_articles(part: str, view: ReaderView) -> list[Quote]:
     """The passages that speak of every name in the question, headings included; or the best, if they do so together."""
     found = searched(part, view)
     fits = best(found) if not view.wants_more else tuple(unsaid(best(found[-1:]), view))
     if not leans(part):
-        fits = fits if fits and fits[0].score >= NEAR else ()
+        fits = fits if fits and fits[0].score >= NEAR_SCORE else ()
     else:
         new = (one for one in unsaid(fits, view) if one.score >= SURE)
         fits = tuple(dict.fromkeys((*new, *fits)))
@@ -140,14 +151,14 @@ def _in_articles(part: str, view: View) -> list[Quote]:
     return whole or (list(fits) if asked <= together else [])
 
 
-def readable(part: str, view: View) -> list[str]:
+def readable(part: str, view: ReaderView) -> list[str]:
     """The files that a part names, as far as no call has failed over them."""
     acts = view.current("read_file", "search_files")
     failed = {act.text("path") or act.text("folder") for act in acts if act.shows.form == "error"}
     return [path for path in paths(part, view) if path not in failed]
 
 
-def looked_up(part: str, view: View) -> list[dict[str, str]]:
+def looked_up(part: str, view: ReaderView) -> list[dict[str, str]]:
     """The arguments of the searches of the files for a part: in those that it names, or the one at hand and all."""
     words = telling(part, view) or part
     if named := readable(part, view):
@@ -156,7 +167,7 @@ def looked_up(part: str, view: View) -> list[dict[str, str]]:
     return [*at_hand, {"query": part}]
 
 
-def _in_files(part: str, view: View) -> list[Quote]:
+def _in_files(part: str, view: ReaderView) -> list[Quote]:
     """The lines that the searches of the files have found, certain ones first; or what was said of one that is gone."""
     hint = IN_FILE if IN_FILES.search(part) or readable(part, view) else OUR_FILE if WE.search(part) else 0
     asked, lines = nameless(part, view), list[Quote]()
@@ -169,25 +180,22 @@ def _in_files(part: str, view: View) -> list[Quote]:
     return sorted(said, key=lambda one: one.score < CERTAIN)
 
 
-def _spoken(said: Quote, view: View) -> set[str]:
+def _spoken(said: Quote, view: ReaderView) -> set[str]:
     """The terms of a passage and of the titles above it."""
     return set(terms(f"{view.title(said.source)} {said.section} {said.text}"))
 
 
-def in_view(part: str, view: View) -> list[Quote]:
-    """What the user said, the reader said before or a file said that was read, if it has most words of the question."""
+def in_view(part: str, view: ReaderView) -> list[Quote]:
+    """What the user said, or the reader said before, if it has most words of the question."""
     if view.wants_more:
         return []
-    if SAID.search(part):
+    if ASKS_WHAT_USER_SAID.search(part):
         return _sharing(part, view.told, 0.01)
-    if OURS.search(part) and (told := _sharing(part, view.told, STATED)):
+    if FIRST_PERSON.search(part) and (told := _sharing(part, view.told, STATED)):
         return told
     named, asked = paths(part, view), nameless(part, view)
-    pages = (act.shows for act in view.acts if act.shows.form == "lines")
-    whole = (shows for shows in pages if shows.whole and shows.first == 1 and shows.last >= shows.of)
-    lines = (one for shows in whole for one in shows.said if not named or one.path in named)
-    if (read := _sharing(asked, lines, READ)) or points(part) or len(set(terms(part))) < 3:
-        return read
+    if points(part) or len(set(terms(part))) < 3:
+        return []
     return _sharing(asked, (one for one in view.own if not named or one.path in named), KNOWN)
 
 

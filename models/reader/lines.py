@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-NUMBER = r"\d[\d,]{0,9}"
+WRITTEN_LINE = r"\d[\d,]{0,9}"
 NUMBERED = re.compile(
-    rf"\b(?:lines?|records?|entry|entries)\s+(?P<first>{NUMBER})\b(?:\s*(?:-|–|to|until|through|and)\s*(?P<last>{NUMBER}))?",
+    rf"\b(?:lines?|records?|entry|entries)\s+(?P<first>{WRITTEN_LINE})\b(?:\s*(?:-|–|to|until|through|and)\s*(?P<last>{WRITTEN_LINE}))?",
     re.IGNORECASE,
 )
 ON = re.compile(
@@ -18,16 +18,16 @@ ON = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineRange:
     """Lines from `start` on, where 0 goes on after what was shown; `many` of them, or 0 where nothing says how many."""
 
     start: int = 1
     many: int = 0
 
 
-def lines(text: str) -> Lines | None:
+def lines(text: str) -> LineRange | None:
     """The lines that a request names; None where it names none."""
     if found := NUMBERED.search(text):
         first, last = (int(digits.replace(",", "")) if digits else 0 for digits in (found["first"], found["last"]))
-        return Lines(max(1, first), max(1, last - first + 1))
-    return Lines(0) if ON.match(text) else None
+        return LineRange(max(1, first), max(1, last - first + 1))
+    return LineRange(0) if ON.match(text) else None

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from thimble.corpus.observations import LISTED_FILE, Result
 from thimble.corpus.words import STOPWORDS, terms, words
-from thimble.models.reader.lines import Lines, lines
-from thimble.models.reader.view import LEAD, View, states
+from thimble.models.reader.lines import LineRange, lines
+from thimble.models.reader.view import LEAD, ReaderView, states
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-ARTICLES = r"(?:articles?|documents?|texts|pieces?|pages?|chapters?|guides?|stor(?:y|ies))"
-PATH = re.compile(
+ARTICLE_WORDS = r"(?:articles?|documents?|texts|pieces?|pages?|chapters?|guides?|stor(?:y|ies))"
+FILE_NAME = re.compile(
     r"(?<![\w/.])(?:[\w-]+/)*[\w.-]*\w\.(?:md|markdown|rst|txt|log|csv|tsv|jsonl?|ya?ml|toml|ini|cfg|conf|lock|xml|html?|"
     r"py|sh|sql|diff|patch|bin)\b"
 )
@@ -26,7 +26,7 @@ CALLED = re.compile(
     r"(?=\S*[A-Z./]\w)([\w./-]*\w)"
 )
 """What stands after the word file, or what is opened, and looks like the name of a file."""
-KINDS: Mapping[str, re.Pattern[str]] = {
+REQUEST_KINDS: Mapping[str, re.Pattern[str]] = {
     "about me": _any(
         r"^\W*(?:hi|hello|hey|good (?:morning|evening|day)|thanks?|thank you|thx|bye|goodbye|perfect)\b[^?]{0,40}$",
         r"\b(?:who|what) are you\W*$|\bare you (?:a|an|chat|human|real)\b|\bwhat (?:can|do) you do\b|\bhow do you work",
@@ -37,18 +37,18 @@ KINDS: Mapping[str, re.Pattern[str]] = {
     "on": _any(rf"{LEAD}(?:read on|go on|continue|more of (?:it|that)|the rest)\W*$"),
     "read": _any(
         rf"{LEAD}(?:re)?(?:read|open|look at|go back to)\b(?! (?:out|between))",
-        rf"{LEAD}(?:show|print|quote)\b.*{PATH.pattern}",
+        rf"{LEAD}(?:show|print|quote)\b.*{FILE_NAME.pattern}",
         rf"{LEAD}(?:summari[sz]e|sum up|(?:the )?(?:summary|gist|overview|main points?|key points?))\b",
         r"\b(?:give|make|write|need|want|like|short|brief|quick|tell|are)\b.{0,25}"
         r"\b(?:summary|gist|overview|main points?|key points?)\b",
-        rf"\bwhat\b.*\b{ARTICLES}\b.{{0,20}}\b(?:about|says?)\W*$",
+        rf"\bwhat\b.*\b{ARTICLE_WORDS}\b.{{0,20}}\b(?:about|says?)\W*$",
     ),
     "list": _any(
-        rf"\b(?:which|any|list|show|find|got|what|how many)\b.{{0,12}}\b{ARTICLES}\b.{{0,40}}"
+        rf"\b(?:which|any|list|show|find|got|what|how many)\b.{{0,12}}\b{ARTICLE_WORDS}\b.{{0,40}}"
         r"\b(?:have|are there|there are|about|on|mention|talk|speak|cover|deal|say|touch|discuss|read)\b",
         r"\b(?:what|which|anything|something)\b.{0,20}\b(?:do|have) you (?:\w+ )?(?:have|got)?\b.{0,12}"
         r"\b(?:on|about|regarding|here)\b",
-        rf"{LEAD}(?:list|show(?: me)?)\b.{{0,16}}\b{ARTICLES}\W*$",
+        rf"{LEAD}(?:list|show(?: me)?)\b.{{0,16}}\b{ARTICLE_WORDS}\W*$",
         r"^\W*(?:do you have|have you got|is there|got) (?:anything|something|any)\b",
         r"^\W*anything (?:here )?(?:on|about)\b",
     ),
@@ -68,7 +68,7 @@ ASKING_WORDS = frozenset(
     )
 )
 """The terms of words that ask for something, and say nothing of what it is about."""
-PROGRAM = _any(
+ASKS_OF_THIMBLE = _any(
     r"(?<![\w/.])/[a-z]+\b(?![/.])|(?<!\S)--[a-z]|\bthimble\b",
     r"\bthis (?:program|app|application|tool|thing|terminal|session|conversation|chat)\b",
     r"\bmy last (?:question|answer)\b",
@@ -80,13 +80,13 @@ PROGRAM = _any(
 """A question with this is about thimble itself."""
 TO_DO = _any(r"\b(?:how (?:do|can|could) (?:i|we|you)|can (?:i|we|you)|could you|is there (?:a|any) way)\b")
 """A question with this may be about it."""
-SAID = _any(
+ASKS_WHAT_USER_SAID = _any(
     r"\b(?:did|have|had) (?:i|we) (?:\w+ )?(?:say|said|tell|told|mention(?:ed)?|named?|call(?:ed)?|given?)\b",
     r"\b(?:i|we) (?:just |have |had |already |first )?(?:said|told you|mentioned|named)\b",
     r"\bremind me\b",
 )
 """A question with this is about what the user said."""
-OURS = _any(r"\b(?:we|our|ours|i|my|mine|us|me)\b")
+FIRST_PERSON = _any(r"\b(?:we|our|ours|i|my|mine|us|me)\b")
 WE = _any(r"\b(?:we|our|ours|us)\b")
 IN_FILES = _any(r"\b(?:files?|logs?|config(?:uration)?|changelog|minutes|meetings?|readme|csv|source code)\b")
 CALCULATES = _any(
@@ -99,41 +99,36 @@ NEXT = re.compile(
     rf"\?\s+(?:and\s+)?(?=(?:\w+\s+){{0,2}}{_WH})|[,;]?\s+(?:and|or)\s+(?=(?:\w+\s+){{0,2}}{_WH})|[,;]\s+(?={_WH})",
     re.IGNORECASE,
 )
-ASKING = re.compile(rf"(?:\w+\s+){{0,2}}{_WH}", re.IGNORECASE)
-COMPARED = re.compile(
+QUESTION_BEGINS = re.compile(rf"(?:\w+\s+){{0,2}}{_WH}", re.IGNORECASE)
+COMPARISON = re.compile(
     rf"{LEAD}compare\b(?:.*\b(?:about|of|between)\b)?\s+(?P<one>.+?)\s+(?:and|with|to|versus|vs\.?|against)\s+(?P<other>.+?)\W*$",
     re.IGNORECASE,
 )
 MOST_PARTS = 3
-BEGINNING = Lines()
+FROM_THE_START = LineRange()
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ReaderRequest:
     """What the user wants: its kind, and what it is about.
 
-    `parts` are the questions in it. `slug` is an article that is named by its title, `paths` are files, and `lines`
-    those of the first one.
+    `parts` are the questions in it, `paths` the files that it names, and `lines` those of the first one.
     """
 
     kind: str
     text: str
     topic: str
     parts: tuple[str, ...]
-    slug: str = ""
     paths: tuple[str, ...] = ()
-    lines: Lines = BEGINNING
+    lines: LineRange = FROM_THE_START
 
 
-def request(view: View) -> Request:
+def request(view: ReaderView) -> ReaderRequest:
     """What the newest question wants."""
     text = " ".join(view.question[:2_000].split())
-    kind = next((kind for kind, pattern in KINDS.items() if pattern.search(text)), "question")
+    kind = next((kind for kind, pattern in REQUEST_KINDS.items() if pattern.search(text)), "question")
     if kind == "question" and states(text):
         kind = "told"
-    topic, slug = about(text), titled(text, view)
-    if kind == "question" and slug and not topic:
-        kind = "read"
     if kind == "read" and view.wants_more:
         kind = "on"
     files, meant = paths(text, view), lines(text)
@@ -142,10 +137,10 @@ def request(view: View) -> Request:
         files = (view.file,)
     if files and bare and (meant or kind == "question"):
         kind = "read"
-    return Request(kind, text, topic, _questions(text), slug, files, meant or BEGINNING)
+    return ReaderRequest(kind, text, about(text), _questions(text), files, meant or FROM_THE_START)
 
 
-def telling(text: str, view: View) -> str:
+def telling(text: str, view: ReaderView) -> str:
     """The words of a question that tell what it is about: not those that ask, nor the name of a file."""
     return " ".join(
         word
@@ -154,17 +149,17 @@ def telling(text: str, view: View) -> str:
     )
 
 
-def nameless(text: str, view: View) -> str:
+def nameless(text: str, view: ReaderView) -> str:
     """A text without the names of the files in it."""
     names = "|".join(map(re.escape, paths(text, view)))
     return re.sub(rf"\s*(?:\b(?:in|of|from|the|file)\s+)*[\"'`“]?(?:{names})\b[\"'`”]?", "", text) if names else text
 
 
-def paths(text: str, view: View) -> tuple[str, ...]:
+def paths(text: str, view: ReaderView) -> tuple[str, ...]:
     """The files that a text names: as a list of files in view does, by an ending of files, or by the words before."""
     listed = (one["path"] for act in view.acts if act.name == "list_files" for one in _files(act.shows))
     known = (name for name in listed if re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w/-]|\.\w)", text, re.I))
-    return tuple(dict.fromkeys((*known, *(name for names in (PATH, CALLED) for name in names.findall(text)))))
+    return tuple(dict.fromkeys((*known, *(name for names in (FILE_NAME, CALLED) for name in names.findall(text)))))
 
 
 def _files(shows: Result) -> Iterator[re.Match[str]]:
@@ -178,17 +173,12 @@ def about(text: str) -> str:
     return " ".join(word for word in said if word not in STOPWORDS and not set(terms(word)) & ASKING_WORDS)
 
 
-def titled(text: str, view: View) -> str:
-    """The article whose title stands in a text; "" if none does."""
-    low = f" {' '.join(words(text))} "
-    titles = (slug for slug, entry in view.entries.items() if f" {' '.join(words(entry.title))} " in low)
-    return next(titles, "")
-
-
 def _questions(text: str) -> tuple[str, ...]:
     """The questions in a text, if each asks something of its own, or what is to be compared; else the text as one."""
-    if compared := COMPARED.match(text):
+    if compared := COMPARISON.match(text):
         return compared["one"], compared["other"]
     parts = [part.strip() for part in NEXT.split(text) if part and part.strip()]
-    alone = all(ASKING.match(part) and len([w for w in words(part) if w not in STOPWORDS]) > 1 for part in parts)
+    alone = all(
+        QUESTION_BEGINS.match(part) and len([w for w in words(part) if w not in STOPWORDS]) > 1 for part in parts
+    )
     return tuple(parts[:MOST_PARTS]) if alone and len(parts) > 1 else (text,)

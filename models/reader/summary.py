@@ -12,10 +12,10 @@ from thimble.agent.prompts import SUMMARY_TAG
 from thimble.corpus.observations import Quote
 from thimble.models.reader.citations import first_sentences
 from thimble.models.reader.evidence import cite
-from thimble.models.reader.view import CANNOT, View, is_summary, look, real_question
+from thimble.models.reader.view import I_CANNOT, ReaderView, is_summary, look, real_question
 
-HEADING = re.compile(r"^(?:#+ )?\**(?P<name>[A-Z][\w ,/&-]{0,40}?)\**:\**\s*(?P<rest>.*)$")
-KINDS = {
+SUMMARY_HEADING = re.compile(r"^(?:#+ )?\**(?P<name>[A-Z][\w ,/&-]{0,40}?)\**:\**\s*(?P<rest>.*)$")
+SECTION_KINDS = {
     "asked": re.compile(r"\b(?:ask|task|question|goal|aim|request|user|intent|want)", re.IGNORECASE),
     "open": re.compile(
         r"\b(?:open|error|problem|pending|to ?do|next|unanswered|fail|wrong|missing|block)", re.IGNORECASE
@@ -33,14 +33,14 @@ Points = dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedSummary:
     """A summary as it is asked for: section names with what belongs there, and the most words it may have."""
 
     sections: tuple[tuple[str, str], ...]
     words: int
 
 
-def asked_summary(messages: Sequence[Message], tools: Sequence[Schema]) -> Wanted | None:
+def asked_summary(messages: Sequence[Message], tools: Sequence[Schema]) -> WantedSummary | None:
     """What the last message asks for, when it asks for a summary in sections."""
     if tools or not messages or messages[-1].role != "user":
         return None
@@ -49,10 +49,10 @@ def asked_summary(messages: Sequence[Message], tools: Sequence[Schema]) -> Wante
     if not line or not names:
         return None
     most = re.search(r"\bat most ([\d,]+) words\b", messages[-1].content)
-    return Wanted(tuple(names), int(most[1].replace(",", "")) if most else 250)
+    return WantedSummary(tuple(names), int(most[1].replace(",", "")) if most else 250)
 
 
-def summary(messages: Sequence[Message], wanted: Wanted) -> str:
+def summary(messages: Sequence[Message], wanted: WantedSummary) -> str:
     """An extractive summary of the messages with just these sections, within the limit of words."""
     points = _points(messages)
     kinds = [_kind(name) or _kind(about) or "found" for name, about in wanted.sections]
@@ -84,7 +84,7 @@ def _within(point: str, left: int, limit: int) -> str:
 
 
 def _kind(text: str) -> str:
-    return next((kind for kind, pattern in KINDS.items() if pattern.search(text)), "")
+    return next((kind for kind, pattern in SECTION_KINDS.items() if pattern.search(text)), "")
 
 
 def _points(messages: Sequence[Message]) -> Points:
@@ -107,12 +107,12 @@ def _by_turns(new: Sequence[str], old: Sequence[str]) -> Iterator[str]:
 
 def _earlier(messages: Sequence[Message]) -> Points:
     """The points of a summary that stands in the material."""
-    points: Points = {kind: [] for kind in KINDS}
+    points: Points = {kind: [] for kind in SECTION_KINDS}
     answered = any(message.role == "assistant" and not message.calls for message in messages)
     for message in filter(is_summary, messages):
         kind = "found"
         for line in message.content.removeprefix(SUMMARY_TAG).split("\n"):
-            if heading := HEADING.match(line):
+            if heading := SUMMARY_HEADING.match(line):
                 kind, line = _kind(heading["name"]) or "found", heading["rest"]
             point = line.strip().removeprefix("- ").strip()
             if point and point != "none" and not (answered and point.startswith(PENDING)):
@@ -120,7 +120,7 @@ def _earlier(messages: Sequence[Message]) -> Points:
     return points
 
 
-def _unsaid(view: View) -> list[Quote]:
+def _unsaid(view: ReaderView) -> list[Quote]:
     """How each section begins that is in view and was not yet spoken of."""
     shown = [one for act in view.acts for one in act.shows.said if one.source]
     first = {(one.source, one.section): one for one in reversed(shown)}
@@ -132,7 +132,7 @@ def _cited(one: Quote) -> str:
     return cite([one])
 
 
-def _read(view: View) -> list[str]:
+def _read(view: ReaderView) -> list[str]:
     """The articles and files that were read, the newest first."""
     slugs = dict.fromkeys((*view.read, *(act.text("slug") for act in view.acts if act.name == "read_article")))
     titles = [f"“{view.title(slug)}” [{slug}]" for slug in reversed(slugs) if slug in view.entries]
@@ -148,7 +148,7 @@ def _open(messages: Sequence[Message]) -> list[str]:
         if real_question(message):
             waiting = message.content
         elif message.role == "assistant" and not message.calls:
-            found += [f"not answered: {_line(waiting)}"] if waiting and message.content.startswith(CANNOT) else []
+            found += [f"not answered: {_line(waiting)}"] if waiting and message.content.startswith(I_CANNOT) else []
             waiting = ""
         elif message.role == "tool" and message.content.startswith("Error: "):
             found.append(_line(message.content.split("\n")[0]))

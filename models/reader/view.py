@@ -13,14 +13,14 @@ from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import CLOSING, SUMMARY_TAG
 from thimble.corpus.markdown import sentences
 from thimble.corpus.observations import USER, Entry, Quote, Result, read
-from thimble.models.reader.citations import CITED, NAMED, own
-from thimble.models.reader.lines import Lines
+from thimble.models.reader.citations import CITATION, NAMED_ARTICLE, own
+from thimble.models.reader.lines import LineRange
 
-CANNOT = "I cannot"
+I_CANNOT = "I cannot"
 """How an answer begins that declines."""
-PASSAGES = "I am no language model; the closest passages are:"
+CLOSEST_PASSAGES = "I am no language model; the closest passages are:"
 """How a reply begins that shows passages instead of an answer."""
-GONE = Result("gone", whole=False)
+NOTHING_SHOWN = Result("gone", whole=False)
 LEAD = (
     r"^\W*(?:(?:and|now|then|next|first|please|ok|okay|also|so|well|hi|hello|can you|could you|would you|i want you to|"
     r"i['’]d like you to|let us|let['’]s)\W+)*"
@@ -39,9 +39,9 @@ ASKS = re.compile(
     re.IGNORECASE,
 )
 """A sentence that asks for something."""
-STATEMENT = re.compile(r"^\W*(?:(?:\w+,? ){0,4}?)(?:i|we|my|our)\b", re.IGNORECASE)
+USER_STATES = re.compile(r"^\W*(?:(?:\w+,? ){0,4}?)(?:i|we|my|our)\b", re.IGNORECASE)
 """The beginning of what users say of themselves."""
-QUOTED = re.compile(r"^(?:Those were lines [\d,]+ to|That was line) (?P<last>[\d,]{1,11}) of ", re.MULTILINE)
+QUOTED_LINES = re.compile(r"^(?:Those were lines [\d,]+ to|That was line) (?P<last>[\d,]{1,11}) of ", re.MULTILINE)
 """What an answer says of the lines that it quotes."""
 
 
@@ -64,7 +64,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ReaderView:
     """What one call of the reader knows; it goes by nothing else.
 
     `wants_more`: `question` is an earlier one, and what was not said yet of it is wanted. `earlier` are the questions
@@ -104,7 +104,7 @@ class View:
         reads = (act for act in reversed(self.acts) if path in (act.text("path"), act.shows.head))
         return next((act for act in reads if act.shows.has(line)), None)
 
-    def start(self, path: str, lines: Lines) -> int:
+    def start(self, path: str, lines: LineRange) -> int:
         """The first of these lines of a file."""
         return lines.start or (self.line + 1 if path == self.file else 1)
 
@@ -123,7 +123,7 @@ class View:
     def more(self, name: str, arguments: Mapping[str, Any]) -> str:
         """The id by which `recall` shows all that such a call gave; "" if all is shown, or nothing says how."""
         last = (shows for shows in self.made(name, arguments) if shows.more or shows.form != "gone")
-        return next(last, GONE).more
+        return next(last, NOTHING_SHOWN).more
 
 
 def real_question(message: Message) -> bool:
@@ -139,10 +139,10 @@ def is_summary(message: Message) -> bool:
 
 def states(text: str) -> bool:
     """Whether the words tell something of the user and ask nothing."""
-    return bool(STATEMENT.match(text)) and not ASKS.search(text)
+    return bool(USER_STATES.match(text)) and not ASKS.search(text)
 
 
-def look(messages: Sequence[Message]) -> View:
+def look(messages: Sequence[Message]) -> ReaderView:
     """Everything that can be known from the messages."""
     asked = [index for index, message in enumerate(messages) if real_question(message)]
     start = asked[-1] if asked else len(messages)
@@ -151,13 +151,13 @@ def look(messages: Sequence[Message]) -> View:
         asked.pop()
     acts = tuple(_acts(messages, start))
     spoken = [m for m in messages[:start] if m.role == "assistant" or is_summary(m)]
-    spoken = [message for message in spoken if not message.content.startswith(CANNOT)]
+    spoken = [message for message in spoken if not message.content.startswith(I_CANNOT)]
     quoted = tuple(dict.fromkeys(one for message in spoken for one in own(message.content)))
     read_before = [slug for message in messages[:start] for slug in _read(message)]
-    cited = [message.content for message in spoken if not message.calls and CITED.search(message.content)]
+    cited = [message.content for message in spoken if not message.calls and CITATION.search(message.content)]
     file, line = _place(cited[-1]) if cited else ("", 0)
-    sources = CITED.findall(cited[-1]) if cited else []
-    return View(
+    sources = CITATION.findall(cited[-1]) if cited else []
+    return ReaderView(
         question=messages[asked[-1]].content.strip() if asked else "",
         wants_more=wants_more,
         earlier=tuple(messages[index].content.strip() for index in asked[:-1]),
@@ -185,14 +185,14 @@ def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
         for position, call in enumerate(message.calls):
             by_id = [result for result in results if call.id and result.call_id == call.id]
             found = by_id or results[position : position + 1]
-            act = Act(call.name, _arguments(call), GONE, index > start, index == last)
+            act = Act(call.name, _arguments(call), NOTHING_SHOWN, index > start, index == last)
             of = copies.get(act.text("id")) if call.name == "recall" else None
-            shows = _shown(found[0], of or act) if found else GONE
+            shows = _shown(found[0], of or act) if found else NOTHING_SHOWN
             if call.name == "recall":
                 shows = replace(shows, more="")  # to recall what was recalled brings nothing else
             if of and shows.form != "error":
                 yield replace(of, shows=shows, current=act.current, fresh=act.fresh)
-                shows = replace(GONE, whole=shows.whole)
+                shows = replace(NOTHING_SHOWN, whole=shows.whole)
             act = replace(act, shows=shows)
             if shows.more:
                 copies[shows.more] = act
@@ -217,7 +217,7 @@ def _told(messages: Sequence[Message]) -> Iterator[Quote]:
         if message.role == "user" and CLOSING not in message.content:
             for line in message.content.split("\n"):
                 said = sentences(line.strip().removeprefix("- "))
-                ours = any(STATEMENT.match(sentence) for sentence in said)
+                ours = any(USER_STATES.match(sentence) for sentence in said)
                 yield from (Quote(sentence, USER) for sentence in said if ours and not ASKS.search(sentence))
 
 
@@ -227,7 +227,7 @@ def _entries(messages: Sequence[Message], acts: Sequence[Act]) -> dict[str, Entr
     named = {slug: Entry(slug, slug.replace("-", " ")) for slug in slugs}
     for message in messages:
         if message.role != "tool":
-            named |= {one["slug"]: Entry(one["slug"], one["title"]) for one in NAMED.finditer(message.content)}
+            named |= {one["slug"]: Entry(one["slug"], one["title"]) for one in NAMED_ARTICLE.finditer(message.content)}
     for act in acts:
         if act.shows.form in ("page", "hits", "listing"):
             named |= {entry.slug: entry for entry in act.shows.entries}
@@ -236,14 +236,14 @@ def _entries(messages: Sequence[Message], acts: Sequence[Act]) -> dict[str, Entr
 
 def _place(answer: str) -> tuple[str, int]:
     """The file that an answer quotes, and the last of its lines there."""
-    path, _, line = CITED.findall(answer)[-1].rpartition(":")
-    told = [*QUOTED.finditer(answer)]
+    path, _, line = CITATION.findall(answer)[-1].rpartition(":")
+    told = [*QUOTED_LINES.finditer(answer)]
     return path, int(told[-1]["last"].replace(",", "")) if told else int(line) if path else 0
 
 
 def _read(message: Message) -> list[str]:
     """The slugs of the articles that an assistant message asks to read, or that a summary names as read."""
     if is_summary(message):
-        return [one["slug"] for one in reversed([*NAMED.finditer(message.content)])]
+        return [one["slug"] for one in reversed([*NAMED_ARTICLE.finditer(message.content)])]
     calls = (_arguments(call) for call in message.calls if call.name == "read_article")
     return [str(arguments["slug"]).strip() for arguments in calls if arguments.get("slug")]

@@ -88,11 +88,6 @@ class ToolCaller(BackendDefaults):
         return bool(self.protocol) or self.inner.renders_tools
 
     @property
-    def ruled_out(self) -> Sequence[str]:
-        """The tokens that begin a call and can be ruled out; in a protocol none is such a token."""
-        return () if self.protocol else self.inner.ruled_out
-
-    @property
     def counter(self) -> Counter:
         """Counts tokens of the prompt as it is sent."""
         return self._counters[self.calls] if self.protocol else self.inner.counter

@@ -12,7 +12,7 @@ from thimble.agent.reply import CALL_CHARACTERS
 from thimble.models.text_calls.openings import CODE_FENCE, label, openings
 from thimble.models.text_calls.parsers import Tools, malformed, read
 
-MOST_CALLS = 64
+PRINTED_CALLS = 64
 """Calls, and what only looks like one, that are looked for in a reply."""
 LONGEST_LABEL = 64
 
@@ -84,7 +84,7 @@ class PrintedCalls:
         """The calls in the rest of a reply, and the text between them."""
         said: list[Text | ToolCall] = []
         prose, passed, rest = copy(self._prose), "", f"{text}\n"
-        for _ in range(MOST_CALLS):
+        for _ in range(PRINTED_CALLS):
             shown, rest, form = prose.split(rest)
             passed += shown
             if not (form and self._tools):

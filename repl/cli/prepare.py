@@ -56,11 +56,11 @@ def run(settings: Settings, budget: str | None) -> int:
         ModelError: the server that was asked for cannot be used, and the strategy needs it.
     """
     from thimble.models.counting.choose import counter_for
-    from thimble.models.scripted import Scripted
+    from thimble.models.reader import Reader
 
     limit = settings.budget if budget is None else read_limit(budget)  # unlike a session's it may be anything
-    scripted = Scripted([], counter_for(settings.model))  # no model is made for a strategy that asks none
-    side = SideModel(scripted, embedder_of(settings), worker=Lagged())
+    reader = Reader(counter_for(settings.model))  # no server is looked for, unless the strategy asks a model
+    side = SideModel(reader, embedder_of(settings), worker=Lagged())
     for notice in settings.notices:
         tell(notice)
     with RedirectedOutput():  # what a strategy of the user's own prints

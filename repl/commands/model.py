@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from thimble.models import READER
-from thimble.models.ollama.errors import DEFAULT_MODEL
+from thimble.models.server import DEFAULT_MODEL
 from thimble.repl.commands.next_prompt import say_next_prompt
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table

@@ -9,13 +9,13 @@ from rich import filesize
 from rich.console import Console
 
 from thimble.agent.errors import Stopped, UsageError
-from thimble.models.ollama.errors import DEFAULT_MODEL
+from thimble.models.server import DEFAULT_MODEL
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import is_drawn, moving
 from thimble.session.session import Session
 
 if TYPE_CHECKING:
-    from thimble.models.ollama.download import Progress
+    from thimble.models.ollama.download import PullProgress
     from thimble.models.ollama.server import OllamaServer
 
 
@@ -41,7 +41,7 @@ def pull(session: Session, name: str, console: Console) -> None:
     console.print(f"{line(name)} is here. To go on with it: /model {line(name)}")
 
 
-def words(step: Progress) -> str:
+def words(step: PullProgress) -> str:
     """`pulling 2bada8a74506, 30% of 4.7 GB`: what the server does, and how far it is, in tenths. Safe to print."""
     size, tenths = step.total_bytes, 10 * step.done_bytes // step.total_bytes if step.total_bytes else 0
     return line(step.status)[:24] + (f", {tenths}0% of {filesize.decimal(size)}" if tenths else "")

@@ -6,16 +6,16 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import run_in_terminal
-from prompt_toolkit.application.current import get_app, set_app
+from prompt_toolkit.application.current import get_app
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
+from prompt_toolkit.completion import CompleteEvent, Completer, DynamicCompleter, get_common_complete_suffix
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
@@ -27,7 +27,6 @@ from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style, merge_styles
 
-from thimble.repl.prompt.completion import Completions
 from thimble.repl.prompt.meter import Meter
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import GLYPH
@@ -96,7 +95,7 @@ class TerminalPrompt:
         self, session: Session, announce: Callable[[], None], suggested: Callable[[], str | None] = lambda: None
     ) -> None:
         self._announce = announce
-        self._meter = Meter(session, self._redraw)
+        self._session, self._meter = session, Meter(session, self._redraw)
         self._warming = False
         session.reading.watch(lambda words: self._redraw(), REDRAW_SECONDS)
         self._pastes = Pastes()
@@ -109,7 +108,7 @@ class TerminalPrompt:
             history=InMemoryHistory() if stage else open_history(self._pastes.whole),
             auto_suggest=AutoSuggestFromHistory(),
             placeholder=lambda: [("class:auto-suggestion", on_empty(suggested()))],
-            completer=Completions(session),
+            completer=DynamicCompleter(lambda: self._completions),
             complete_while_typing=False,
             key_bindings=_keys(suggested, self._pastes),
             bottom_toolbar=self._toolbar,
@@ -123,6 +122,12 @@ class TerminalPrompt:
             reserve_space_for_menu=6,
         )
         self._prompt.app.after_render += lambda _: self._warm()
+
+    @cached_property
+    def _completions(self) -> Completer:
+        from thimble.repl.prompt.completion import Completions
+
+        return Completions(self._session)
 
     def greet(self, name: str, rest: str) -> None:
         """With the colours of the prompt; to load more for one line would keep the prompt waiting."""
@@ -166,12 +171,15 @@ class TerminalPrompt:
         self._soon(self._loaded)
 
     def _loaded(self) -> None:
+        """Announce. prompt_toolkit's own `run_in_terminal` would echo what is typed meanwhile, and Enter as Ctrl-J."""
         app = self._prompt.app
         if app.is_running and self._meter.error:
             app.exit(exception=self._meter.error)
         elif app.is_running:
-            with set_app(app):
-                run_in_terminal(self._announce)
+            app.renderer.erase()
+            self._announce()
+            app.renderer.request_absolute_cursor_position()
+            app.invalidate()
 
 
 def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> PlainPrompt | TerminalPrompt:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Scripted, Step
 from tests.support.sessions import scripted, tool_call
 from thimble.agent.events import Answered, Event, Prepared, Replied, SetAside
 from thimble.agent.frame import LONG_TOKENS, NUDGE_MESSAGE, is_framing
 from thimble.agent.loop import run
 from thimble.agent.messages import Message
 from thimble.agent.view import View
-from thimble.models.scripted import Scripted, Step
 from thimble.session.session import Session
 from thimble.tools.examples import examples
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.support.histories import TinyCounter
+from tests.support.scripted import ScriptedRequest
 from tests.support.scripted_loop import Script, Step, call
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.agent.side import SideModel
-from thimble.models.scripted import ScriptedRequest
 
 ASKED = [Message("a", "user", "Sum it up.")]
 

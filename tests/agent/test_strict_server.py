@@ -20,6 +20,7 @@ from tests.support.histories import (
     messages,
     sound_histories,
 )
+from tests.support.scripted import Scripted
 from tests.support.strict_server import refusal
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
@@ -30,7 +31,6 @@ from thimble.agent.side import SideModel
 from thimble.agent.turns import question
 from thimble.agent.view import View, prepare
 from thimble.models import chat
-from thimble.models.scripted import Scripted
 from thimble.repl.cli.prepare import Document, prepare_document
 from thimble.session.replay import replay
 

@@ -40,7 +40,7 @@ STEP = st.one_of(
 @pytest.fixture(autouse=True)
 def _all_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever their number."""
-    monkeypatch.setattr(library, "FEW", 0)
+    monkeypatch.setattr(library, "FEW_FILES", 0)
 
 
 def said(known: Library) -> object:

@@ -139,15 +139,6 @@ def write(folder: Path, **files: str | bytes) -> None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def test_windows_files_read_as_any_other(tmp_path: Path) -> None:
-    text = f"{FRONT}# H\n\nOne.\n\n## Two\n\n```\n## no\n```\n"
-    write(tmp_path, a_md=text, b_md=b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
-    first, second = load(tmp_path).articles
-    assert first.sections == second.sections
-    assert (first.slug, second.slug) == ("kv-cache", "kv-cache-2")
-    assert first.title == second.title
-
-
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_what_windows_writes_reads_as_any_other(tmp_path: Path, encoding: str, end: str) -> None:
@@ -156,23 +147,6 @@ def test_what_windows_writes_reads_as_any_other(tmp_path: Path, encoding: str, e
     write(tmp_path, a_MD=(mark + text.replace("\n", end)).encode(encoding))
     (article,) = load(tmp_path).articles
     assert article == parse(text, "a.MD")
-
-
-@pytest.mark.parametrize(
-    ("name", "slug"),
-    [
-        ("CON.md", "con"),
-        ("UPPER.TXT", "upper"),
-        ("b\\c d.Markdown", "b-c-d"),
-        ("Größe 上.md", "grosse-上"),
-        ("a .md", "a"),
-    ],
-)
-def test_names_that_windows_has_or_has_not(tmp_path: Path, name: str, slug: str) -> None:
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / name).write_text("text")
-    (article,) = load(tmp_path).articles
-    assert (article.path, article.slug) == (f"sub/{name}", slug)
 
 
 @pytest.mark.parametrize(
@@ -270,12 +244,6 @@ def test_find_answers_or_says_no(name: str) -> None:
     assert found in ("a-b", "c") or found.startswith("no article")
 
 
-def test_two_articles_of_one_title_are_not_guessed_at() -> None:
-    known = Library(Path("x"), (parse("# T\nx", "a.md"), parse("# T\ny", "b.md")))
-    with pytest.raises(UsageError):
-        known.find("T")
-
-
 @pytest.mark.parametrize(
     ("topic", "slugs"),
     [
@@ -289,10 +257,6 @@ def test_two_articles_of_one_title_are_not_guessed_at() -> None:
 )
 def test_topics(library: Library, topic: str, slugs: list[str]) -> None:
     assert [article.slug for article in library.matching(topic)] == slugs
-
-
-def test_tags(library: Library) -> None:
-    assert library.tags == ["agents", "context", "inference"]
 
 
 def test_the_articles_of_this_project_are_all_read() -> None:

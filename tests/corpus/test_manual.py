@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from thimble.corpus.library import load
-from thimble.corpus.manual import COMMANDS, OURS, manual
-from thimble.repl.commands.table import COMMANDS as TYPED
+from thimble.corpus.manual import COMMANDS_PAGE, MANUAL_SLUG, manual
+from thimble.repl.commands.table import COMMANDS
 from thimble.session.settings_table import SETTINGS
 from thimble.tools.articles import ArticleTools
 
 
 def test_each_command_and_flag_is_found_by_its_name() -> None:
-    (page,) = (page for page in manual().articles if f"[{page.slug}]" == COMMANDS)
+    (page,) = (page for page in manual().articles if f"[{page.slug}]" == COMMANDS_PAGE)
     titles = [section.title for section in page.sections]
-    assert {command.usage for command in TYPED.values()} <= set(titles)
+    assert {command.usage for command in COMMANDS.values()} <= set(titles)
     assert {one.flag for one in SETTINGS.values() if one.help} <= {title.partition(" ")[0] for title in titles}
 
 
 def test_no_page_has_the_name_of_an_article() -> None:
     slugs = {page.slug for page in manual().articles}
-    assert all(slug.startswith(OURS) for slug in slugs)
+    assert all(slug.startswith(MANUAL_SLUG) for slug in slugs)
     assert not slugs & {article.slug for article in load().articles}
 
 
 def test_only_what_leans_on_the_manual_is_searched_there() -> None:
     tools = ArticleTools(load())
-    assert OURS in tools.search_articles("what does /undo do", earlier=COMMANDS)
-    assert OURS not in tools.search_articles("what does /undo do", earlier="what is attention? [attention]")
+    assert MANUAL_SLUG in tools.search_articles("what does /undo do", earlier=COMMANDS_PAGE)
+    assert MANUAL_SLUG not in tools.search_articles("what does /undo do", earlier="what is attention? [attention]")

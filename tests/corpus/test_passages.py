@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from thimble.corpus.article import parse
 from thimble.corpus.library import Library
-from thimble.corpus.markdown import HEADING
-from thimble.corpus.passages import LEAST_WORDS, LETTERS, LONGEST, MOST_WORDS, Passage, passages, record
+from thimble.corpus.markdown import HEADING_CHARACTERS
+from thimble.corpus.passages import LEAST_WORDS, LETTERS, MOST_WORDS, SENTENCE_CHARACTERS, Passage, passages
 
 WORD = st.text("abcdefghij", min_size=2, max_size=8)
 ANY_WORDS = st.one_of(st.lists(WORD, min_size=1, max_size=9), st.integers(1, 90).map(lambda many: ["word"] * many))
@@ -106,15 +106,6 @@ def test_a_table_row_names_its_columns() -> None:
     assert of("| only | columns |\n|---|---|") == []
 
 
-@given(st.lists(WORD, min_size=1, max_size=5), st.lists(WORD | st.just(""), min_size=1, max_size=5))
-def test_a_record_has_every_cell_of_a_column(columns: list[str], cells: list[str]) -> None:
-    said = record(columns, cells)
-    assert said.startswith(cells[0])
-    assert said.endswith(".")
-    for name, cell in list(zip(columns, cells, strict=False))[1:]:
-        assert not cell or f"{name} {cell}" in said
-
-
 @pytest.mark.parametrize("opening", ["**KV cache.** ", "**KV cache**: ", "**KV cache:** ", "**KV cache** "])
 def test_bold_words_at_the_start_of_a_paragraph_are_its_heading(opening: str) -> None:
     kept = "The keys of all tokens are kept."
@@ -146,12 +137,9 @@ def test_markup_is_left_out_and_wrapped_lines_are_joined() -> None:
 
 @given(st.sampled_from(["x", "字", "一句话。", "ab-"]), st.integers(1, 9_000))
 def test_a_passage_of_a_writing_without_blanks_is_short_too(letters: str, times: int) -> None:
-    assert all(len(passage.text) <= max(LONGEST, 2 * LETTERS * MOST_WORDS) for passage in of(letters * times))
-
-
-@given(st.text("ab ", max_size=50))
-def test_an_empty_text_has_no_passages(text: str) -> None:
-    assert bool(of(text)) == bool(text.strip())
+    assert all(
+        len(passage.text) <= max(SENTENCE_CHARACTERS, 2 * LETTERS * MOST_WORDS) for passage in of(letters * times)
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,6 +161,6 @@ def test_an_empty_text_has_no_passages(text: str) -> None:
 def test_the_passages_of_a_hostile_text_are_not_much_longer_than_it(text: str) -> None:
     found = list(passages(text))
     assert sum(len(passage.text) + len(passage.heading) for passage in found) <= 40 * len(text)
-    assert all(len(passage.heading) <= HEADING for passage in found)
-    assert all(len(passage.text) <= 3 * LONGEST for passage in found)
+    assert all(len(passage.heading) <= HEADING_CHARACTERS for passage in found)
+    assert all(len(passage.text) <= 3 * SENTENCE_CHARACTERS for passage in found)
     assert Library(Path("x"), (parse(f"x\n\n{text}", "a.md"),)).index.rows.size == len(list(passages(f"x\n\n{text}")))

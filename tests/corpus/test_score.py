@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thimble.corpus.questions import NATURAL, Exchange, Fact, Proof
-from thimble.corpus.score import JUDGED_WORDS, MOST_WORDS, cited, refuses, score
+from thimble.corpus.score import ANSWER_WORDS, JUDGED_WORDS, cited, refuses, score
 
 SHARE = Fact(("84 %",), (Proof("84 % of a turn are observations.", article="observation-masking"),))
 ERROR = Fact(("token 41",), (Proof("differs at token 41", file="logs/server.log", line=10),))
@@ -20,15 +20,11 @@ def test_an_answer_that_states_and_cites_is_right() -> None:
     assert score(ASKED, RIGHT).right
 
 
-@given(st.integers(MOST_WORDS, 400))
+@given(st.integers(ANSWER_WORDS, 400))
 def test_quoting_everything_is_not_answering(length: int) -> None:
     scored = score(ASKED, f"{RIGHT} {'word ' * length}")
     assert not scored.right
     assert scored.why.startswith("too long")
-
-
-def test_citations_are_not_counted_as_words() -> None:
-    assert score(ASKED, "word " * (MOST_WORDS - 4) + "84 %. " + "[observation-masking] " * 30).right
 
 
 @pytest.mark.parametrize(
@@ -44,12 +40,6 @@ def test_citations_are_not_counted_as_words() -> None:
 )
 def test_a_wrong_answer_says_why(answer: str, why: str) -> None:
     assert score(ASKED, answer).why == why
-
-
-def test_every_fact_is_asked_for() -> None:
-    both = Exchange("Which two?", (SHARE, ERROR))
-    assert score(both, "84 % [observation-masking], at token 41 [logs/server.log:10].").right
-    assert score(both, "84 % [observation-masking].").why == "does not say: token 41"
 
 
 def test_a_value_beside_the_wrong_name_is_swapped() -> None:
@@ -148,14 +138,6 @@ def test_only_the_first_words_of_a_natural_answer_are_judged(kind: str, before: 
 def test_a_slug_counts_as_said_in_a_listing_only(kind: str) -> None:
     asked = Exchange("anything on caches?", (Fact(("kv-cache",), (Proof("x", article="kv-cache"),)),))
     assert score(asked, "There is this [kv-cache].", kind).right == (kind == "listing")
-
-
-@pytest.mark.parametrize(
-    ("answer", "right"),
-    [("Hello! Ask me anything.", True), ("", False), ("Hi [agents].", False), ("I cannot answer that.", False)],
-)
-def test_small_talk_is_answered_without_a_citation(answer: str, right: bool) -> None:
-    assert score(Exchange("hi"), answer, "talk").right == right
 
 
 @pytest.mark.parametrize("kind", ["offtopic", "neartopic", "unanswerable"])

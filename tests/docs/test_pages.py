@@ -17,17 +17,18 @@ import pytest
 from scripts import reference
 from tests.support import laws_table
 from tests.support.branched_sessions import run as typed
+from tests.support.family import family
 from tests.support.paths import ROOT
 from tests.support.printed_replies import call, deltas
 from tests.support.sessions import ask, scripted
 from thimble.corpus.passages import MOST_WORDS
 from thimble.corpus.questions import load
-from thimble.corpus.ranking import ASKING, AT_HAND, EARLIER, SAID
+from thimble.corpus.ranking import ASKING_WEIGHT, AT_HAND, EARLIER, SAID_WEIGHT
 from thimble.models.counting.choose import counter_for
 from thimble.models.counting.vocabulary import qwen_file
 from thimble.models.reader import answer
 from thimble.models.reader.answer import SECOND
-from thimble.models.reader.evidence import NEAR, PAGE, SURE, WEAK
+from thimble.models.reader.evidence import MANUAL_SCORE, NEAR_SCORE, SURE, WEAK
 from thimble.models.text_calls.prompt import REACT, TextCounter
 from thimble.repl.cli.headless import DONE, REFUSED
 from thimble.repl.cli.recordings import load as load_recording
@@ -64,8 +65,13 @@ def blocks(language: str, name: str = "") -> list[str]:
 
 
 def commands(name: str = "") -> list[str]:
-    """The lines of the `sh` blocks."""
-    return [line for body in blocks("sh", name) for line in body.strip().splitlines() if line[:1] != "#"]
+    """The lines of the `sh` blocks, of one page or of all."""
+    return lines_of(blocks("sh", name))
+
+
+def lines_of(bodies: list[str]) -> list[str]:
+    """The commands of these blocks."""
+    return [line for body in bodies for line in body.strip().splitlines() if line[:1] != "#"]
 
 
 # ---- commands --------------------------------------------------------------------------------------------------------
@@ -112,18 +118,24 @@ def promised(command: str) -> set[str]:
     return {line for body in shown for line in body.splitlines()}
 
 
-def a_session(command: str) -> bool:
-    """Whether a command only asks and shows; the others measure, and `make nightly` runs them."""
-    return "thimble lab" not in command and "python" not in command
+def by_day() -> set[str]:
+    """The first session of each page; `make nightly` runs the others, and those that measure."""
+    sessions = [[line for line in lines_of(found) if is_session(line)] for found in map(sh_blocks, PAGES)]
+    return {first for first, *_ in filter(None, sessions)}
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        pytest.param(command, marks=() if a_session(command) else pytest.mark.nightly)
-        for command in sorted({*commands()} - LONG)
-    ],
-)
+def sh_blocks(of: Path) -> list[str]:
+    """Those of a page."""
+    return [body for language, body in FENCE.findall(of.read_text()) if language == "sh"]
+
+
+def is_session(command: str) -> bool:
+    """Whether a command only asks and shows, and does not take its time as a slow server does."""
+    others = "thimble lab", "python", "--pace", "make ", "export "
+    return not any(word in command for word in others)
+
+
+@pytest.mark.parametrize("command", family(sorted({*commands()} - LONG), *by_day()))
 def test_every_shown_command_runs_and_prints_what_the_page_shows(command: str, workshop: Path) -> None:
     run = run_in(workshop, re.sub(r"^make\b", f"make -n -C {ROOT}", command))
     assert run.returncode in (DONE, REFUSED), f"{command}\n{run.stdout}\n{run.stderr}"  # the reader may find nothing
@@ -264,11 +276,11 @@ def test_the_page_on_the_reader_has_the_figures_of_the_code() -> None:
     for figure in (
         f"at most {MOST_WORDS} words",
         f"From {SURE} on, a passage is an answer",
-        f"best passage has less than {NEAR}, none is shown",
-        f"needs a score of {PAGE}",
-        f"weigh {ASKING} of the others in every search",
-        f"{SECOND:.0%} of the score of the first, and if there is room in {answer.MOST_WORDS} words",
-        f"count {'half' if SAID == 0.5 else SAID} when the second",
+        f"best passage has less than {NEAR_SCORE}, none is shown",
+        f"needs a score of {MANUAL_SCORE}",
+        f"weigh {ASKING_WEIGHT} of the others in every search",
+        f"{SECOND:.0%} of the score of the first, and if there is room in {answer.QUOTED_WORDS} words",
+        f"count {'half' if SAID_WEIGHT == 0.5 else SAID_WEIGHT} when the second",
         f"weigh {EARLIER} of the others, and each passage of the cited article gets {AT_HAND} more",
         f"has less than {WEAK}, or",
     ):

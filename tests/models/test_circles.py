@@ -75,10 +75,6 @@ def test_a_reply_that_the_guard_ended_is_whole(tools: bool) -> None:
     assert reply.stopped_by == "server"
 
 
-def test_what_looked_like_a_call_is_kept_too() -> None:
-    assert "".join(answered(['{"name": "list_', *["1"] * 31]).text) == '{"name": "list_' + "1" * 31
-
-
 @given(st.lists(st.sampled_from(["1", " 1", "2"]), max_size=40), st.integers(0, 40))
 def test_only_more_than_thirty_equal_tokens_are_the_guard_s_work(before: list[str], times: int) -> None:
     said = [*before, "x", *["1"] * times]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -82,29 +81,6 @@ def test_it_loads_once_even_if_nobody_waits_for_the_first_reply(slept: list[floa
     assert next(first) == Waiting("loading the model, then reading")
     first.close()
     assert isinstance(next(reader.stream(VIEWS[1], [])), Text)
-
-
-def test_it_pauses_before_each_word(slept: list[float]) -> None:
-    heard = 0
-    for delta in Reader(EstimateCounter(), pace=Hardware(10, 0.1)).stream(VIEWS[1], []):
-        heard += isinstance(delta, Text)
-        assert len(slept) == 1 + heard
-    assert heard > 5
-
-
-def test_two_machines_pause_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each pause ends only while the other model pauses too."""
-    both = threading.Barrier(2, timeout=10)
-    monkeypatch.setattr(paced, "pause", lambda seconds: both.wait())
-    readers = [Reader(EstimateCounter(), pace=HARDWARE[name]) for name in ("a100-32b", "a100-4b")]
-    done: list[list[Delta]] = []
-    threads = [threading.Thread(target=lambda one=one: done.append(list(one.stream(VIEWS[1], [])))) for one in readers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(done) == 2
-    assert not both.broken
 
 
 def test_the_calls_of_a_session_give_the_machine_away(slept: list[float]) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scripts import first_answers
 from scripts.first_answers import COLUMNS, QUESTIONS, answer, wrapped
 from tests.support.paths import ROOT
-from thimble.models.reader.view import CANNOT
+from thimble.models.reader.view import I_CANNOT
 
 PAGE = ROOT / "docs" / "results" / "first-answers.md"
 SHOWN = ("README.md", "docs/tutorial/1-first-look.md")
@@ -69,13 +69,13 @@ def test_every_question_on_the_pages_is_known_here() -> None:
 @pytest.mark.parametrize("question", [*GOOD, *OFFERED, *PLAIN])
 def test_a_question_that_is_shown_is_answered_well(question: str) -> None:
     said = answer(question)
-    assert not said.startswith(CANNOT)
+    assert not said.startswith(I_CANNOT)
     assert [words for words in (GOOD | OFFERED | PLAIN)[question] if words not in said] == []
 
 
 def test_what_no_article_has_a_word_of_is_refused() -> None:
     said = answer("was ist ein KI-Agent?")
-    assert said.startswith(CANNOT)
+    assert said.startswith(I_CANNOT)
     assert "which articles there are" in said
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.servers.tiny.template import SOURCE
+from tests.servers.tiny import template
 from tests.support import gguf_writer
 
 WIDTH = 128
@@ -78,7 +78,7 @@ def _vocabulary(tokens: list[str], end: int) -> dict[str, gguf_writer.Field]:
         "tokenizer.ggml.merges": [f"{FATE_LETTERS[254]} {FATE_LETTERS[255]}"],  # there must be one
         "tokenizer.ggml.eos_token_id": end,
         "tokenizer.ggml.add_bos_token": False,
-        "tokenizer.chat_template": SOURCE,
+        "tokenizer.chat_template": template(),
     }
 
 

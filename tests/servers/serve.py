@@ -18,8 +18,8 @@ from pathlib import Path
 
 import httpx
 
+from tests.servers.tiny import FOLDER as WEIGHTS
 from tests.servers.tiny import gguf_file
-from tests.servers.tiny.template import FOLDER as WEIGHTS
 from tests.support.paths import ROOT
 
 INSTALLED = ROOT / ".servers" / "bin"

@@ -100,22 +100,15 @@ def test_a_reply_comes_in_pieces_or_whole_and_is_the_same(sessions: Sessions, se
     assert replies(pieces) == replies(whole)
 
 
-@pytest.mark.parametrize("told_alone", [True, False])
-def test_the_closing_turn_keeps_the_cache_and_runs_no_call(
-    sessions: Sessions, server: Server, told_alone: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Behind a list by meaning this model calls though it is told; where the server rules the call out, it cannot."""
-    if told_alone:
-        monkeypatch.setattr("thimble.models.openai.backend.CALL_TOKENS", ())
+def test_the_closing_turn_keeps_the_cache_and_runs_no_call(sessions: Sessions, server: Server) -> None:
+    """Behind a list by meaning this model calls, though it is told not to."""
     session = sessions.open(server, max_turns=2, temperature=0.0, seed=7, embeddings=AUTO)
     events = list(session.ask(sessions.questions[0].text))
     first, last = only(Replied, events)
     assert last.usage.cached_tokens >= first.usage.prompt_tokens - BLOCK
     assert only(Answered, events)[0].ending == "turn-limit"
-    assert [call.name for call in last.message.calls] == (["read_article"] if told_alone else [])
-    assert [event.ok for event in only(ToolReturned, events)] == [True, *[False] * told_alone]
-    why = only(Prepared, events)[-1].view.messages[-1].why
-    assert ("<tool_call>" in why) != told_alone
+    assert [call.name for call in last.message.calls] == ["read_article"]
+    assert [event.ok for event in only(ToolReturned, events)] == [True, False]
 
 
 # ---- tokens ----

@@ -28,13 +28,15 @@ from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 
 SPEC = "comem:k=1"
+BUDGET = 20_000
+"""So large that the agent waits for no summary."""
 
 
 @contextmanager
 def waiting(folder: Path) -> Iterator[tuple[Kept, Held]]:
     """A session that has answered a question, and whose memory model still reads."""
     with held() as server:
-        session = keep(folder / "live.jsonl", strategy=SPEC)
+        session = keep(folder / "live.jsonl", strategy=SPEC, budget=BUDGET)
         session.agent.side.memory = server.backend
         assert ask(session, "What is masking?")[1] == ""
         assert server.reached.wait(PATIENCE_SECONDS)
@@ -107,7 +109,7 @@ def test_what_only_looks_leaves_it_alone(tmp_path: Path) -> None:
 
 def test_ctrl_c_in_the_middle_of_an_answer_stops_it_and_the_session_goes_on(tmp_path: Path) -> None:
     with held() as server:
-        session = keep(tmp_path / "live.jsonl", strategy=SPEC)
+        session = keep(tmp_path / "live.jsonl", strategy=SPEC, budget=BUDGET)
         session.agent.side.memory = server.backend
         with closing(session.ask("What is masking?")) as events:
             next(event for event in events if isinstance(event, SideBegan))
@@ -202,7 +204,7 @@ def test_a_resumed_session_goes_on_with_the_newest_complete_summary(tmp_path: Pa
 
 def thimble(folder: Path, server: Held, *arguments: str) -> subprocess.Popen[str]:
     """The program with this memory model."""
-    command = [sys.executable, "-m", "thimble", "--backend", "reader", "--budget", "20000", "--strategy", SPEC]
+    command = [sys.executable, "-m", "thimble", "--backend", "reader", "--budget", str(BUDGET), "--strategy", SPEC]
     command += ["--memory", f"tiny@{server.front.url}", "--session-dir", str(folder), *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT, env={**os.environ})

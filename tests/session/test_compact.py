@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.context.context import context
 from thimble.session.compact import compact
 from thimble.session.journal.folder import reopened

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from tests.support.histories import TinyCounter
 from tests.support.paths import ROOT
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, tool_call
 from thimble.agent.events import Said, ToolReturned
 from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.models.hardware import HARDWARE, Hardware, largest_ratio
-from thimble.models.scripted import Scripted
 from thimble.repl.cli.recordings import load, pace_of, played, settled
 from thimble.repl.commands.table import obey
 from thimble.session.hardware import LEGAL, NEEDED, own_rows, paces

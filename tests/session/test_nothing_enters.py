@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, tool_call
 from thimble.agent.errors import ModelError, ThimbleError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage
 from thimble.models.counting.estimate import EstimateCounter
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.table import obey
 from thimble.session.forecast import forecast
 from thimble.session.session import Session, open_session
@@ -116,7 +116,7 @@ def test_a_look_leaves_everything_as_it_was(spec: str, failure: str) -> None:
         assert kept(session) == before, command
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.sampled_from(SPECS), st.lists(st.tuples(st.sampled_from(LOOKS), st.sampled_from(FAILURES)), max_size=2))
 def test_the_next_requests_are_those_without_the_looks(spec: str, looks: Sequence[tuple[str, str]]) -> None:
     one, _, model = opened(spec)

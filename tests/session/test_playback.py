@@ -18,17 +18,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scripts.cassettes import BUDGET, LINES, hold, lines_of, make, spec_of
+from tests.support.family import family
 from tests.support.histories import TinyCounter, is_sound
 from tests.support.journal_scenes import QUESTIONS, keep, state
 from tests.support.journal_scenes import ask as ask_until
 from tests.support.paths import ROOT
+from tests.support.scripted import Scripted, Step
 from tests.support.sessions import Paper, tool_call
 from thimble.agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
 from thimble.agent.events import Answered, Event, Prepared, Preparing, Said, SideCalled, ToolCalled, ToolReturned
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from thimble.models.hardware import HARDWARE
-from thimble.models.scripted import Scripted, Step
 from thimble.repl.cli.headless import answer, prompts
 from thimble.repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipped
 from thimble.repl.commands.table import obey
@@ -102,7 +103,7 @@ def _answers(events: Iterable[Event]) -> list[str]:
 # ---- those that ship ----
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", family(STRATEGIES, "observation-masking", "hybrid", "comem"))
 def test_what_ships_is_what_the_program_makes_and_plays_to_its_end(strategy: str, tmp_path: Path) -> None:
     events = make(strategy, tmp_path / "new.jsonl")
     made, ships = (tmp_path / "new.jsonl").read_bytes(), (SHIPPED / "reader" / f"{strategy}.jsonl").read_bytes()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.support.ollama_wire import ANSWER, PAGE, SHOW, TAGS, loopback, send
 from tests.support.paths import ROOT
+from tests.support.scripted import Scripted
 from tests.support.sessions import ask, scripted, tool_call
 from thimble.agent.budget import Budget, Prices
 from thimble.agent.errors import ModelError, ThimbleError, UsageError
@@ -23,7 +24,6 @@ from thimble.agent.events import Answered, SideCalled
 from thimble.agent.loop import run
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Backend, Strategy
-from thimble.models.scripted import Scripted
 from thimble.models.server import ServedBackend
 from thimble.repl.screen import trace
 from thimble.session import jsonl

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import pytest
 
 from tests.support.histories import TinyCounter, budget, react
+from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.view import View
-from thimble.models.scripted import Scripted
 from thimble.session.replay import replay
 from thimble.session.why import UNSAID, why
 from thimble.strategies.own import Own

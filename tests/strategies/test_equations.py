@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.histories import Story, TinyCounter, calls_of
@@ -103,6 +103,7 @@ def runs(draw: st.DrawFn) -> list[Message]:
 
 
 @every_paper
+@settings(max_examples=20)
 @given(runs())
 def test_a_view_is_what_the_equations_say(spec: str, run: list[Message]) -> None:
     assert differing(spec, calls_of(run)) == []

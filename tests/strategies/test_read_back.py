@@ -67,7 +67,7 @@ def assert_read_back(text: str) -> None:
             assert copy.content == text
 
 
-@settings(max_examples=1500)
+@settings(max_examples=150)
 @given(OUTPUTS)
 @example('[{"id": 29, "age": 39}, {"id": 30, "age": 40}]200')
 @example('[{"a":"p"},{"a":"q"}] r')
@@ -83,7 +83,7 @@ def test_a_reader_has_all_that_a_result_said(text: str) -> None:
     assert_read_back(text)
 
 
-@settings(max_examples=500)
+@settings(max_examples=50)
 @given(st.lists(OUTPUTS, min_size=1, max_size=4), st.sampled_from(["", "1: ", "\t", "+"]))
 def test_tidy_and_dedup_together_are_read_back(texts: list[str], lead: str) -> None:
     story, long = Story().ask("?"), "\n".join(f"line {n} of a file, which is long enough" for n in range(9))

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.histories import TinyCounter, outcome
+from tests.support.scripted import Reply, Scripted
 from tests.support.sessions import Paper, ask, tool_call
 from thimble.agent.errors import ThimbleError
 from thimble.agent.loop import prepare
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Text
 from thimble.models import built_in
-from thimble.models.scripted import Reply, Scripted
 from thimble.repl.commands.table import obey
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.state import saved_state

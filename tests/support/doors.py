@@ -17,6 +17,7 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Scripted, Step
 from tests.support.sessions import Paper, scripted, tool_call
 from thimble.agent.budget import Budget
 from thimble.agent.errors import ModelError, ThimbleError, UsageError
@@ -38,7 +39,6 @@ from thimble.agent.events import (
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import ModelId, Sent, Strategy, Text, Thinking, Usage, Waiting
 from thimble.agent.view import prepare
-from thimble.models.scripted import Scripted, Step
 from thimble.repl.cli import headless
 from thimble.repl.cli.recordings import load, pace_of, settled
 from thimble.repl.commands.table import run_command, show_error

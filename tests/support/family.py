@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 
-def family(members: Iterable[Any]) -> list[Any]:
-    """The parameters of a test, each a value or a tuple of them; the first represents the others by day."""
-    first, *others = members
-    return [first, *(pytest.param(*_values(each), marks=pytest.mark.nightly) for each in others)]
+def family(members: Iterable[Any], *by_day: Any) -> list[Any]:
+    """The parameters of a test, each a value or a tuple of them; those named, or the first, represent the others."""
+    members = list(members)
+    day = by_day or members[:1]
+    assert all(each in members for each in day)
+    return [each if each in day else pytest.param(*_values(each), marks=pytest.mark.nightly) for each in members]
 
 
 def _values(member: Any) -> tuple[Any, ...]:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from math import ceil, prod
+from math import prod
 from typing import Any
 
-from hypothesis import is_hypothesis_test, settings
+from hypothesis import is_hypothesis_test
 
-import tests.conftest
+from tests.conftest import ASKED, PROFILE, examples
 
-NIGHTLY = settings.get_profile("nightly").max_examples
 BY_NIGHT = ("agent/", "strategies/", "session/test_timeline.py", "models/test_chat.py")
 """Whose laws `make nightly` tries on many examples."""
 
@@ -72,8 +71,7 @@ def tests_of(module: Any, prefix: str) -> Iterator[Callable[..., None]]:
 
 def parameters(test: Callable[..., None]) -> int:
     """How often pytest runs a test."""
-    marks = [mark for mark in getattr(test, "pytestmark", []) if mark.name == "parametrize"]
-    return prod(len(mark.args[1]) for mark in marks)
+    return prod(len(of_mark) for of_mark in _parameters(test))
 
 
 def is_nightly(test: Callable[..., None]) -> bool:
@@ -82,14 +80,22 @@ def is_nightly(test: Callable[..., None]) -> bool:
 
 
 def by_day(test: Callable[..., None]) -> int:
-    """Examples of a law in `make test`."""
-    asked = getattr(test, "_hypothesis_internal_use_settings", None) or settings.default
-    return parameters(test) * asked.max_examples
+    """How often `make test` runs a test."""
+    days = ([one for one in of_mark if not _is_nightly(one)] for of_mark in _parameters(test))
+    return 0 if is_nightly(test) else prod(map(len, days))
 
 
-def by_night(test: Callable[..., None]) -> int:
-    """Examples of a law in `make nightly`, where its parameters share them."""
-    return parameters(test) * ceil(NIGHTLY / parameters(test))
+def tried(profile: str, law: Callable[..., None], times: int) -> int:
+    """On how many examples a law is tried with so many parameters."""
+    return times * examples(profile, getattr(law, ASKED).max_examples, times) if times else 0
+
+
+def _parameters(test: Callable[..., None]) -> list[list[Any]]:
+    return [list(mark.args[1]) for mark in getattr(test, "pytestmark", []) if mark.name == "parametrize"]
+
+
+def _is_nightly(parameter: Any) -> bool:
+    return any(mark.name == "nightly" for mark in getattr(parameter, "marks", ()))
 
 
 def row(line: str) -> str:
@@ -99,18 +105,19 @@ def row(line: str) -> str:
     laws = list(tests_of(import_module(f"tests.{path.removesuffix('.py').replace('/', '.')}"), prefix))
     assert laws, f"{where}: there is none"
     if is_hypothesis_test(laws[0]):
-        day = f"{sum(map(by_day, laws)):,}"
-        night = f"{sum(map(by_night, laws)):,}" if path.startswith(BY_NIGHT) else "–"
+        day = f"{sum(tried('quick', law, by_day(law)) for law in laws):,}"
+        by_night = sum(tried("nightly", law, parameters(law)) for law in laws)
+        night = f"{by_night:,}" if path.startswith(BY_NIGHT) else "–"
     else:
-        marked = [law for law in laws if is_nightly(law)]
-        day = f"{sum(map(parameters, laws)) - sum(map(parameters, marked))} cases"
-        night = f"{sum(map(parameters, laws))} cases" if marked or path.startswith(BY_NIGHT) else "–"
+        days, nights = sum(map(by_day, laws)), sum(map(parameters, laws))
+        day = f"{days} cases"
+        night = f"{nights} cases" if days < nights or path.startswith(BY_NIGHT) else "–"
     return f"| {law} | {says} | [{len(laws)}](../../tests/{path}) | {over} | {day} | {night} |"
 
 
 def table() -> str:
     """The whole table in Markdown."""
-    assert tests.conftest.PROFILE == "quick", "the table is of the profile `quick`"
+    assert PROFILE == "quick", "the table is of the profile `quick`"
     printed = []
     for line in LAWS.strip().splitlines():
         if " | " in line:

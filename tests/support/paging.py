@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from time import sleep
+from select import select
 
 from thimble.repl.screen.keys import silent_keyboard, typed_ahead
 from thimble.repl.screen.pager import paged
@@ -14,7 +14,7 @@ if __name__ == "__main__":
     with silent_keyboard(drawn=True):
         if sys.argv[2:]:
             say(console, "type now")
-            sleep(float(sys.argv[2]))
+            select([sys.stdin], [], [])
         with paged(console):
             for number in range(int(sys.argv[1])):
                 say(console, f"line {number} ⟦x⟧", "name")

@@ -25,6 +25,8 @@ HANDED_SECONDS = 0.02
 """The kernel has by then handed over what was typed before."""
 HEARD_SECONDS = 2
 """How long a person waits for a program that hears no key."""
+PROMPT_LEFT = "\x1b[?2004l"
+"""A drawn prompt marks pastes, until it is answered."""
 MODES = termios.ECHO | termios.ICANON | termios.ISIG
 
 
@@ -69,14 +71,26 @@ class Terminal:
     def type(self, keys: str, ahead: bool = False) -> None:
         """Press keys, as a person does: when those before were heard, and a line that Enter sends only at the prompt.
 
-        What is typed `ahead` waits for neither.
+        Then a drawn prompt has been left: what is waited for next stands on a new one. What is typed `ahead` waits for
+        nothing.
         """
-        if not ahead:
-            time.sleep(HANDED_SECONDS)
-            self._wait_until(lambda: not self._unread, HEARD_SECONDS)
-        if keys.endswith("\r") and len(keys) > 1 and not ahead:
-            self.see(until=lambda _: self.lines[self.screen.cursor.y].startswith(("›", "you:")))
+        if ahead:
+            os.write(self._device, keys.encode())
+            return
+        time.sleep(HANDED_SECONDS)
+        self._wait_until(lambda: not self._unread, HEARD_SECONDS)
+        if keys.endswith("\r") and len(keys) > 1:
+            self.see(until=lambda _: self._line.startswith(("›", "you:")))
+        left, sends = self.raw.count(PROMPT_LEFT), keys.endswith("\r") and self._line.startswith("›")
+        something = len(keys) > 1 or self._line != "›"
         os.write(self._device, keys.encode())
+        if sends and something:
+            self._wait_until(lambda: self.raw.count(PROMPT_LEFT) > left)
+
+    @property
+    def _line(self) -> str:
+        """Where the cursor stands."""
+        return self.lines[self.screen.cursor.y]
 
     @property
     def _unread(self) -> bool:

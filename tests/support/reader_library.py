@@ -16,7 +16,7 @@ from thimble.corpus.library import load
 from thimble.models.embeddings.static import static_embedder
 from thimble.models.reader.backend import reply
 from thimble.tools import toolbox
-from thimble.tools.notes import Notes
+from thimble.tools.notebook import Notebook
 
 View = Callable[[Sequence[Message]], list[Message]]
 
@@ -110,7 +110,7 @@ def make_tools(root: Path, articles: Mapping[str, str] = ARTICLES) -> dict[str, 
         write(root / "articles" / f"{slug}.md", text)
     for path, text in FILES.items():
         write(root / "files" / path, text)
-    return toolbox(load(root / "articles"), root / "files", Notes(), static_embedder())
+    return toolbox(load(root / "articles"), root / "files", Notebook(), static_embedder())
 
 
 def write(path: Path, text: str) -> None:

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 
 from tests.support.payloads import ALL, OPEN
+from tests.support.scripted import Step
 from tests.support.sessions import scripted, tool_call
 from thimble.agent.budget import Budget
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy, Text, Thinking
-from thimble.models.scripted import Step
 from thimble.repl.conversation import interactive
 
 HOSTILE = "evil \x1b[2Jclear \x1b]0;title\x07 [bold]markup[/bold] \x9b31mred"

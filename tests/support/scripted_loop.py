@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.support.histories import TinyCounter, is_sound, pending
+from tests.support.scripted import Scripted
 from thimble.agent.agent import Agent
 from thimble.agent.errors import ToolError
 from thimble.agent.events import Answered, Event
@@ -16,7 +17,6 @@ from thimble.agent.prompts import SYSTEM
 from thimble.agent.protocols import Delta, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
-from thimble.models.scripted import Scripted
 from thimble.session.grounding import grounded
 from thimble.strategies.none import NoManagement
 

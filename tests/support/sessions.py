@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.theme import Theme
 
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Scripted, Step
 from thimble.agent.budget import Counter
 from thimble.agent.events import Event
 from thimble.agent.ledger import Amount, Call
 from thimble.agent.messages import ToolCall
-from thimble.models.scripted import Scripted, Step
 from thimble.repl.screen.theme import STYLES
 from thimble.session.session import Session, open_session
 from thimble.session.settings import Settings

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.support.histories import TinyCounter, budget
+from tests.support.scripted import Scripted
 from thimble.agent.errors import BudgetError
 from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.agent.view import View, prepare
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.context.rows import Xray, estimated, rows_of
 from thimble.strategies.spec import parse
 from thimble.strategies.table import STRATEGIES

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from thimble.agent.errors import ToolError
 from thimble.corpus.article import Article, Section, parse
 from thimble.corpus.library import Library
-from thimble.tools.articles import article_tools, paged
-from thimble.tools.wording import PAGE
+from thimble.tools.articles import article_tools
+from thimble.tools.wording import PAGE_CHARACTERS
 
 TEXTS = {
     "masking.md": """---
@@ -79,16 +79,11 @@ def test_the_pages_are_the_whole_article_once(parts: list[tuple[int, list[str]]]
         more = f'\n\n[page {page} of {pages}: read_article(slug="long", page={page + 1}) has the rest]'
         assert body.endswith(more) == (page < pages)
         body = body.removesuffix(more)
-        assert len(body) <= PAGE
+        assert len(body) <= PAGE_CHARACTERS
         text += body
         page += 1
     whole = "".join(f"## {section.title}{section.text}" for section in sections)
     assert "".join(text.split()) == "".join(whole.split())
-
-
-@given(st.lists(st.text(max_size=50)))
-def test_short_texts_are_one_page(texts: list[str]) -> None:
-    assert len(paged([text[:50] for text in texts][:20])) == 1
 
 
 @given(st.text(), st.text(), st.integers())
@@ -123,11 +118,6 @@ def test_where_few_articles_have_the_topic_as_their_subject_those_that_speak_of_
     assert slugs(call("list_articles", topic="cache")) == ["kv", "masking"]
     assert slugs(call("list_articles", topic="a line that moves")) == ["masking"]
     assert slugs(call("list_articles", topic="lines of poems about spring")) == []
-
-
-def test_a_tag_is_enough_though_no_passage_speaks_of_it() -> None:
-    tagged = parse("---\ntags: [gardens]\nsummary: S.\n---\nMoss.", "moss.md")
-    assert slugs(call("list_articles", tagged, article("other"), topic="garden")) == ["moss"]
 
 
 def test_list_by_pages() -> None:
@@ -208,11 +198,6 @@ def test_a_long_section_has_pages() -> None:
     rest = '[page 1 of 3: read_article(slug="long", section="The \\"one\\"", page=2) has the rest]'
     assert first.endswith(rest)
     assert "page 3 of 3" in call("read_article", long, slug="long", section='The "one"', page=3)
-
-
-def test_sections_of_one_title_are_read_together() -> None:
-    twice = article("twice", Section("Notes", "one"), Section("Notes", "two"))
-    assert call("read_article", twice, slug="twice", section="notes").endswith("## Notes\none\n\n## Notes\ntwo")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from thimble.agent.errors import ToolError
 from thimble.tools import on_demand
 from thimble.tools.delegate import delegate_tools
-from thimble.tools.schema import LIMIT
+from thimble.tools.schema import RESULT_CHARACTERS
 
 
 def test_the_task_goes_out_and_the_brief_comes_back() -> None:
@@ -25,7 +25,7 @@ def test_an_empty_task_is_refused_and_nobody_asked() -> None:
 
 def test_whatever_comes_back_has_a_limit() -> None:
     (tool,) = delegate_tools(lambda task: "word " * 10_000)
-    assert len(tool.run({"task": "x"})) <= LIMIT
+    assert len(tool.run({"task": "x"})) <= RESULT_CHARACTERS
 
 
 def test_the_tools_on_demand() -> None:

@@ -14,18 +14,19 @@ from thimble.agent.errors import ToolError, UsageError
 from thimble.corpus.article import parse
 from thimble.corpus.library import Library
 from thimble.tools import toolbox
-from thimble.tools.notes import Note, Notes, note_tools
+from thimble.tools.notebook import Note, Notebook
+from thimble.tools.notes import note_tools
 
 TEXT = st.text(min_size=1, max_size=50).filter(str.strip)
 
 
-def call(notes: Notes, name: str, **arguments: object) -> str:
+def call(notes: Notebook, name: str, **arguments: object) -> str:
     return next(tool for tool in note_tools(notes) if tool.name == name).run(arguments)
 
 
 @given(st.lists(st.tuples(st.text(max_size=30), TEXT), max_size=5))
 def test_notes_survive_being_saved_with_a_session(pairs: list[tuple[str, str]]) -> None:
-    notes, again = Notes(), Notes()
+    notes, again = Notebook(), Notebook()
     for title, text in pairs:
         call(notes, "save_note", title=title, text=text)
     again.state = json.loads(json.dumps(notes.state))
@@ -35,15 +36,15 @@ def test_notes_survive_being_saved_with_a_session(pairs: list[tuple[str, str]]) 
 
 @given(st.lists(st.tuples(TEXT, TEXT), max_size=5), st.text())
 def test_any_query_is_answered(pairs: list[tuple[str, str]], query: str) -> None:
-    notes = Notes()
+    notes = Notebook()
     for title, text in pairs:
         notes.save(title, text)
     assert call(notes, "get_notes", query=query).split("\n")[0]
-    assert len(notes.matching("")) == len(set(pairs))
+    assert len(notes.kept) == len(set(pairs))
 
 
 def test_formats() -> None:
-    notes = Notes()
+    notes = Notebook()
     assert call(notes, "get_notes") == "No notes yet."
     assert call(notes, "save_note", title=" Window\nsize ", text=" M = 10\nis best ") == "Saved note 1: Window size"
     assert call(notes, "get_notes") == "1 note\n1. Window size: M = 10\n   is best"
@@ -55,7 +56,7 @@ def test_formats() -> None:
 
 
 def test_a_note_needs_text_and_has_a_limit() -> None:
-    notes = Notes()
+    notes = Notebook()
     with pytest.raises(ToolError, match="no text"):
         call(notes, "save_note", title="x", text=" ")
     with pytest.raises(ToolError, match="5,000 characters and may have 4,000"):
@@ -67,7 +68,7 @@ def test_a_note_needs_text_and_has_a_limit() -> None:
     "state", [{"notes": 3}, {"notes": [3]}, {"notes": [{"title": "x"}]}, {"notes": [{"title": 1, "text": ""}]}]
 )
 def test_a_broken_state_is_refused_and_loses_nothing(state: dict[str, object]) -> None:
-    notes = Notes()
+    notes = Notebook()
     notes.save("a", "b")
     with pytest.raises(UsageError):
         notes.state = state
@@ -77,7 +78,7 @@ def test_a_broken_state_is_refused_and_loses_nothing(state: dict[str, object]) -
 
 
 def test_the_toolbox_holds_every_tool_in_order(tmp_path: Path) -> None:
-    tools = toolbox(Library(tmp_path, (parse("text", "a.md"),)), tmp_path, Notes())
+    tools = toolbox(Library(tmp_path, (parse("text", "a.md"),)), tmp_path, Notebook())
     assert " ".join(tools) == (
         "list_articles search_articles read_article map_articles list_files read_file search_files save_note get_notes"
     )
@@ -96,7 +97,7 @@ def test_notes_in_a_file_outlive_every_session(tmp_path: Path, sessions: list[li
     file.unlink(missing_ok=True)
     known: list[Note] = []
     for pairs in sessions:
-        notes = Notes(file)
+        notes = Notebook(file)
         assert list(notes.earlier) == notes.kept == known
         for title, text in pairs:
             call(notes, "save_note", title=title, text=text)
@@ -104,13 +105,13 @@ def test_notes_in_a_file_outlive_every_session(tmp_path: Path, sessions: list[li
         known = notes.kept
         if len(known) % 2:  # as an editor may leave it
             file.write_bytes(file.read_bytes().rstrip())
-    assert Notes(file).kept == known
+    assert Notebook(file).kept == known
 
 
 def test_what_a_session_goes_on_with_comes_behind_the_notes_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "notes.jsonl"
-    Notes(file).save("a", "first")
-    notes, before = Notes(file), file.read_bytes()
+    Notebook(file).save("a", "first")
+    notes, before = Notebook(file), file.read_bytes()
     notes.state = {"notes": [{"title": "b", "text": "second"}, {"title": "a", "text": "first"}]}
     assert [note.title for note in notes.kept] == ["a", "b"]
     assert file.read_bytes() == before
@@ -122,7 +123,7 @@ def test_a_file_of_something_else_is_named_with_its_line(tmp_path: Path, text: s
     file = tmp_path / "notes.jsonl"
     file.write_text('{"title": "a", "text": "b"}\n' + text)
     with pytest.raises(UsageError, match="line 2") as caught:
-        Notes(file)
+        Notebook(file)
     assert "--notes" in caught.value.fix
 
 
@@ -130,15 +131,16 @@ ON_A_FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from thimble.agent.errors import ToolError
-from thimble.tools.notes import Notes, note_tools
+from thimble.tools.notebook import Notebook
+from thimble.tools.notes import note_tools
 
 file = Path(sys.argv[1])
 for title, end in (("a", b"\\n"), ("b", b"")):
-    Notes(file).save(title, "first")
+    Notebook(file).save(title, "first")
     file.write_bytes(file.read_bytes().rstrip() + end)
     before, new = file.read_bytes(), '{"title": "c", "text": "second"}\\n'
     for room in range(len(new)):
-        notes = Notes(file)
+        notes = Notebook(file)
         save = next(tool for tool in note_tools(notes) if tool.name == "save_note")
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + room, -1))
         try:
@@ -146,7 +148,7 @@ for title, end in (("a", b"\\n"), ("b", b"")):
         except ToolError as error:
             assert "this session only: File too large" in error.what, error
         assert file.read_bytes() == before, (room, file.read_bytes())
-        assert notes.kept == [*Notes(file).kept, notes.kept[-1]]
+        assert notes.kept == [*Notebook(file).kept, notes.kept[-1]]
     resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))
 """
 
@@ -162,15 +164,15 @@ def test_a_note_that_is_torn_is_left_out_and_costs_no_other(tmp_path: Path, end:
     file, first, torn = tmp_path / "notes.jsonl", Note("a", "b"), '{"title": "b", "text": "torn"}'
     for length in range(1, len(torn)):
         file.write_text(f'{{"title": "a", "text": "b"}}\n{torn[:length]}{end}')
-        before, notes = file.read_text(), Notes(file)
+        before, notes = file.read_text(), Notebook(file)
         assert (notes.kept, notes.torn) == ([first], [2])
         notes.save("c", "next")
-        assert Notes(file).kept == [first, Note("c", "next")]
+        assert Notebook(file).kept == [first, Note("c", "next")]
         assert file.read_text().startswith(before)
 
 
 def test_a_file_that_cannot_be_written_costs_no_note(tmp_path: Path) -> None:
-    notes = Notes(tmp_path / "gone" / "notes.jsonl")
+    notes = Notebook(tmp_path / "gone" / "notes.jsonl")
     with pytest.raises(ToolError, match="this session only"):
         call(notes, "save_note", title="a", text="b")
     assert call(notes, "get_notes") == "1 note\n1. a: b"

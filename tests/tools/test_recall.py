@@ -10,8 +10,8 @@ from tests.support.histories import Story
 from thimble.agent.errors import ToolError
 from thimble.agent.messages import Message
 from thimble.tools.recall import recall_tools
-from thimble.tools.schema import ERROR_LIMIT, LIMIT
-from thimble.tools.wording import PAGE, pieces
+from thimble.tools.schema import ERROR_LIMIT, RESULT_CHARACTERS
+from thimble.tools.wording import PAGE_CHARACTERS, pieces
 
 
 def recall(history: list[Message], **arguments: object) -> str:
@@ -23,7 +23,7 @@ def recall(history: list[Message], **arguments: object) -> str:
 def test_the_pages_are_the_text_word_for_word(text: str) -> None:
     pages = list(pieces(text))
     assert "".join(pages) == text
-    assert all(0 < len(page) <= PAGE for page in pages) or text == ""
+    assert all(0 < len(page) <= PAGE_CHARACTERS for page in pages) or text == ""
 
 
 @given(st.integers(0, 9_000), st.integers(1, 4))
@@ -37,7 +37,7 @@ def test_a_message_comes_back_whole(tokens: int, turns: int) -> None:
     shown = ""
     for page in range(1, pages + 1):
         text = recall(story.messages, id=wanted.id, page=page)
-        assert len(text) <= LIMIT
+        assert len(text) <= RESULT_CHARACTERS
         assert text.startswith(f"{wanted.id} · result of read_article · page {page} of {pages}\n\n")
         body = text.partition("\n\n")[2]
         more = f'\n[page {page} of {pages}: recall(id="{wanted.id}", page={page + 1}) has the next]'

@@ -64,7 +64,7 @@ def test_enter_leads_through_a_tour_whatever_is_typed_between(here: Terminal) ->
         if off and at % 2:
             line = off.pop()
             here.type(line if line < " " else f"{line}\r")
-            wait(here, "Ctrl-D" if line < " " else line)
+            wait(here, "Ctrl-D" if line < " " else f"› {line}")
             assert reached(here) == at or not line.startswith("/"), "a question of one's own may get there, too"
             at = reached(here)
         here.type("\r")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.family import family
 from tests.workshop.wrong_solutions import WRONG
 from thimble.workshop.exercise_set import OURS, Exercise, load_set
 from thimble.workshop.judge import judge
@@ -16,7 +17,7 @@ every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=BY_NAME)
 
 
 @every_exercise
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(1, 20))])
+@pytest.mark.parametrize("seed", family(range(20)))
 def test_the_model_solution_passes(exercise: Exercise, seed: int) -> None:
     verdict = judge(exercise, exercise.solution, seed)
     assert verdict.passed, verdict.why
@@ -36,7 +37,11 @@ def test_at_least_four_wrong_solutions_are_known(exercise: Exercise) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "check", "why"), [(name, *row) for name, rows in WRONG.items() for row in rows]
+    ("name", "code", "check", "why"),
+    family(
+        [(name, *row) for name, rows in WRONG.items() for row in rows],
+        *((name, *rows[0]) for name, rows in WRONG.items()),
+    ),
 )
 def test_a_usual_wrong_solution_is_told_why(name: str, code: str, check: str, why: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.py"

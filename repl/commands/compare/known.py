@@ -7,7 +7,7 @@ from functools import cache
 
 from thimble.corpus.questions import Exchange, load
 from thimble.corpus.score import score, shows
-from thimble.models.reader.view import PASSAGES
+from thimble.models.reader.view import CLOSEST_PASSAGES
 from thimble.session.settings import Settings
 
 
@@ -21,7 +21,7 @@ def known(question: str, settings: Settings) -> Exchange | None:
 
 def verdict(exchange: Exchange, answer: str) -> str:
     """`right`, or `wrong: why`; of passages that are no answer, `shown` or `not shown`."""
-    if answer.startswith(PASSAGES):
+    if answer.startswith(CLOSEST_PASSAGES):
         return "shown" if shows(exchange, answer, "") else "not shown"
     found = score(exchange, answer)
     return "right" if found.right else f"wrong: {found.why}"

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from tests.support.histories import TinyCounter
 from tests.support.ollama_http import served
 from tests.support.paths import ROOT
+from tests.support.scripted import Scripted
 from tests.support.sessions import tool_call
 from tests.support.studies import UNANSWERED, answer, job, question, serial
 from thimble.agent.errors import UsageError
@@ -32,7 +33,6 @@ from thimble.lab.run.jobs import Job, plan
 from thimble.lab.run.study import go_on, missing
 from thimble.lab.run.study_rows import StudyRow, study_rows
 from thimble.lab.store import Store
-from thimble.models.scripted import Scripted
 from thimble.session.session import Session
 
 

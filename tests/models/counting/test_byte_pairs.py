@@ -166,10 +166,6 @@ def test_another_kind_of_vocabulary_is_none(damage: dict[str, Any]) -> None:
     assert byte_pairs(facts() | damage) is None
 
 
-def test_nothing_told_is_none() -> None:
-    assert byte_pairs({}) is None
-
-
 # ---- what is told beside the merges ----
 
 
@@ -197,7 +193,3 @@ def test_llama_begins_a_prompt_unless_it_says_not(name: str, begin: int) -> None
 
 def test_a_special_token_that_begins_as_another_is_the_longer_one() -> None:
     assert BytePairs("gpt-2", (), ("\n", "\n\n", "<a>", "<a><b>"), ()).tokens("\n\n\n<a><b>x") == 4
-
-
-def test_a_million_blanks_are_counted() -> None:
-    assert BytePairs("qwen2", ("  ",), (), ()).tokens(" " * 1_000_000) == 500_000

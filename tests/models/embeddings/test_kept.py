@@ -107,15 +107,6 @@ def test_a_damaged_file_stops_nobody_and_is_made_anew(how: int, tmp_path: Path) 
         assert np.allclose(KeptEmbedder(Counting(), tmp_path).embed(texts), right, atol=0.2)
 
 
-def test_vectors_of_another_length_under_the_same_name_are_thrown_away(tmp_path: Path) -> None:
-    kept = KeptEmbedder(Counting(), tmp_path)
-    kept.embed(MANY[:3])
-    with sqlite3.connect(kept.path) as file:
-        file.execute("UPDATE vectors SET vector = ?", (np.array([1, 0], np.float16).tobytes(),))
-    file.close()
-    assert kept.embed(MANY[:5]).shape == (5, NUMBERS)
-
-
 def test_a_locked_file_is_gone_round(tmp_path: Path) -> None:
     kept = KeptEmbedder(Counting(), tmp_path)
     right = kept.embed(["one"])

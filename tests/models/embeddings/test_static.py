@@ -40,7 +40,7 @@ def test_without_the_package_or_one_of_its_files_there_is_none(tmp_path: Path, m
     anew = static_embedder.__wrapped__  # once found, it is the same in a process
     (tmp_path / "wordllama" / "weights").mkdir(parents=True)
     (tmp_path / "wordllama" / "__init__.py").touch()
-    (tmp_path / "wordllama" / static.WEIGHTS).touch()
+    (tmp_path / "wordllama" / static.VECTORS_FILE).touch()
     monkeypatch.syspath_prepend(tmp_path)
     assert anew() is None
     (tmp_path / "wordllama" / "tokenizers").mkdir()

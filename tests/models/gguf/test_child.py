@@ -71,7 +71,7 @@ def test_a_model_that_makes_llama_cpp_abort_is_one_line(
 ) -> None:
     program = tmp_path / "serve.py"
     program.write_text("import os, sys; sys.stdin.readline(); os.abort()")
-    monkeypatch.setattr(module, "PROGRAM", program)
+    monkeypatch.setattr(module, "SERVE_FILE", program)
     with pytest.raises(ModelError, match=r"tiny\.gguf could not be loaded: killed by SIGABRT"):
         Child(tiny).start(512)
 

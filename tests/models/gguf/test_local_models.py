@@ -16,8 +16,6 @@ from thimble.agent.events import Answered
 from thimble.models import checks, embedder_on, find, make, server_at
 from thimble.models.gguf.server import SMOLLM2, SMOLLM2_FILE, LocalModels
 from thimble.models.server import NoModel
-from thimble.session.session import Session
-from thimble.session.settings import Settings
 
 DIGEST = "sha256:" + "0" * 64
 
@@ -97,12 +95,6 @@ def test_a_manifest_that_is_damaged_is_one_line(pulled: Path, tiny: Path, manife
     assert caught.value.fix == "ollama pull odd:latest"
 
 
-def test_a_pulled_model_without_its_weights_is_one_line(pulled: Path) -> None:
-    pull(pulled, "registry.ollama.ai/library/gone/latest", None)
-    with pytest.raises(ModelError, match="the weights of gone:latest are not"):
-        LocalModels().choose("gone")
-
-
 def test_smollm2_is_a_file_of_a_package_that_is_not_imported(pulled: Path, package: None, tiny: Path) -> None:
     here = LocalModels()
     assert here.models() == [SMOLLM2]
@@ -166,13 +158,6 @@ def test_the_doctor_looks_at_a_file_without_starting_it(local: Local, tmp_path: 
     bad.write_text("not a model")
     *_, last = checks(server_at("gguf"), str(bad))
     assert (last.name, last.state) == ("file", "fail")
-
-
-@pytest.mark.parametrize("which", ["summariser", "memory"])
-def test_a_model_beside_may_be_a_file(local: Local, which: str) -> None:
-    session = Session(Settings(backend="reader", corpus=local.corpus, base_url=NOWHERE, **{which: str(local.model)}))
-    side = session.agent.side
-    assert (side.backend if which == "summariser" else side.memory).id.backend == "gguf"  # type: ignore[union-attr]
 
 
 def test_it_is_a_backend_like_the_others_and_nobody_finds_it_by_itself(tiny: Path) -> None:

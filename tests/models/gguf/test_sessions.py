@@ -11,13 +11,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.models.gguf.conftest import Local, children, eventually, runs
+from tests.models.gguf.conftest import Local, children, eventually
 from tests.servers import saying
 from tests.support.family import family
 from thimble.agent.errors import ModelError
 from thimble.agent.events import Answered, Prepared, Replied, Said, ToolCalled, ToolReturned
 from thimble.agent.protocols import Sent, Waiting
-from thimble.models import READER
 from thimble.session.session import Session
 
 Kind = TypeVar("Kind")
@@ -146,15 +145,6 @@ def test_a_budget_beyond_what_it_was_trained_for_is_told_once(local: Local) -> N
     session.leave()
 
 
-def test_a_swap_to_another_model_ends_it(session: Session, local: Local) -> None:
-    list(session.ask(local.questions[0].text))
-    (process,) = children()
-    session.use_model(READER)
-    assert eventually(lambda: not runs(process))
-    session.use_model(str(local.model))
-    assert local.questions[1].answer in only(Answered, session.ask(local.questions[1].text))[0].text
-
-
 def test_a_summariser_of_the_same_file_is_the_same_process(local: Local) -> None:
     session = local.open(summariser=str(local.model))
     summariser: Any = session.agent.side.backend
@@ -163,17 +153,6 @@ def test_a_summariser_of_the_same_file_is_the_same_process(local: Local) -> None
     assert len(children()) == 1
     session.leave()
     assert children() == []
-
-
-def test_two_sessions_on_one_file_have_a_process_each(local: Local) -> None:
-    first, second = local.open(), local.open()
-    for session in (first, second):
-        assert local.questions[0].answer in only(Answered, session.ask(local.questions[0].text))[0].text
-    assert len(children()) == 2
-    first.leave()
-    assert len(children()) == 1
-    assert local.questions[1].answer in only(Answered, second.ask(local.questions[1].text))[0].text
-    second.leave()
 
 
 def test_a_session_goes_on_with_its_model_from_another_folder(

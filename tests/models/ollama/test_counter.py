@@ -19,8 +19,6 @@ from thimble.models.counting.choose import counter_for
 from thimble.models.ollama.backend import Ollama
 from thimble.models.ollama.counter import OllamaCounter
 from thimble.models.ollama.server import OllamaServer
-from thimble.models.text_calls.caller import ToolCaller
-from thimble.models.text_calls.prompt import REACT, conversation
 
 SESSION: Any = json.loads(Path(__file__).with_name("session_of_tiny.json").read_text("utf-8"))
 TOOLS: list[Schema] = SESSION["tools"]
@@ -252,20 +250,6 @@ def test_what_was_learnt_is_restored() -> None:
 
 
 # ---- the prompt as the model reads it ----
-
-
-def test_text_react_is_rendered_as_it_is_sent() -> None:
-    server = Server()
-    caller = ToolCaller(backend(server), "text")
-    texts = conversation(HISTORY, TOOLS, REACT)
-    assert caller.rendered(HISTORY, TOOLS) == backend(server).rendered(texts, ())
-
-
-def test_a_server_that_renders_nothing_is_not_asked_twice() -> None:
-    server = Server(renders=False)
-    model = backend(server)
-    assert [model.rendered(HISTORY, TOOLS), model.rendered(HISTORY, TOOLS)] == [None, None]
-    assert len(server.chats()) == 1
 
 
 def test_a_server_that_is_away_is_an_error() -> None:

@@ -111,12 +111,6 @@ def test_the_count_of_a_prompt_does_not_tell_that_it_was_cached_but_its_seconds_
     assert (first.prefill_seconds or 0) > 5 * (again_.prefill_seconds or 0)
 
 
-def test_a_model_that_stops_inside_its_thinking_says_nothing_else() -> None:
-    deltas, _ = heard("chat-thinking")
-    assert said(deltas) == ""
-    assert said(deltas, Thinking).startswith("The ")
-
-
 # ---- replies that break off ----
 
 
@@ -167,11 +161,6 @@ def test_a_refusal_is_told_in_our_words(name: str, kind: type[ModelError], what:
     assert what in error.what
     assert error.fix
     assert "\n" not in error.what + error.fix
-
-
-def test_only_a_prompt_that_is_too_long_is_called_too_long() -> None:
-    long = {name for name in REFUSED if "prompt" in heard(name)[1].what}
-    assert long == {"error-too-long-truncate-false", "error-too-long-shift-false"}
 
 
 def test_a_model_without_embeddings() -> None:

@@ -8,9 +8,8 @@ from tests.support.asking import SYSTEM, THINKER, USER, ask, backend, said, usag
 from tests.support.ollama_server import Model, Ollama, Reply
 from tests.support.ollama_wire import ANSWER, Wire, model
 from thimble.agent.messages import Message, ToolCall
-from thimble.agent.protocols import Thinking, Usage, Waiting
+from thimble.agent.protocols import Thinking, Waiting
 from thimble.models import checks
-from thimble.models.ollama import wire
 from thimble.models.ollama.server import OllamaServer
 from thimble.models.server import ServerOptions
 
@@ -88,13 +87,6 @@ def test_loading_is_told_when_it_happens_and_asked_for_only_then(ollama: tuple[O
     assert [delta for delta in ask(backend(url, room=30_000)) if isinstance(delta, Waiting)], "with another context"
 
 
-def test_a_model_that_is_not_kept_is_loaded_and_told_each_time(ollama: tuple[Ollama, str]) -> None:
-    server, url = ollama
-    model = backend(url, keep_alive="0")
-    waits = [delta for _ in range(2) for delta in ask(model) if isinstance(delta, Waiting)]
-    assert len(waits) == len(server.loads) == 2
-
-
 def test_the_seconds_of_loading_are_apart_from_the_rest(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
     server.load_seconds = 0.2
@@ -108,15 +100,6 @@ def test_the_seconds_of_loading_are_apart_from_the_rest(ollama: tuple[Ollama, st
 def test_a_model_that_runs_elsewhere_is_not_said_to_load() -> None:
     show = b'{"capabilities":["completion","tools"],"remote_model":"x","remote_host":"https://ollama.com:443"}'
     assert not [delta for delta in model(Wire(chat=ANSWER, show=show)).stream([USER], []) if isinstance(delta, Waiting)]
-
-
-def test_an_empty_request_only_loads_which_is_no_reply(ollama: tuple[Ollama, str]) -> None:
-    server, url = ollama
-    body = {"model": "qwen2.5:7b", "messages": [], "keep_alive": -1}
-    behind = OllamaServer(url)
-    (line,) = behind.stream("/api/chat", body, behind.allowance(), "qwen2.5:7b")
-    assert (line["done_reason"], server.loads) == ("load", [4_096])
-    assert wire.usage(line) == Usage()
 
 
 # ---- the doctor ----

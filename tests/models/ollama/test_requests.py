@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from tests.support.asking import LONG, SYSTEM, THINKER, USER, ask, backend, said, usage
@@ -138,21 +136,6 @@ def test_think_is_always_set_for_a_model_that_can(
     assert said(deltas) == "A thimble holds 2 ml."
 
 
-def test_think_is_left_out_for_a_model_that_cannot(ollama: tuple[Ollama, str]) -> None:
-    server, url = ollama
-    assert said(ask(backend(url, think="high"), tools=()))
-    assert "think" not in server.sent()[0]
-
-
-@pytest.mark.parametrize(("how", "sent"), [("on", "medium"), ("off", "low"), ("high", "high")])
-def test_a_model_with_levels_gets_a_level(how: str, sent: str, ollama: tuple[Ollama, str]) -> None:
-    server, url = ollama
-    levels = {"values": ["low", "medium", "high"], "default": "medium"}
-    server.models["gpt-oss:20b"] = Model(("completion", "tools", "thinking"), family="gptoss", thinking=levels)
-    ask(backend(url, "gpt-oss:20b", think=how))
-    assert server.sent()[0]["think"] == sent
-
-
 def test_thinking_eats_num_predict_and_gets_room_of_its_own(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
     server.models["qwen3:8b"] = THINKER
@@ -178,15 +161,6 @@ def test_think_off_may_reason_inline_and_that_is_thinking_too(ollama: tuple[Olla
 # ---- tools ----
 
 
-@pytest.mark.parametrize(("able", "tools"), [(("completion", "tools"), True), (("completion",), False)])
-def test_whether_a_model_takes_tools_is_known_from_show(
-    able: Sequence[str], tools: bool, ollama: tuple[Ollama, str]
-) -> None:
-    server, url = ollama
-    server.models["phi:latest"] = Model(able)
-    assert backend(url, "phi").tools is tools
-
-
 def test_of_a_server_that_does_not_tell_nothing_is_known_about_tools() -> None:
     assert backend("http://127.0.0.1:9").tools is None
 
@@ -197,11 +171,3 @@ def test_tools_for_a_model_that_takes_none_are_refused_before_anything_is_said(o
     with pytest.raises(ToolsRefused, match="cannot call tools") as caught:
         ask(backend(url, "phi"))
     assert "--model" in caught.value.fix
-
-
-def test_a_chosen_model_calls_tools_if_one_does(ollama: tuple[Ollama, str]) -> None:
-    server, url = ollama
-    server.models = {"nomic-embed-text:latest": Model(("embedding",)), "phi:latest": Model(("completion",))}
-    assert OllamaServer(url).choose() == "phi:latest"
-    server.models["mistral:7b"] = Model()
-    assert OllamaServer(url).choose() == "mistral:7b"

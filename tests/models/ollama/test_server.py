@@ -15,7 +15,7 @@ from thimble.models.ollama.choose import choose_model
 from thimble.models.ollama.download import Download
 from thimble.models.ollama.model_info import ModelInfo, keep_seconds, model_info, think
 from thimble.models.ollama.server import OllamaServer
-from thimble.models.server import ServerOptions, Think
+from thimble.models.server import Think
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -50,22 +50,6 @@ def test_the_list_of_models_is_not_believed_about_what_they_can() -> None:
             return super().answer(request)
 
     assert server(Shows(tags=tags)).choose() == "b"
-
-
-def test_what_a_model_can_is_asked_once() -> None:
-    wire = Wire(show=SHOW)
-    behind = server(wire)
-    assert behind.info("x") is behind.info("x")
-    assert [route for route, _ in wire.bodies] == ["show"]
-
-
-@pytest.mark.parametrize(
-    "body", [PAGE, b"[]", b"{}", b'{"models":7}', b"[" * 10**5, (500, b"[]"), (500, b""), (200, b"")]
-)
-def test_a_list_that_is_none_is_a_model_error(body: bytes | tuple[int, bytes]) -> None:
-    with pytest.raises(ModelError) as caught:
-        server(Wire(tags=body)).models()
-    assert "\n" not in caught.value.what
 
 
 @pytest.mark.parametrize("body", [b'{"models":[]}', b'{"models":null}', b'{"models":[{},7,{"name":5}]}'])
@@ -207,13 +191,6 @@ def test_a_download_never_runs_backwards_nor_past_its_end(steps: list[dict[str, 
         before = progress.done_bytes
 
 
-def test_the_layers_of_a_download_are_added_up() -> None:
-    download = Download()
-    for digest, total, completed in (("a", 10, None), ("b", 30, 5), ("a", 10, 10), ("b", 30, 20)):
-        progress = download.add({"status": "pulling", "digest": digest, "total": total, "completed": completed})
-    assert (progress.done_bytes, progress.total_bytes) == (30, 40)
-
-
 @pytest.mark.parametrize(
     ("error", "what", "fix"),
     [
@@ -231,11 +208,6 @@ def test_a_pull_that_fails_says_what_and_how_to_mend_it(error: str, what: str, f
             list(server(Wire(pull=reply)).pull("big"))
         assert what in caught.value.what
         assert fix in caught.value.fix
-
-
-def test_a_pull_that_ends_too_early_is_no_success() -> None:
-    with pytest.raises(ModelError, match="stopped in the middle"):
-        list(server(Wire(pull=PULL[: PULL.rindex(b"{")])).pull("big"))
 
 
 # ---- the doctor ----
@@ -271,16 +243,3 @@ def test_no_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
         return httpx.Response(200, content=b'{"version":"0.34.1"}')
 
     assert OllamaServer("", transport=httpx.MockTransport(answer)).version() == "0.34.1"
-
-
-def test_the_longest_waits_are_ours() -> None:
-    seen: list[dict[str, float]] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        seen.append(request.extensions["timeout"])
-        return httpx.Response(200, content=b'{"version":"0.34.1"}')
-
-    behind = OllamaServer("", ServerOptions(timeout_seconds=7), httpx.MockTransport(answer))
-    behind.version()
-    list(behind.stream("/api/chat", {}, behind.allowance(behind.options.reply), "m"))
-    assert [(each["connect"], each["read"]) for each in seen] == [(5, 7), (5, 7)]

@@ -259,14 +259,6 @@ def test_a_server_that_fails_later_is_left_alone_for_a_while(failing: Any, monke
     assert counts.count(RESULT) != estimate.count(RESULT)
 
 
-def test_the_counter_learns_from_what_the_server_read() -> None:
-    counts = counter(vllm(chatml))
-    before = counts.count(USER)
-    assert counts.calibrate(1000, 1100)
-    assert counts.count(USER) == round(before * 1.1)
-    assert not counts.calibrate(1000, 400)
-
-
 # ---- the prompt as the model reads it ----
 
 
@@ -282,11 +274,6 @@ def test_vllm_tells_the_prompt_by_its_tokens() -> None:
     wire.routes["/detokenize"] = b'{"prompt":"<|im_start|>system"}'
     assert backend(wire).rendered([SYSTEM, USER], [TOOL]) == "<|im_start|>system"
     assert wire.requests[-1][1]["tokens"] == []
-
-
-@pytest.mark.parametrize("routes", [{}, {TOKENIZE: b'{"count":5,"tokens":[]}'}])
-def test_another_server_does_not_tell_the_prompt(routes: dict[str, Any]) -> None:
-    assert backend(Wire(routes)).rendered([SYSTEM, USER], []) is None
 
 
 # ---- room for the reply ----

@@ -20,7 +20,6 @@ from tests.support.openai_wire import (
     LLAMA,
     RESULT,
     SYSTEM,
-    TOKENIZE,
     TOOL,
     USAGE,
     USER,
@@ -92,10 +91,6 @@ def test_comments_and_other_fields_make_no_difference(body: bytes, data: st.Data
 def test_an_event_may_span_several_lines() -> None:
     event = chunk('"content":"A thimble"').replace(b',"created"', b'\ndata: ,"created"')
     assert reply(event + chunk("", '"stop"') + DONE)[0] == Text("A thimble")
-
-
-def test_without_a_blank_after_data_it_is_read_the_same() -> None:
-    assert named(reply(ANSWER.replace(b"data: ", b"data:"))) == named(reply(ANSWER))
 
 
 @pytest.mark.parametrize(
@@ -206,15 +201,6 @@ def test_a_refusal_is_a_text_and_told_as_one() -> None:
     assert named(reply(body)) == [Text("I cannot."), Usage(finish="refusal")]
 
 
-def test_inline_thinking_is_told_apart() -> None:
-    body = chunk('"content":"<thi"') + chunk('"content":"nk>Hm.</think>A"') + chunk("", '"stop"') + DONE
-    assert named(reply(body))[:2] == [Thinking("Hm."), Text("A")]
-
-
-def test_parts_of_a_content_are_its_text() -> None:
-    assert reply(chunk('"content":[{"type":"text","text":"A"},{"type":"image"},7]', '"stop"') + DONE)[0] == Text("A")
-
-
 def test_what_the_server_leaves_out_is_unknown_and_not_zero() -> None:
     wrong = (
         ',"usage":{"prompt_tokens":-5,"completion_tokens":true,"prompt_tokens_details":7},"timings":{"prompt_ms":-1}'
@@ -312,40 +298,7 @@ def test_a_model_that_was_seen_to_think_gets_room_for_it() -> None:
     assert asked == [100, 4196, 4196]
 
 
-# ---- temperature, seed, and no call ----
-
-ONE = {"<tool_call>": 1602}
-"""The tokens of the model behind the wire that begin a call."""
-
-
-def tokens_of(body: dict[str, Any]) -> bytes:
-    """What vLLM's /tokenize says: of a marker of its model one token, of any other text a token a letter."""
-    text = body.get("prompt", "a prompt")
-    tokens = [ONE[text]] if text in ONE else [ord(letter) % 97 for letter in text]
-    return json.dumps({"count": len(tokens), "max_model_len": 8192, "tokens": tokens}).encode()
-
-
-def test_a_call_is_ruled_out_where_its_beginning_is_one_token() -> None:
-    wire = Wire({CHAT: ANSWER, TOKENIZE: tokens_of})
-    model = backend(wire)
-    assert list(model.ruled_out) == [*ONE]
-    for may_call, tools in ((False, [TOOL]), (True, [TOOL]), (False, [])):
-        list(model.stream([SYSTEM, USER], tools, may_call=may_call))
-        body = wire.sent()
-        assert body.get("tools", []) == tools, "they stay in the prompt"
-        assert "tool_choice" not in body, "some servers would take the tools from the prompt"
-        assert body.get("logit_bias") == ({"1602": -100} if tools and not may_call else None)
-    asked = wire.asked(TOKENIZE)
-    list(model.stream([SYSTEM, USER], [TOOL], may_call=False))
-    assert wire.asked(TOKENIZE) == asked, "the vocabulary does not change"
-
-
-def test_where_nobody_tells_the_numbers_of_tokens_nothing_is_ruled_out() -> None:
-    wire = Wire({CHAT: ANSWER})
-    assert backend(wire).ruled_out == ()
-    list(backend(wire).stream([SYSTEM, USER], [TOOL], may_call=False))
-    assert "logit_bias" not in wire.sent()
-
+# ---- temperature and seed ----
 
 REFUSED = b'{"error":{"message":"Unsupported value: \'temperature\' does not support 0 with this model.","code":400}}'
 

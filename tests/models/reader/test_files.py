@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.reader_library import Session, make_tools, masked, write
-from thimble.models.reader.lines import Lines, lines
+from thimble.models.reader.lines import LineRange, lines
 
 FILES = {
     "web.log": "".join(
@@ -37,16 +37,16 @@ def session(tmp_path: Path) -> Session:
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("lines 81 to 174 of build.log", Lines(81, 94)),
-        ("Read lines 81-90", Lines(81, 10)),
-        ("line 1,378 of app.log", Lines(1378, 1)),
-        ("Read on", Lines(0)),
-        ("Show me the rest", Lines(0)),
+        ("lines 81 to 174 of build.log", LineRange(81, 94)),
+        ("Read lines 81-90", LineRange(81, 10)),
+        ("line 1,378 of app.log", LineRange(1378, 1)),
+        ("Read on", LineRange(0)),
+        ("Show me the rest", LineRange(0)),
         ("Which line of app.log is an error?", None),
         ("Read the file app.log", None),
     ],
 )
-def test_lines_are_named_in_many_ways(text: str, meant: Lines | None) -> None:
+def test_lines_are_named_in_many_ways(text: str, meant: LineRange | None) -> None:
     assert lines(text) == meant
 
 

@@ -12,7 +12,7 @@ from tests.support.reader_library import ARTICLES, Session, make_tools, masked, 
 from thimble.agent.messages import Message, ToolCall
 from thimble.corpus.score import cited
 from thimble.models.reader.backend import reply
-from thimble.models.reader.view import PASSAGES
+from thimble.models.reader.view import CLOSEST_PASSAGES
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_what_is_only_near_is_shown_and_not_called_an_answer(tmp_path: Path) -> 
     tools = make_tools(tmp_path)
     session = Session(tools)
     said = session.ask("does honey go bad in winter?")
-    assert said.startswith(f"{PASSAGES}\n- “Beekeeping through the year”")
+    assert said.startswith(f"{CLOSEST_PASSAGES}\n- “Beekeeping through the year”")
     assert reply(session.history[:-1], [tool.schema for tool in tools.values()]).ending == "passages"
     assert 2 <= said.count("\n- ") <= 3
 
@@ -79,7 +79,7 @@ def test_what_it_does_not_do_with_rows_it_says(tmp_path: Path) -> None:
     tools = make_tools(tmp_path)
     write(tmp_path / "files" / "many.log", "".join(f"ERROR valve {n} stuck\n" for n in range(9)))
     said = Session(tools).ask("How many valve errors are in many.log?")
-    assert said.startswith(PASSAGES)
+    assert said.startswith(CLOSEST_PASSAGES)
     assert said.endswith("I do not count, add up or compare rows.")
 
 
@@ -113,17 +113,6 @@ def test_under_masking_it_reads_again_what_was_taken_away(tmp_path: Path) -> Non
     question = "Now read the article about lighthouses again"
     assert session.ask(question) == first
     assert ("read_article", {"slug": "lighthouses"}) in session.calls(question)
-
-
-def test_what_is_still_in_view_is_shown_again_without_a_call(session: Session) -> None:
-    for question in (
-        "What articles do you have?",
-        "Read the article about varroa",
-        "Read stock.csv",
-    ):
-        first, calls = session.ask(question), len(session.calls())
-        assert session.ask(question) == first
-        assert len(session.calls()) == calls
 
 
 def test_what_it_said_itself_survives_masking(tmp_path: Path) -> None:
@@ -193,16 +182,6 @@ def test_what_the_user_states_is_taken_in_and_told_again_without_a_search(sessio
     assert session.ask("How many volunteers does our project have?") == said
 
 
-def test_what_the_team_decided_stands_in_the_files(session: Session) -> None:
-    session.ask("Our harbour project is called Kestrel.")
-    assert "3 May" in session.ask("What did we decide in the minutes of the meeting about the pier?")
-
-
-def test_a_statement_is_no_evidence_for_what_the_library_says(session: Session) -> None:
-    session.ask("I think the lamp of Gull Point burns 90 litres of oil a night.")
-    assert "14 litres" in session.ask("How many litres of oil does the lamp of Gull Point burn?")
-
-
 def test_a_statement_that_is_no_longer_in_view_is_not_made_up(tmp_path: Path) -> None:
     def newest(history: Sequence[Message]) -> list[Message]:
         return [history[0], *history[max(at for at, one in enumerate(history) if one.role == "user") :]]
@@ -210,13 +189,6 @@ def test_a_statement_that_is_no_longer_in_view_is_not_made_up(tmp_path: Path) ->
     session = Session(make_tools(tmp_path), newest)
     session.ask("Our harbour project is called Kestrel.")
     assert session.ask("What did I say our project is called?").startswith("I cannot tell what you said of that")
-
-
-def test_an_answer_to_several_questions_stays_short(session: Session) -> None:
-    said = session.ask("How much honey does a colony need in winter and how hot is the floor of a bread oven?")
-    assert "18 kilograms" in said
-    assert "280 degrees" in said
-    assert len(re.sub(r"\[[^]]*\]", "", said).split()) <= 110
 
 
 # ---- several questions at once ----
@@ -236,19 +208,6 @@ def test_an_answer_to_several_questions_stays_short(session: Session) -> None:
 def test_each_of_several_questions_is_answered(session: Session, question: str, answers: list[str]) -> None:
     said = session.ask(question)
     assert [answer for answer in answers if answer not in said] == []
-
-
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("When exactly was the oldest tower finished?", "1712"),
-        ("What is the test called that Ilse Maren described?", "sugar-dust test"),
-        ("How much gorse is burnt in a firing?", "22 kilograms"),
-        ("How long does a vault of brick stay hot?", "nine hours"),
-    ],
-)
-def test_the_form_of_an_answer_follows_the_question(session: Session, question: str, answer: str) -> None:
-    assert answer in session.ask(question)
 
 
 def test_files_are_found_by_the_nearest_lines(session: Session) -> None:
@@ -286,11 +245,6 @@ def test_it_says_what_it_is_and_what_it_does_not_do(session: Session, question: 
     assert "not a language model" in session.ask(question)
     assert session.ask(question).endswith("I do not count, add up or conclude, and I keep no notes.")
     assert session.calls() == []
-
-
-def test_instructions_in_an_article_are_only_text(session: Session) -> None:
-    session.ask("Read the article about bread ovens")
-    assert "22 kilograms of gorse" in session.ask("How many kilograms of gorse does a firing take?")
 
 
 def test_an_error_is_told_and_another_way_is_tried(session: Session) -> None:

@@ -11,16 +11,14 @@ import pytest
 
 from tests.support.histories import TinyCounter, is_sound, pending
 from tests.support.printed_replies import SCHEMAS, call
+from tests.support.scripted import Scripted, Step
 from tests.support.sessions import ask, scripted, tool_call
 from thimble.agent.errors import ModelError
 from thimble.agent.events import Answered, Event, Prepared, Said, ToolReturned
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Delta, Text, Thinking, Usage, Waiting
-from thimble.models import backend_on
 from thimble.models.chat import UNREADABLE, write
 from thimble.models.ollama import wire
-from thimble.models.ollama.server import OllamaServer
-from thimble.models.scripted import Scripted, Step
 from thimble.models.server import ServedBackend, ToolsRefused
 from thimble.models.text_calls.caller import ToolCaller
 from thimble.models.text_calls.prompt import REACT, TextCounter, conversation
@@ -85,23 +83,6 @@ def test_a_call_that_is_printed_becomes_one(tools: bool | None) -> None:
     assert (model.protocol, model.counter) == ("", model.inner.counter)
 
 
-def test_beside_a_native_call_text_is_text() -> None:
-    native = ToolCall("c1", "list_articles")
-    reply = [Text(f"{PRINTED} "), native, Text(PRINTED), Usage()]
-    assert said(ToolCaller(Model(reply))) == reply
-
-
-def test_without_tools_offered_nothing_is_held_back() -> None:
-    reply = [Text("<tool_call>"), Text('{"name": "read_article", "arguments": {}}'), Usage()]
-    assert said(ToolCaller(Model(reply)), tools=()) == reply
-
-
-def test_a_call_that_is_cut_off_is_not_completed() -> None:
-    broken = '{"slug": "half of'
-    reply = [Text(f'<tool_call>{{"name": "read_article", "arguments": {broken}'), Usage(finish="length")]
-    assert said(ToolCaller(Model(reply)))[0] == ToolCall("", "read_article", broken)
-
-
 def test_errors_pass() -> None:
     model = ToolCaller(Model([Text("half"), ModelError("gone")]))
     with pytest.raises(ModelError, match="gone"):
@@ -119,10 +100,6 @@ def test_it_is_served_as_the_inner_backend_is() -> None:
     assert (larger.room, larger.inner is inner, larger.protocol) == (20_000, False, "")
     bare = ToolCaller(Scripted(["a"]))
     assert (bare.with_room(10**6), bare.check(), bare.renders_tools) == (bare, "", False)
-
-
-def test_every_ollama_model_is_one() -> None:
-    assert isinstance(backend_on(OllamaServer("127.0.0.1:9"), "gemma3:4b", 8_000), ToolCaller)
 
 
 # ---- without tools ----
@@ -261,15 +238,6 @@ def test_the_footer_shows_it_and_a_notice_says_why_once() -> None:
     assert session.notices == ["scripted cannot call tools: it is told of them in text (text ReAct)"]
 
 
-def test_several_calls_in_one_reply_have_their_results_in_order() -> None:
-    two = "Action: list_articles\nAction Input: {}\nAction: get_notes\nAction Input: {}"
-    session, inner = session_with(two, "Final Answer: yes")
-    ask(session)
-    listed, notes = (message.content for message in session.agent.history if message.role == "tool")
-    assert inner.requests[-1].messages[-2].content == two
-    assert inner.requests[-1].messages[-1].content == f"Observation: {listed}\n\nObservation: {notes}"
-
-
 def test_after_native_turns_the_history_is_told_in_text() -> None:
     session, inner = session_with(
         [Text("I look."), tool_call("list_articles")], REFUSED, "Final Answer: yes", tools=None
@@ -288,23 +256,6 @@ def test_a_malformed_call_goes_back_once_with_what_was_wrong(tools: bool) -> Non
     assert told_of.message.content.startswith("Error: that call cannot be read: write a tool's name")
     assert events[-1] == Answered(broken, "answered")
     inner.assert_done()
-    ends_well(session)
-
-
-def test_the_model_is_told_anew_once_a_call_was_read() -> None:
-    broken = 'Action: read_article\nAction Input: {"slug": x"}'
-    session, inner = session_with(broken, LOOP[0], broken, LOOP[0], LOOP[2])
-    events = ask(session)
-    assert [result.ok for result in results(events)] == [False, True, False, True]
-    assert "the arguments are not valid JSON" in results(events)[0].message.content
-    assert inner.requests[1].messages[-2].content == broken
-    inner.assert_done()
-
-
-def test_the_closing_turn_in_text() -> None:
-    session, inner = session_with(LOOP[0], LOOP[2], max_turns=2)
-    assert ask(session)[-1] == Answered("I have it.\nIt hides old results [observation-masking].", "turn-limit")
-    assert inner.requests[-1].messages[0] == inner.requests[0].messages[0], "the tools are still told of"
     ends_well(session)
 
 

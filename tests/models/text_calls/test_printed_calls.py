@@ -214,11 +214,6 @@ def test_a_result_that_the_model_makes_up_ends_the_reply(written: str, made_up: 
     assert printed.end() == [X]
 
 
-def test_so_does_an_answer_before_the_result() -> None:
-    reply = 'Action: read_article\nAction Input: {"slug": "x"}\nFinal Answer: I guess y.'
-    assert deltas(reply, labelled=True) == [X]
-
-
 # ---- malformed calls ----
 
 

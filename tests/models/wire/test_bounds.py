@@ -40,7 +40,6 @@ from thimble.models.wire.bounds import (
     Bounds,
 )
 from thimble.models.wire.calls import given as call_given
-from thimble.models.wire.retry import Busy, retried
 from thimble.models.wire.thinking import BLANKS, ThinkingTags
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
@@ -175,18 +174,6 @@ def test_a_server_that_was_slow_to_tell_of_a_model_is_not_asked_again_at_once() 
     assert len(asked) <= 2
 
 
-def test_a_count_of_more_tokens_than_were_sent_is_not_believed() -> None:
-    from thimble.models.openai.counter import ServerCounter
-
-    def lies(request: httpx.Request) -> httpx.Response:
-        told = {"/tokenize": {"tokens": [1] * 50_000, "count": 50_000}, "/apply-template": {"prompt": "x"}}
-        return httpx.Response(200, json=told[request.url.path])
-
-    counter = ServerCounter(Connection("http://box", httpx.MockTransport(lies)), "tiny")
-    assert counter.count(USER) < 100
-    assert counter.overhead([]) < 100
-
-
 # --- what an answer is made of ----------------------------------------------------------------------------------------
 
 JSON = st.recursive(
@@ -262,18 +249,6 @@ def test_ids_and_names_are_short(call_id: str, name: str) -> None:
     call = call_given(call_id, name, {}, set())
     assert 0 < len(call.id) <= NAME_CHARACTERS
     assert call.name == (name if len(name) <= NAME_CHARACTERS else "")
-
-
-def test_a_server_is_not_waited_for_longer_than_there_is_time() -> None:
-    pauses: list[float] = []
-
-    def busy() -> Any:
-        raise Busy("busy", after_seconds=9)
-        yield
-
-    with pytest.raises(Busy):
-        list(retried(busy, sleep=pauses.append, jitter=lambda: 0, seconds_left=lambda: 8.0))
-    assert not pauses
 
 
 @pytest.mark.parametrize("blanks", [BLANKS - 1, BLANKS + 9])

@@ -63,11 +63,6 @@ def test_nothing_is_asked_again_once_the_reply_has_begun(first: Delta, waits: in
     assert (len(server.tries), server.pauses, server.open) == (1, [], 0)
 
 
-def test_waiting_is_no_beginning() -> None:
-    server = Server([Waiting("loading"), Busy("busy")], ANSWER)
-    assert list(server.stream())[-2:] == list(ANSWER)
-
-
 def test_another_error_is_not_retried() -> None:
     server = Server([ModelError("no such model")], ANSWER)
     with pytest.raises(ModelError, match="no such model"):
@@ -89,14 +84,6 @@ def test_a_server_that_asks_for_too_long_a_pause_is_not_waited_for() -> None:
     assert server.pauses == []
 
 
-@given(st.floats(0, 1))
-def test_chance_makes_a_pause_longer_by_a_quarter_at_most(jitter: float) -> None:
-    server = Server(*[[Busy("busy")]] * 3, ANSWER)
-    list(server.stream(jitter))
-    for pause, least in zip(server.pauses, (0.5, 1.0, 2.0), strict=True):
-        assert least <= pause <= least * 1.25
-
-
 def test_closing_closes_the_reply_and_ends_the_pause() -> None:
     server = Server(ANSWER)
     stream = server.stream()
@@ -109,12 +96,6 @@ def test_closing_closes_the_reply_and_ends_the_pause() -> None:
     assert isinstance(next(stream), Waiting)
     stream.close()
     assert (server.pauses, len(server.tries)) == ([], 1)
-
-
-def test_retry_after_is_read() -> None:
-    assert after_seconds({"retry-after": "7"}) == 7
-    assert after_seconds({}) is None
-    assert after_seconds({"retry-after": "soon"}) is None
 
 
 @given(st.text())

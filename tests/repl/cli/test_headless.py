@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.paths import ROOT
+from tests.support.scripted import Reply, Scripted
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Text, Thinking, Usage
-from thimble.models.scripted import Reply, Scripted
 from thimble.repl.cli import headless
 from thimble.session import jsonl
 from thimble.session.session import Session, open_session

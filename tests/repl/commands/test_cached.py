@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import thimble
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.ledger import Amount
 from thimble.agent.protocols import Text, Usage
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.export.document import export
 from thimble.repl.commands.table import obey
 from thimble.repl.screen.footer import footer

@@ -5,11 +5,17 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.ollama_http import served
 from tests.support.ollama_server import Download, Model, Ollama
 from tests.support.pty_terminal import Terminal
 from tests.support.sessions import Paper
+from thimble.agent.errors import UsageError
+from thimble.models.ollama.download import PullProgress
+from thimble.repl.commands.pull import words
 from thimble.repl.commands.table import obey
 from thimble.repl.prompt.interrupts import Interrupts
 from thimble.session.session import Session, open_session
@@ -76,6 +82,26 @@ def test_a_pull_that_was_stopped_keeps_what_it_has_and_goes_on_there() -> None:
         tenths = [int(found[1]) for line in again.lines if (found := re.search(r"(\d+)% of", line))]
         assert tenths[0] >= 100 * kept // 50_000 // 10 * 10, "it begins where it stopped"
         assert "big:latest" in server.models
+
+
+def test_a_pull_is_for_ollama() -> None:
+    class Other:
+        """A server of another kind."""
+
+        name, url = "other", "http://127.0.0.1:8000"
+
+    session = open_session(Settings(backend="reader"))
+    session.backends.look_for_server = lambda: Other()  # type: ignore[assignment,return-value]
+    with pytest.raises(UsageError, match="is for Ollama, and the server at") as caught:
+        obey(session, "/pull big", Paper().console)
+    assert caught.value.fix
+
+
+@given(NASTY, st.integers(0, 10**20), st.integers(0, 10**20))
+def test_whatever_a_server_says_of_its_progress_is_shown_safely(status: str, done: int, total: int) -> None:
+    said = words(PullProgress(status, min(done, total), total))
+    assert not FORBIDDEN.search(said)
+    assert len(said) < 60
 
 
 # ---- without a conversation, and in a terminal ----

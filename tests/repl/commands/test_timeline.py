@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.ledger import Amount, Ledger, ToolRun
 from thimble.agent.protocols import ModelId, Usage
 from thimble.models.hardware import HARDWARE, Hardware
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.table import obey
 from thimble.repl.commands.timeline import bound
 from thimble.repl.screen.gantt import axis, chart

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.support.scripted import Reply
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import ThimbleError
 from thimble.agent.messages import Message, Schema
-from thimble.models.scripted import Reply
 from thimble.repl.commands.table import obey, run_command
 from thimble.repl.commands.tour import guide
 from thimble.session.journal.folder import reopened

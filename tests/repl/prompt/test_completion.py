@@ -10,10 +10,10 @@ from prompt_toolkit.document import Document
 
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.embedding import Counting
+from tests.support.scripted import Scripted
 from tests.support.sessions import scripted
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.table import COMMANDS
 from thimble.repl.prompt.completion import Completions
 from thimble.session.session import open_session

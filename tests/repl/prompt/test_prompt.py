@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import pty
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from select import select
 from typing import Any
 
 import pytest
-from prompt_toolkit.application import Application, create_app_session
+from prompt_toolkit.application import Application, create_app_session, get_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import DummyOutput
 
 from tests.support.sessions import scripted
@@ -79,6 +83,15 @@ def test_the_session_is_warmed_behind_the_prompt_and_then_announced() -> None:
         threading.Thread(target=lambda: announced.wait(10) and pipe.send_text("now\r"), daemon=True).start()
         assert prompt.read() == "now"
     assert announced.is_set()
+
+
+def test_enter_sends_also_where_it_is_pressed_during_the_announcement(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyboard, terminal = pty.openpty()
+    with os.fdopen(keyboard, "wb", 0) as keys, os.fdopen(terminal) as stdin:
+        monkeypatch.setattr(get_app_session(), "_input", Vt100Input(stdin))  # of all threads, as in the program
+        monkeypatch.setattr(get_app_session(), "_output", DummyOutput())
+        assert TerminalPrompt(scripted(), lambda: keys.write(b"now\r")).read() == "now"
+        assert not select([keys], [], [], 0)[0], "nothing is echoed"
 
 
 class Ending(asyncio.SelectorEventLoop):

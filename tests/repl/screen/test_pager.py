@@ -32,7 +32,7 @@ def test_a_short_text_is_printed_and_left_there(tmp_path: Path) -> None:
 
 
 def test_what_is_typed_ahead_is_no_search_and_is_kept(tmp_path: Path) -> None:
-    terminal = Terminal("tests.support.paging", "300", "0.5", state=tmp_path)
+    terminal = Terminal("tests.support.paging", "300", "after a key", state=tmp_path)
     terminal.see("type now")
     terminal.type("/line 290\rqq")
     terminal.see("line 20 ⟦x⟧", "q goes back to thimble")

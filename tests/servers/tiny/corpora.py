@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Literal
 
-from tests.servers.tiny.template import FOLDER
+from tests.servers.tiny import FOLDER
 from tests.servers.tiny.words import Split, draw
 from thimble.corpus.article import numbered, parse
 from thimble.corpus.library import Library

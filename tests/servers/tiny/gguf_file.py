@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.servers.tiny.template import FOLDER
+from tests.servers.tiny import FOLDER
 from tests.support import gguf_writer
 from tests.support.gguf_writer import Field
 

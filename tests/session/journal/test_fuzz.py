@@ -135,7 +135,7 @@ def test_any_bytes(data: bytes) -> None:
     survives(data)
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.data())
 def test_lines_flipped_lost_doubled_and_swapped(data: st.DataObject) -> None:
     lines = scene(SPECS[0]).data.splitlines(keepends=True)
@@ -156,7 +156,7 @@ def test_lines_flipped_lost_doubled_and_swapped(data: st.DataObject) -> None:
     survives(b"".join(lines))
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.sampled_from(SPECS), st.data())
 def test_lines_that_are_sealed_but_false(spec: str, data: st.DataObject) -> None:
     lines = scene(spec).data.splitlines(keepends=True)
@@ -172,7 +172,7 @@ BRANCHES = st.one_of(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.lists(st.tuples(st.integers(0, 60), BRANCHES), max_size=8))
 def test_branches_of_any_kind(inserted: list[tuple[int, Branched | Switched]]) -> None:
     lines = scene(SPECS[0]).data.splitlines(keepends=True)

@@ -8,9 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.family import family
 from tests.support.histories import is_sound
 from tests.support.journal_scenes import QUESTIONS, ask, keep, state, whole
 from thimble.agent.messages import CANCELLED
@@ -93,15 +95,17 @@ def test_behind_every_line() -> None:
         killed(SPECS[0], end, go_on=number % 5 == 0)
 
 
-def test_every_byte_of_a_line_that_was_cut_off_is_no_line_and_no_damage() -> None:
+@pytest.mark.parametrize("step", family([13, 1]))
+def test_every_byte_of_a_line_that_was_cut_off_is_no_line_and_no_damage(step: int) -> None:
     told = scene(SPECS[0])
     for line in told.data.splitlines(keepends=True):
-        for cut in range(min(len(line) - 1, 3_000)):
+        for cut in range(0, min(len(line) - 1, 3_000), step):
             assert read(line[:cut]) == ([], [])
             (resumed,), damage = read(line[:cut] + b"\n" * (cut > 0) + RESUMED)
             assert (resumed.stored, damage) == (Resumed(), [])
 
 
+@settings(max_examples=20)
 @given(st.sampled_from(SPECS), st.data())
 def test_behind_any_byte(spec: str, data: st.DataObject) -> None:
     told = scene(spec)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.family import family
 from tests.support.journal_scenes import QUESTIONS, Kept, ask, keep, state, whole
 from tests.support.timing import AtOnce
 from thimble.strategies.table import STRATEGIES
@@ -28,7 +29,9 @@ class Odd:
         return messages[:1] + messages[-7:]
 """
 OF_ONES_OWN = {"function.py": FUNCTION, "odd.py:Odd": ODD}
-SPECS = [*STRATEGIES, "notes+observation-masking:window=1+progressive-summary", *OF_ONES_OWN]
+PIPELINE = "notes+observation-masking:window=1+progressive-summary"
+SPECS = [*STRATEGIES, PIPELINE, *OF_ONES_OWN]
+BY_DAY = "none", "comem", "delegate", "dedup", "thrifty", PIPELINE, *OF_ONES_OWN
 
 
 @pytest.fixture
@@ -46,7 +49,7 @@ def sent(session: Kept, since: int) -> list[object]:
     return [([*map(whole, one.messages)], one.tools, one.max_tokens) for one in session.requests[since:]]
 
 
-@pytest.mark.parametrize("spec", SPECS, indirect=True)
+@pytest.mark.parametrize("spec", family(SPECS, *BY_DAY), indirect=True)
 def test_after_each_exchange_a_resumed_session_is_the_one_that_wrote_and_sends_what_that_sends(
     spec: str, tmp_path: Path
 ) -> None:

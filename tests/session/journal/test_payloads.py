@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.doors import Doing
+from tests.support.family import family
 from tests.support.histories import TinyCounter
 from tests.support.journal_scenes import tape, uncompared, whole
 from tests.support.payloads import ALL
+from tests.support.scripted import Scripted
 from tests.support.sessions import tool_call
 from thimble.agent.protocols import Sent, Text, Thinking
-from thimble.models.scripted import Scripted
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.state import SavedState
 from thimble.session.session import open_session
@@ -23,7 +24,7 @@ AT_ONCE = 60
 SETTINGS = Settings(backend="reader", strategy="none", budget=2_000_000)
 
 
-@pytest.mark.parametrize("first", range(0, len(ALL), AT_ONCE))
+@pytest.mark.parametrize("first", family(range(0, len(ALL), AT_ONCE)))
 def test_every_payload_comes_back_and_the_file_is_printable_ascii(first: int, tmp_path: Path) -> None:
     journal = Journal(tmp_path / "one.jsonl")
     session = open_session(SETTINGS, journal)

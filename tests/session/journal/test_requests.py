@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.failing_server import faulty
+from tests.support.family import family
 from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama
 from tests.support.sessions import Paper
@@ -73,7 +74,7 @@ def sent(folder: Path, script: Sequence[str], server: Any, killed: bool, **setti
     return [re.sub(r"call_\d{8}", "call", json.dumps(body)) for body in server()]  # that server counts all requests
 
 
-@pytest.mark.parametrize(("script", "spec"), CASES)
+@pytest.mark.parametrize(("script", "spec"), family(CASES, *CASES[:2]))
 def test_ollama(script: str, spec: str, tmp_path: Path) -> None:
     both = []
     for killed in (False, True):
@@ -86,7 +87,7 @@ def test_ollama(script: str, spec: str, tmp_path: Path) -> None:
     assert both[0] == both[1]
 
 
-@pytest.mark.parametrize("script", ["talk", "undo", "fork"])
+@pytest.mark.parametrize("script", family(["undo", "talk", "fork"]))
 def test_a_compatible_server(script: str, tmp_path: Path) -> None:
     both = []
     for killed in (False, True):

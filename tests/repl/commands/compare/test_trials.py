@@ -8,12 +8,12 @@ import pytest
 
 from tests.repl.commands.compare.test_replay import all_of, text_of
 from tests.support.histories import TinyCounter, is_sound
+from tests.support.scripted import Scripted, Step
 from tests.support.sessions import Paper, scripted, tool_call
 from tests.support.sessions import ask as ask_session
 from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.protocols import Delta, Text, Thinking
 from thimble.corpus.questions import load
-from thimble.models.scripted import Scripted, Step
 from thimble.repl.commands.compare.known import known
 from thimble.repl.commands.compare.trial import Trial, ask
 from thimble.repl.commands.table import obey

@@ -177,3 +177,22 @@ def test_the_strip_stays_on_the_screen(height: int) -> None:
     assert paper.lines[0].startswith("last call")
     assert len(paper.lines) <= max(24, height) - len(["blank", "prompt", "toolbar"])
     assert "share a row; /context 2-" in paper.text
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_on_the_last_turn_the_tool_schemas_stay(drawn: bool) -> None:
+    session = scripted([tool_call("list_articles")], "So.", max_turns=2)
+    ask(session)
+    assert session.agent.ledger.prepared
+    assert session.agent.ledger.prepared.tools
+    paper = Paper(drawn=drawn)
+    obey(session, "/context", paper.console)
+    assert "tool schemas" in paper.text
+
+
+def test_why_says_that_the_last_turn_runs_no_call() -> None:
+    session = scripted([tool_call("list_articles")], "So.", max_turns=2)
+    ask(session)
+    paper = Paper(120)
+    obey(session, "/why +1", paper.console)
+    assert "a call would not be run any more" in paper.text

@@ -11,10 +11,10 @@ from hypothesis import given
 
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.context.request import escaped
 from thimble.repl.commands.table import obey
 from thimble.session.session import Session

@@ -12,9 +12,9 @@ import pytest
 
 from tests.session.test_nothing_enters import kept, opened
 from tests.support.exported import export, read
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask
 from thimble.agent.errors import UsageError
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.export.export import FORMATS, parse_arguments, write
 from thimble.repl.commands.table import obey
 from thimble.repl.screen.resumed import show_resumed

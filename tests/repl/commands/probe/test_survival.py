@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.repl.commands.probe.test_probe import QUESTIONS, kept, reading
 from tests.support.histories import TinyCounter
+from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, scripted
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
-from thimble.models.scripted import Scripted
 from thimble.repl.commands.probe.probe import stands
 from thimble.repl.commands.probe.survival import cells, show_survival, strategies, survive
 from thimble.session.session import Session

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.scripted import Scripted
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.prefix import PrefixMeter
-from thimble.models.scripted import Scripted
 
 USER = Message("u", "user", "What holds 2 ml?")
 CALL = ToolCall("c1", "list_articles", "{}")

@@ -1,4 +1,4 @@
-"""A model that follows a script: for tests of the code around a model, and for shows."""
+"""A model that follows a script, for tests of the code around a model."""
 
 from __future__ import annotations
 

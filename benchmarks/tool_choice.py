@@ -1,0 +1,179 @@
+"""How often does a model choose the right tool, and the right article? Calls by schema, temperature 0.
+
+python benchmarks/tool_choice.py rule reader
+python benchmarks/tool_choice.py gguf/smollm2 gguf/FILE.gguf --examples
+python benchmarks/tool_choice.py gguf/FILE.gguf --answers ANSWERS.jsonl
+
+The questions are the held-out ones of corpus/questions.yaml (the natural kinds) and of small_models/; of a dialogue the
+first. None was seen by lab/tool_choice, which makes up its own. Each is asked in a conversation of its own.
+
+The columns: questions; right tool, which is both of the next: the first call is one that the kind of question wants
+(KINDS), and the end is right (an answer, or, where nothing answers the question, that it cannot be answered); of the
+questions that the library answers, right article: the answer names a source that proves it; the same of those about
+articles alone; seconds a question. `rule` is no model: it searches for the question, declines where the result says
+that nothing fits well, else takes the last source, which is the best. `--examples` puts the worked examples into the
+prompt, as a session does: an adapted model has learnt without them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import perf_counter
+
+import yaml
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
+
+from thimble.agent.errors import ThimbleError
+from thimble.agent.events import Answered, ToolReturned
+from thimble.corpus.questions import DECLINED_KINDS, NATURAL
+from thimble.corpus.questions import load as load_questions
+from thimble.lab.statistics import wilson
+from thimble.models.text_calls.schema import SOURCE
+from thimble.session.grounding import citations
+from thimble.session.session import Session, open_session
+from thimble.session.settings import resolve
+
+OTHERS = Path(__file__).with_name("small_models") / "held_out.yaml"
+SEARCHES = {"search", "search_articles", "search_files"}
+LISTS, READS_ARTICLE, FILES = {"list_articles"}, {"read_article"}, {"list_files", "read_file"}
+KINDS = {
+    "listing": SEARCHES | LISTS,
+    "summary": SEARCHES | LISTS | READS_ARTICLE,
+    "filefact": SEARCHES | FILES,
+    "file": SEARCHES | FILES,
+}
+"""The first calls that are right for a kind of question; for any other kind, a search."""
+FILE_KINDS = ("filefact", "file")
+MOST_TURNS = "5"
+
+
+@dataclass
+class Asked:
+    """A question, the places that prove its answer (none where nothing does), and what came of it."""
+
+    kind: str
+    question: str
+    sources: list[str]
+    calls: list[str] = field(default_factory=list)
+    answer: str = ""
+    declined: bool = False
+    seconds: float = 0.0
+
+    @property
+    def right_call(self) -> bool:
+        """Whether the first call is one that such a question wants."""
+        return bool(self.calls) and self.calls[0].partition(" ")[0] in KINDS.get(self.kind, SEARCHES)
+
+    @property
+    def right_end(self) -> bool:
+        """Whether it is answered or declined, as it should be."""
+        return self.declined is not bool(self.sources) and bool(self.answer)
+
+    @property
+    def right_article(self) -> bool:
+        """Whether the answer names a source that proves it."""
+        return not self.declined and any(place(each.name) in self.sources for each in citations(self.answer))
+
+
+def place(source: str) -> str:
+    """A slug, or a path without its line and ending."""
+    return source.partition(":")[0].removesuffix(".md")
+
+
+def questions() -> Iterator[Asked]:
+    """The held-out questions of both sets."""
+    for one in load_questions().questions:
+        if one.held_out and one.kind in (*NATURAL, *DECLINED_KINDS):
+            first = one.exchanges[0]
+            sources = {place(proof.source) for fact in first.facts for proof in fact.proof}
+            yield Asked(one.kind, first.question, sorted(sources))
+    for entry in yaml.safe_load(OTHERS.read_text("utf-8")):
+        first = entry["turns"][0]
+        yield Asked(entry["kind"], first["question"], [*map(place, first["sources"])] if first["answerable"] else [])
+
+
+def ask(session: Session, asked: Asked, examples: bool) -> None:
+    """Ask it in a conversation of its own."""
+    session.reset()
+    if not examples:
+        session.agent.examples = ()
+    with closing(session.ask(asked.question)) as events:
+        for event in events:
+            if isinstance(event, ToolReturned):
+                asked.calls.append(f"{event.call.name} {event.call.arguments}")
+            elif isinstance(event, Answered):
+                asked.answer, asked.declined = event.text, event.ending == "refused"
+
+
+def follow_rule(session: Session, asked: Asked) -> None:
+    """What the best hit alone is worth."""
+    from thimble.tools import everyday
+
+    tools = everyday(session.library, session.settings.files, session.embedder(), list)
+    result = tools["search"].run({"query": asked.question})
+    found = SOURCE.findall(result)
+    asked.calls = ["search"]
+    asked.declined = not found or result.startswith("Nothing")
+    asked.answer = f"[{found[-1]}]" if found else result
+
+
+def main() -> None:
+    """Ask and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+", metavar="BACKEND/MODEL")
+    parser.add_argument("--examples", action="store_true", help="with the worked examples of a session")
+    parser.add_argument("--first", type=int, help="only so many questions, evenly from all")
+    parser.add_argument("--answers", type=Path, help="every answer is written there, a JSON object a line")
+    arguments = parser.parse_args()
+    print("| model | asked | right tool | first call | end | right article | of articles alone | seconds |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    for model in arguments.models:
+        backend, _, name = model.partition("/")
+        flags = {"backend": "reader" if backend == "rule" else backend, "model": name, "temperature": "0"}
+        ours = {"calls": "schema", "budget": "4000", "max_turns": MOST_TURNS} if name else {}
+        session = open_session(resolve({key: value for key, value in (flags | ours).items() if value}))
+        every = [*questions()]
+        asked = every[:: len(every) // arguments.first] if arguments.first else every
+        for one in asked:
+            began = perf_counter()
+            try:
+                follow_rule(session, one) if backend == "rule" else ask(session, one, arguments.examples)
+            except ThimbleError as error:
+                print(f"{one.question}: {error.what}", file=sys.stderr)
+            one.seconds = perf_counter() - began
+            if arguments.answers:
+                with arguments.answers.open("a") as file:
+                    file.write(json.dumps({"model": model, "examples": arguments.examples, **asdict(one)}) + "\n")
+        print(row(f"{model}{', examples' * arguments.examples}", asked), flush=True)
+
+
+def row(name: str, asked: list[Asked]) -> str:
+    """A row of the table, with 95 % Wilson intervals."""
+
+    def share(hits: list[bool]) -> str:
+        if not hits:
+            return ""
+        low, high = wilson(sum(hits), len(hits))
+        return f"{sum(hits) / len(hits):.0%} ({low:.0%} to {high:.0%})".replace("%", " %").replace(" % to", " to")
+
+    answerable = [one for one in asked if one.sources]
+    cells = [
+        share([one.right_call and one.right_end for one in asked]),
+        share([one.right_call for one in asked]),
+        share([one.right_end for one in asked]),
+        share([one.right_article for one in answerable]),
+        share([one.right_article for one in answerable if one.kind not in FILE_KINDS]),
+        f"{sum(one.seconds for one in asked) / len(asked):.1f}",
+    ]
+    return f"| {name} | {len(asked)} | {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Train the memory model of CoMem, by fine-tuning and then GRPO, and measure it on held-out runs beside others."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from thimble.agent.errors import UsageError
+from thimble.agent.side import SideModel
+from thimble.lab.experiment_flags import add_output, whole
+from thimble.lab.memory_model.frozen_agent import FrozenAgent
+from thimble.lab.memory_model.grpo import grpo
+from thimble.lab.memory_model.held_out import Memories, findings
+from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
+from thimble.lab.memory_model.summaries import MemoryModel, guideline, target
+from thimble.lab.model_name import MODEL_FORM, model_name
+from thimble.lab.publish import publish
+from thimble.lab.replay.recorded_replay import actor_of
+from thimble.lab.replay.trajectories import read
+from thimble.lab.store import Store
+from thimble.lab.training.fine_tune import Example, FineTuning, fine_tune
+from thimble.lab.training.gguf_weights import write_gguf
+from thimble.models import READER, make
+from thimble.models.gguf.server import LocalModels
+from thimble.session.parser import Parser
+from thimble.strategies.comem import Comem
+from thimble.strategies.spec import parse
+
+STRATEGY = "comem:k=1,words=60,suggestions=off"
+RATE, LORA_RATE, GRPO_SHARE = 1e-3, 2e-4, 0.1
+"""Learning rates of fine-tuning, and the share of them that GRPO takes."""
+MEMORY_EPILOG = """\
+FILE is as `thimble lab replay` takes it, with `tools`: runs of full context. One in four is held out. What has ended
+stays in --out, so the same command goes on after an interruption. docs/results/comem.md has results.
+"""
+
+
+def main(arguments: Sequence[str], prog: str) -> None:
+    """Train, measure and print a table.
+
+    Raises:
+        UsageError: a flag, a file, or a package is missing.
+        ModelError: the agent, the teacher or a memory model cannot be asked.
+    """
+    options = _parser(prog).parse_args(arguments)
+    backend = actor_of(options.agent)
+    assert backend
+    strategy = parse(options.strategy, SideModel(backend))
+    if not isinstance(strategy, Comem):
+        raise UsageError(f"{options.strategy} asks no memory model", f"--strategy {STRATEGY}")
+    agent = FrozenAgent(backend, MemoryTask(strategy, backend.counter))
+    steps = list(agent.task.steps(read(options.files)))
+    learnt, held = ([step for step in steps if step.held_out is out] for out in (False, True))
+    if not (learnt and held):
+        raise UsageError(f"{len(learnt)} steps to train on and {len(held)} held out are too few", "give more runs")
+    options.out.mkdir(parents=True, exist_ok=True)
+    models, words = _trained(options, agent, learnt)
+    with closing(Store(options.out / "held-out.jsonl", write=True)) as store:
+        records = list(Memories(agent, models).measure(held[: options.held_out], store))
+    told = [f"Guideline from failures: {words or 'no words were better than none'}"]
+    publish(findings(records, told), options, prog, arguments)
+
+
+def _trained(
+    options: Namespace, agent: FrozenAgent, steps: Sequence[MemoryStep]
+) -> tuple[Mapping[str, MemoryModel], str]:
+    """The memory models by name: the teacher, the base model and what came of it; and the guideline."""
+    teacher, out, file = actor_of(options.teacher), options.out, LocalModels().found(options.base).path
+    assert teacher
+    base = make("gguf", str(file))
+    list(base.loading())
+    prompts = {str(base.rendered(agent.task.prompt(step), ())): step for step in steps}
+    rate = LORA_RATE if options.rank else RATE
+    if not (out / "sft" / "config.json").exists():
+        learnt = {text: target(step, agent, MemoryModel(teacher)) for text, step in prompts.items()}
+        examples = [Example(*pair) for pair in learnt.items() if pair[1]]
+        how = FineTuning(options.sft_steps, rate=rate, longest=options.longest, rank=options.rank)
+        fine_tune(file, examples, out / "sft", how)
+    hard = {text: step for text, step in prompts.items() if agent.without(step) < 1}
+    how = FineTuning(options.grpo_steps, 1, GRPO_SHARE * rate, options.longest, options.rank, save_every=5)
+    grpo(out / "sft", hard, agent, out / "grpo", how)
+    models = {"the teacher": MemoryModel(teacher), "untrained": MemoryModel(base)}
+    words = out / "guideline.txt"
+    if not words.exists():
+        words.write_text(guideline(base, agent, list(hard.values())[: options.held_out]), "utf-8")
+    models["guideline from failures"] = MemoryModel(base, words.read_text("utf-8"))
+    for name, folder in (("fine-tuned", out / "sft"), ("fine-tuned, then GRPO", out / "grpo")):
+        if not folder.with_suffix(".gguf").exists():
+            write_gguf(folder, file, folder.with_suffix(".gguf"))
+        models[name] = MemoryModel(make("gguf", str(folder.with_suffix(".gguf"))))
+    return models, words.read_text("utf-8")
+
+
+def _parser(prog: str) -> Parser:
+    parser = Parser(prog, description=__doc__, epilog=MEMORY_EPILOG, allow_abbrev=False)
+    add = parser.add_argument
+    add("files", nargs="+", type=Path, metavar="FILE", help="recorded trajectories")
+    add("--base", required=True, metavar="MODEL", help="what is trained: a GGUF file, or a model of this machine")
+    add("--out", type=Path, required=True, metavar="FOLDER", help="where the trained models are written")
+    add("--strategy", default=STRATEGY, metavar="SPEC", help="how the memory model is asked; default: %(default)s")
+    for flag, told in (("--agent", "the frozen agent"), ("--teacher", "writes summaries to learn from")):
+        add(flag, default=READER, type=model_name, metavar="MODEL", help=f"{told}: {MODEL_FORM}; default: %(default)s")
+    for flag, default, least, told in (
+        ("--sft-steps", 150, 1, "steps of fine-tuning, of 4 examples each"),
+        ("--grpo-steps", 80, 1, "steps of GRPO, of 8 summaries for one prompt each"),
+        ("--rank", 0, 0, "rank of LoRA; 0 trains all weights"),
+        ("--longest", 1024, 1, "tokens of a prompt with its summary; longer ones are not trained on"),
+        ("--held-out", 200, 1, "steps of held-out runs that are measured, at most"),
+    ):
+        help = f"{told}; default: %(default)s"
+        add(flag, default=default, type=whole(flag, least, 1_000_000), metavar="N", help=help)
+    add_output(parser)
+    return parser

@@ -1,0 +1,44 @@
+"""The frozen agent: what it does with a summary in view, and what the summary earns by that (CoMem, Eq. 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Backend
+from thimble.lab.action_similarity import Action, similarity
+from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
+from thimble.lab.replay.recorded_replay import proposed_action
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenAgent:
+    """A model that is not trained. It is asked once for each prompt, at temperature 0."""
+
+    backend: Backend
+    task: MemoryTask
+    known: dict[str, Action] = field(default_factory=dict)
+    """Its actions, by digest of the prompt."""
+
+    def action(self, step: MemoryStep, view: Sequence[Message]) -> Action:
+        """What it does on this view. Raises ModelError."""
+        prompt = [(message.sent, message.why) for message in view]
+        digest = sha256(repr((prompt, step.tools)).encode()).hexdigest()
+        if digest not in self.known:
+            self.known[digest] = proposed_action(self.backend, view, step.tools)
+        return self.known[digest]
+
+    def alike(self, step: MemoryStep, view: Sequence[Message]) -> float:
+        """How alike its action on this view is to the one that was taken: Eq. 9."""
+        return similarity(self.action(step, view), step.taken)
+
+    def reward(self, step: MemoryStep, summary: str) -> float:
+        """Eq. 9 with this summary. One that the strategy refuses earns 0: with everything in view it would earn 1."""
+        view = self.task.view(step, summary)
+        return self.alike(step, view) if view else 0.0
+
+    def without(self, step: MemoryStep) -> float:
+        """Eq. 9 with the k newest turns alone."""
+        return self.alike(step, self.task.newest_turns(step))

@@ -1,0 +1,86 @@
+"""Summaries to compare and to learn from: those of a model, those of a teacher, and a guideline made of failures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean
+from time import perf_counter
+
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Backend
+from thimble.agent.reply import Reply
+from thimble.lab.memory_model.frozen_agent import FrozenAgent
+from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
+
+LESSONS, LESSON_TOKENS, TRIED = 4, 60, 12
+"""Guidelines that are written, the tokens of one, and the steps on which each is tried."""
+LESSON = """\
+A summary took the place of a conversation. With it, an assistant did the wrong thing.
+Summary:
+{summary}
+Right: {right}
+Wrong: {wrong}
+Say in one sentence of at most 25 words what a summary must keep, so that this does not happen again."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryModel:
+    """A model that is asked for summaries as a session asks it; `guideline`: what they must keep, as in /compact."""
+
+    backend: Backend
+    guideline: str = ""
+
+    def summary(self, step: MemoryStep, task: MemoryTask) -> tuple[str, float]:
+        """The summary, and the seconds that it took. Raises ModelError."""
+        began = perf_counter()
+        text = said(self.backend, task.prompt(step, self.guideline), task.most_tokens)
+        return text, perf_counter() - began
+
+
+def said(backend: Backend, prompt: Sequence[Message], most: int) -> str:
+    """A reply of at most so many tokens, at temperature 0; "" if it goes round in circles. Raises ModelError."""
+    reply = Reply()
+    for _ in reply.read(backend.stream(prompt, (), max_tokens=most, temperature=0.0, may_call=False)):
+        pass
+    return "" if reply.stopped_by else reply.text.strip()
+
+
+def own_words(step: MemoryStep, task: MemoryTask) -> str:
+    """The agent's answers that are no longer in view, the newest first, as many as a summary has room for."""
+    shown, room, texts = {message.id for message in task.newest_turns(step)}, task.most_tokens, list[str]()
+    for message in reversed(step.history):
+        if message.role == "assistant" and not message.calls and message.id not in shown:
+            room -= task.counter.count(message)
+            texts += [message.content] if room >= 0 else []
+    return "\n".join(dict.fromkeys(texts))
+
+
+def target(step: MemoryStep, agent: FrozenAgent, teacher: MemoryModel) -> str:
+    """The summary to learn: the teacher's, or the agent's own words, whichever lets the agent act better.
+
+    The shorter one of two that are equal; "" where the agent acts better without any.
+    """
+    texts = sorted([own_words(step, agent.task), teacher.summary(step, agent.task)[0]], key=len)
+    best = max(texts, key=lambda text: agent.reward(step, text))
+    return best if agent.reward(step, best) >= agent.without(step) else ""
+
+
+def guideline(model: Backend, agent: FrozenAgent, steps: Sequence[MemoryStep]) -> str:
+    """What a summary must keep, in words of the model itself, after failures; "" if no words are better than none.
+
+    As in ACON (Kang et al., 2025, arXiv 2510.00615): a lesson from steps at which the agent acts otherwise with the
+    summary than with everything in view; the lesson with the greatest reward is kept. There, a large model writes them.
+    """
+    lessons = [""]
+    for step in steps:
+        summary, _ = MemoryModel(model).summary(step, agent.task)
+        view = agent.task.view(step, summary)
+        if view and len(lessons) <= LESSONS and agent.alike(step, view) < 1:
+            asked = LESSON.format(summary=summary, right=step.taken, wrong=agent.action(step, view))
+            lessons.append(" ".join(said(model, [Message("lesson", "user", asked)], LESSON_TOKENS).split()))
+    return max(dict.fromkeys(lessons), key=lambda words: _worth(MemoryModel(model, words), agent, steps[:TRIED]))
+
+
+def _worth(model: MemoryModel, agent: FrozenAgent, steps: Sequence[MemoryStep]) -> float:
+    return mean(agent.reward(step, model.summary(step, agent.task)[0]) for step in steps)

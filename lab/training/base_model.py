@@ -1,0 +1,47 @@
+"""The model that a training begins with: a folder in the form of Hugging Face, or a GGUF file."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from thimble.agent.errors import UsageError
+
+TRAIN_PACKAGES = ("torch", "transformers", "trl", "peft", "gguf")
+TRAIN_INSTALL = "pip install 'thimble-agent[train]'"
+
+
+class BaseModel(NamedTuple):
+    """A causal language model of transformers, and its tokenizer."""
+
+    network: Any
+    tokenizer: Any
+
+
+def load_base(path: Path) -> BaseModel:
+    """The model in single precision on a CPU, which computes on one thread: two are slower. On a GPU in bfloat16.
+
+    Raises:
+        UsageError: a package is missing, or there is no such model.
+    """
+    if missing := [name for name in TRAIN_PACKAGES if not find_spec(name)]:
+        raise UsageError(f"training needs {', '.join(missing)}", TRAIN_INSTALL)
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, logging
+
+    logging.disable_progress_bar()
+    torch.set_num_threads(1)
+    place = {"gguf_file": path.name} if path.is_file() else {}
+    folder = path.parent if place else path
+    kind = torch.bfloat16 if torch.cuda.is_available() else torch.float32
+    try:
+        network = AutoModelForCausalLM.from_pretrained(folder, dtype=kind, local_files_only=True, **place)
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, **place)
+    except (OSError, ValueError) as error:
+        fix = "give a folder in the form of Hugging Face, or a GGUF file"
+        raise UsageError(f"{path} is no model that transformers loads", fix) from error
+    if place:  # the file may be quantized; what was loaded is not
+        network.hf_quantizer, network.is_quantized = None, False
+        del network.config.quantization_config
+    return BaseModel(network, tokenizer)

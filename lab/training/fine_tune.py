@@ -1,0 +1,166 @@
+"""Supervised fine-tuning: a model learns to complete prompts. What it is given counts for nothing in the loss."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from thimble.agent.errors import UsageError
+from thimble.lab.training.base_model import BaseModel, load_base
+from thimble.lab.training.curve import write_curve
+
+ADAPTER = "adapter"
+"""The folder of the weights of LoRA, beside the whole model."""
+
+
+LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+"""The linear layers of a block, as Llama and Qwen name them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A prompt as the model reads it, special tokens included, and what it should write.
+
+    `then` follows the end of that reply in the same conversation: it is learnt in the same step.
+    """
+
+    prompt: str
+    completion: str
+    then: Sequence[Example] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuning:
+    """How a model is trained.
+
+    Attributes:
+        steps: Steps of the optimiser.
+        batch: Examples of a step.
+        rate: The learning rate at the start; it falls in a line to 0.
+        longest: Tokens of an example; longer ones are left out.
+        rank: That of LoRA on all linear layers; 0 trains all weights.
+        lowest: The lowest block that LoRA changes; what lies below needs no gradients.
+        save_every: Steps between two checkpoints.
+        seed: Of the order of the examples, and of LoRA.
+    """
+
+    steps: int = 200
+    batch: int = 4
+    rate: float = 2e-4
+    longest: int = 1024
+    rank: int = 0
+    lowest: int = 0
+    save_every: int = 25
+    seed: int = 0
+
+
+def fine_tune(base: Path, examples: Sequence[Example], out: Path, how: FineTuning | None = None) -> Path:
+    """Fine-tune the model, write its folder to `out`, and return that.
+
+    It goes on from the newest checkpoint in `out`, and does nothing where the training has ended before.
+
+    Raises:
+        UsageError: a package is missing, there is no such model, or no example is short enough.
+    """
+    how = how or FineTuning()
+    if (out / "config.json").exists():
+        return out
+    model = load_base(base)
+    rows = [row for row in (_row(model.tokenizer, one) for one in examples) if len(row["input_ids"]) <= how.longest]
+    if len(rows) < len(examples):
+        print(f"left out {len(examples) - len(rows)} examples of more than {how.longest} tokens", file=sys.stderr)
+    return train("SFT", model, rows, out, how, max_length=None, gradient_accumulation_steps=how.batch)
+
+
+def _row(tokenizer: Any, one: Example) -> dict[str, list[int]]:
+    """The tokens of an example, and which of them are to be learnt: each completion and the end of the reply."""
+    row: dict[str, list[int]] = {"input_ids": [], "completion_mask": []}
+    for each in (one, *one.then):
+        given = tokenizer(each.prompt, add_special_tokens=False)["input_ids"]
+        learnt = [*tokenizer(each.completion, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+        row["input_ids"] += given + learnt
+        row["completion_mask"] += [0] * len(given) + [1] * len(learnt)
+    return row
+
+
+def train(
+    kind: Literal["SFT", "GRPO"],
+    model: BaseModel,
+    rows: Sequence[Mapping[str, Any]],
+    out: Path,
+    how: FineTuning,
+    parts: Mapping[str, Any] | None = None,
+    **flags: Any,
+) -> Path:
+    """Train with a trainer of trl, on one device; it shows on standard error how far it is, and nothing is sent.
+
+    The folder `out` gets the model, with LoRA its weights alone as well (`adapter`), and a picture of the curve.
+
+    Args:
+        kind: The trainer.
+        model: What is trained.
+        rows: The data.
+        out: The folder. A training that was interrupted goes on from its newest checkpoint there.
+        how: How it is trained.
+        parts: More of what the trainer is made of.
+        flags: More of its settings.
+
+    Raises:
+        UsageError: there are no data.
+    """
+    if not rows:
+        raise UsageError(f"nothing to train on has at most {how.longest} tokens", "allow more, or give more runs")
+    import torch
+    import trl
+    from datasets import Dataset
+    from peft import LoraConfig
+    from transformers.trainer_utils import get_last_checkpoint
+
+    gpu, checkpoints = torch.cuda.is_available(), out / "checkpoints"
+    lora = (
+        LoraConfig(
+            r=how.rank,
+            lora_alpha=2 * how.rank,
+            target_modules=[*LINEAR],
+            layers_to_transform=[*range(how.lowest, model.network.config.num_hidden_layers)],
+            task_type="CAUSAL_LM",
+        )
+        if how.rank
+        else None
+    )
+    asked = getattr(trl, f"{kind}Config")(
+        output_dir=str(checkpoints),
+        max_steps=how.steps,
+        learning_rate=how.rate,
+        save_steps=how.save_every,
+        save_total_limit=1,
+        logging_steps=1,
+        seed=how.seed,
+        use_cpu=not gpu,
+        bf16=gpu,
+        gradient_checkpointing=gpu,  # without it a step is a third faster and takes more memory
+        report_to="none",
+        **{"per_device_train_batch_size": 1, **flags},
+    )
+    trainer = getattr(trl, f"{kind}Trainer")(
+        model.network,
+        args=asked,
+        train_dataset=Dataset.from_list(rows),
+        processing_class=model.tokenizer,
+        peft_config=lora,
+        **(parts or {}),
+    )
+    with redirect_stdout(sys.stderr):
+        trainer.train(resume_from_checkpoint=get_last_checkpoint(checkpoints) if checkpoints.is_dir() else None)
+    network = trainer.model
+    if lora:
+        network.save_pretrained(out / ADAPTER)
+        network = network.merge_and_unload()
+    model.tokenizer.save_pretrained(out)
+    write_curve(out / "curve.svg", trainer.state.log_history)
+    network.save_pretrained(out)  # last: a folder with a model is done
+    return out

@@ -1,0 +1,63 @@
+"""Trained weights as one file for llama.cpp and Ollama. All else is copied from the file of the base model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from thimble.agent.errors import UsageError
+
+TURNED = {"llama": True, "qwen2": False, "qwen3": False}
+"""By architecture, whether llama.cpp rotates the halves of a query and a key in another order than transformers."""
+HALF_PRECISION = 1
+"""`general.file_type` of a file whose matrices have 16 bits."""
+
+
+def write_gguf(folder: Path, base: Path, out: Path) -> None:
+    """Write the model of a folder: matrices in half precision, the rest in single.
+
+    Args:
+        folder: In the form of Hugging Face.
+        base: The GGUF file of the model that it was trained from: its sizes, tokens and template are copied.
+        out: The file to write.
+
+    Raises:
+        UsageError: the architecture is not one of `TURNED`.
+    """
+    from gguf import MODEL_ARCH_NAMES, GGUFReader, GGUFWriter, get_tensor_name_map
+
+    from thimble.lab.training.base_model import load_base
+
+    copied = GGUFReader(base)
+    facts = {name: field for name, field in copied.fields.items() if not name.startswith("GGUF.")}
+    kind = facts.pop("general.architecture").contents()
+    if kind not in TURNED:
+        how = "llama.cpp's convert_hf_to_gguf.py writes other ones"
+        raise UsageError(f"{base} is of the architecture {kind}, not {', '.join(TURNED)}", how)
+    facts.pop("general.file_type", None)
+    writer = GGUFWriter(out, kind)
+    writer.add_file_type(HALF_PRECISION)
+    for name, field in facts.items():
+        writer.add_key_value(name, field.contents(), field.types[0], field.types[-1] if len(field.types) > 1 else None)
+    network = load_base(folder).network
+    heads = {"q_proj": network.config.num_attention_heads, "k_proj": network.config.num_key_value_heads}
+    architecture = next(key for key, value in MODEL_ARCH_NAMES.items() if value == kind)
+    names = get_tensor_name_map(architecture, network.config.num_hidden_layers)
+    wanted = {tensor.name for tensor in copied.tensors}
+    for name, tensor in network.state_dict().items():
+        called = names.get_name(name, try_suffixes=(".weight", ".bias"))
+        if called in wanted:  # a network whose last matrix is its first has it twice
+            part = name.split(".")[-2]
+            numbers = tensor.float().numpy()
+            numbers = _turned(numbers, heads[part]) if TURNED[kind] and part in heads else numbers
+            writer.add_tensor(called, numbers.astype("float16") if numbers.ndim == 2 else numbers)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def _turned(numbers: Any, heads: int) -> Any:
+    """The rows of each head in pairs, as llama.cpp rotates them."""
+    halves = numbers.reshape(heads, 2, numbers.shape[0] // heads // 2, *numbers.shape[1:])
+    return halves.swapaxes(1, 2).reshape(numbers.shape)

@@ -1,0 +1,73 @@
+"""An agent, made of what the settings of a session ask for: its models, its strategy, its tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thimble.agent.agent import Agent
+from thimble.agent.protocols import Backend, Embedder, Strategy
+from thimble.agent.side import SideModel
+from thimble.agent.state import State
+from thimble.session.backends import SIDE_MODELS, Backends
+from thimble.session.calls import by_schema
+from thimble.session.delegate import brief
+from thimble.session.prices import by_timings, fixed, read_prices
+from thimble.session.settings import Settings
+from thimble.session.settings_table import AUTO
+from thimble.strategies.paper_names import in_our_names
+from thimble.tools import everyday, on_demand, toolbox
+from thimble.tools.examples import examples
+from thimble.tools.notebook import Notebook
+
+if TYPE_CHECKING:
+    from thimble.corpus.library import Library
+
+READS_WITH = "observation-masking"
+"""The strategy of a sub-agent."""
+
+
+def make_agent(settings: Settings, backends: Backends, backend: Backend, embedder: Embedder | None) -> Agent:
+    """A new agent by these settings that talks to `backend`. It has neither tools nor a system prompt yet.
+
+    Raises:
+        UsageError: the strategy, a price or the name of a side model is not possible.
+        ModelError: a side model cannot be used.
+    """
+    from thimble.session.grounding import grounded  # the first prompt need not wait for it
+
+    spec = in_our_names(settings.strategy.strip())
+    summariser, memory = map(backends.side_model, SIDE_MODELS)
+    side = SideModel(summariser or backend, embedder, memory)
+    return Agent(
+        backend=backend,
+        strategy=strategy_of(spec, side, settings.tidy),
+        state=State(spec, settings.budget, tidy=settings.tidy, model=str(backend.id)),
+        tools={},
+        side=side,
+        max_turns=settings.max_turns,
+        grounds=grounded,
+        prices=by_timings if settings.price == AUTO else fixed(read_prices(settings.price)),
+    )
+
+
+def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder: Embedder | None) -> None:
+    """Give an agent its tools; to one that calls by schema the everyday ones, with worked examples."""
+    side = agent.side
+
+    def delegated(task: str) -> str:
+        return brief(agent, task, strategy_of(READS_WITH, side, agent.state.tidy))
+
+    agent.tools = toolbox(library, files, notes, embedder)
+    agent.on_demand = on_demand(lambda: agent.history, delegated)
+    agent.examples = tuple(examples()) if by_schema(agent.backend) else ()
+    if agent.examples:
+        agent.on_demand |= agent.tools
+        agent.tools = everyday(library, files, embedder, lambda: agent.history)
+
+
+def strategy_of(spec: str, side: SideModel, tidy: bool) -> Strategy:
+    """The strategy of a SPEC under the setting `tidy`. All are imported for it: the first prompt need not wait."""
+    from thimble.strategies.spec import parse, parse_tidied
+
+    return (parse_tidied if tidy else parse)(spec, side)
