@@ -31,6 +31,8 @@ def show_verdict(name: str, verdict: WorkshopVerdict, printed: Sequence[str], ou
             rows.append(
                 [f"{mark} {number}", *cells, Text(fate, style=f"fate.{fate}"), text[: max(9, out.width - BESIDE)]]
             )
-        Table(f"{verdict.check}: {verdict.head}", COLUMNS, rows, [verdict.wrong]).show(out)
+        Table(f"{verdict.check}: {verdict.head}", COLUMNS, rows, verdict.wrong if verdict.wrong >= 0 else None).show(
+            out
+        )
     for line in printed:
         say(out, f"printed: {line}", "quiet")
