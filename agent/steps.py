@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ViewStep:
     """One change of a message on its way into a view: who made it, its fate then, why, its tokens before and then.
 
     `by` is the name of a part of the strategy, `tidy`, `fit`, or "" for the strategy as a whole.
@@ -69,24 +69,24 @@ def left_out(
 
 def steps(
     fated: Sequence[tuple[Message, Fate]], stages: Sequence[Stage], whys: Mapping[str, str], budget: Budget
-) -> dict[str, Sequence[Step]]:
+) -> dict[str, Sequence[ViewStep]]:
     """What changed each message that is not kept, in order."""
     shown = [(stage.by, {message.id: message for message in stage.messages}) for stage in stages]
     covering = {id_: message for stage in stages for message in stage.messages for id_ in message.covers}
 
-    def step(by: str, original: Message, now: Message, copy: Message | None) -> Step:
+    def step(by: str, original: Message, now: Message, copy: Message | None) -> ViewStep:
         cover, before = covering.get(original.id), budget.count(now)
         if copy:
-            return Step(by, fate(original, copy, cover is not None), copy.why, before, budget.count(copy))
+            return ViewStep(by, fate(original, copy, cover is not None), copy.why, before, budget.count(copy))
         if cover:
-            return Step(by, "summarised", cover.why, before, 0)
-        return Step(by, "dropped", whys.get(original.id, ""), before, 0)
+            return ViewStep(by, "summarised", cover.why, before, 0)
+        return ViewStep(by, "dropped", whys.get(original.id, ""), before, 0)
 
-    found: dict[str, Sequence[Step]] = {}
+    found: dict[str, Sequence[ViewStep]] = {}
     for original, its_fate in fated:
         if its_fate == "kept":
             continue
-        now, its = original, list[Step]()
+        now, its = original, list[ViewStep]()
         for by, messages in shown:
             copy = messages.get(original.id)
             if copy is None and its and not its[-1].tokens:

@@ -14,7 +14,7 @@ from thimble.agent.laws import keep_laws, messages_of
 from thimble.agent.messages import Message, common_prefix
 from thimble.agent.protocols import Stage, Strategy
 from thimble.agent.repair import repair
-from thimble.agent.steps import FIT, Lazy, Step, left_out, steps
+from thimble.agent.steps import FIT, Lazy, ViewStep, left_out, steps
 from thimble.agent.turns import pinned
 
 
@@ -31,7 +31,7 @@ class View:
     the one beside it, repaired. `whole_cached`: the tokens that the server would still hold, had everything always been
     sent. `left_out` says by message id why a dropped message is not here, as the strategy or `fit` has it. `steps` has
     by message id what changed it, in order; nothing where that is lost. `sizes`: the tokens of the prompt after each
-    who made it, by the names of `Step.by`.
+    who made it, by the names of `ViewStep.by`.
     """
 
     messages: Sequence[Message]
@@ -52,7 +52,7 @@ class View:
     sizes: Sequence[tuple[str, int]] = ()
     history: Sequence[Message] = field(default=(), compare=False, repr=False)
     left_out: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    steps: Mapping[str, Sequence[Step]] = field(default_factory=dict, compare=False, repr=False)
+    steps: Mapping[str, Sequence[ViewStep]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def fated(self) -> Iterator[tuple[Message, Fate]]:

@@ -98,8 +98,9 @@ def _unwritable(error: OSError) -> Exception:
 
 
 def _start(given: Namespace) -> int:
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a letter that the encoding lacks must not cost the answer
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a letter that the encoding lacks must not cost the answer
     if given.command == "config":
         from thimble.repl.cli.config import show_settings
 
@@ -120,24 +121,24 @@ def _start(given: Namespace) -> int:
     settings = _settings(given)
     if given.stage and (headless or given.json or settings.plain):
         other = "--plain" if settings.plain else "--json" if given.json else "prompts that are given"
-        raise UsageError(f"--stage does not go with {other}", "take one of them: a stage is a conversation, drawn")
+        raise UsageError(f"--stage does not go with {other}", "a stage is a conversation in a terminal")
     playback = None
     if given.replay is not None:
         from thimble.repl.cli.recordings import played
 
         playback, settings = played(given, pace, settings, headless)
     first = f"/tour {given.tour}".strip() if given.command == "tour" else ""
-    if headless:
-        session = _session(given, settings, playback, one_shot=True)
-        with _shown_live(session, given.live):
-            return _answer(given, session, first)
-    if given.json or not _is_terminal(sys.stdout):
+    if not headless and not shown:
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
-    session = _session(given, settings, playback)  # it looks for a server while the rest is imported
-    from thimble.repl.conversation import interactive
-
+    session = _session(given, settings, playback, one_shot=headless)  # it looks for a server meanwhile
     with _shown_live(session, given.live):
+        if headless:
+            from thimble.repl.cli.headless import answer, prompts
+
+            return answer(session, prompts(given.prompts, session, first), given.json)
+        from thimble.repl.conversation import interactive
+
         return interactive(session, first)
 
 
@@ -173,7 +174,7 @@ def _hide(settings: Settings | None) -> None:
     hide(private(settings))
 
 
-def _session(given: Namespace, settings: Settings, playback: Playback | None, one_shot: bool = False) -> Session:
+def _session(given: Namespace, settings: Settings, playback: Playback | None, one_shot: bool) -> Session:
     """A new session, one to be resumed, or one that is played."""
     from thimble.session.journal import folder as shelf
     from thimble.session.journal.journal import Journal
@@ -202,12 +203,6 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
     session = open_session(settings, Journal(path))
     session.notices.append(f"Recorded to {path}: all that is asked, and all that is answered.")
     return session
-
-
-def _answer(given: Namespace, session: Session, first: str) -> int:
-    from thimble.repl.cli import headless
-
-    return headless.answer(session, headless.prompts(given.prompts, session, first), given.json)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

@@ -5,14 +5,13 @@ What the first prompt does not need is imported after it.
 
 from __future__ import annotations
 
-import sys
 import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import cached_property
 from shlex import quote
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from thimble.agent.errors import Stopped, ThimbleError
 from thimble.agent.events import Answered
@@ -49,10 +48,6 @@ def interactive(session: Session, first: str = "") -> int:
         ThimbleError: the session cannot be used at all: its strategy or its model server.
     """
     plain = is_plain(session.settings.plain)
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        reconfigure: Any = getattr(stream, "reconfigure", None)
-        if reconfigure:
-            reconfigure(errors="replace")  # for a letter that the terminal cannot show, or does not send in UTF-8
     session.backends.can_pull = True
     if session.playback and not plain:
         session.notices.append("Enter sends the grey line, the next one of the recording.")

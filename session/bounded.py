@@ -17,13 +17,13 @@ MOST_RUNS_BYTES = 500_000_000
 """A file of trajectories has no more, unpacked."""
 MOST_INPUT_BYTES = 64_000_000
 """Input that is read as a whole: a conversation to prepare, one prompt, a table of rows (unpacked)."""
-FLAGS = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
+NEVER_WAIT = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
 """Do not wait at a FIFO until somebody opens its other end, do not take over a terminal."""
 
 
 def open_file(path: Path, how: int = os.O_RDONLY) -> int:
     """A descriptor of a regular file. Raises OSError for a folder, a FIFO, a device."""
-    descriptor = os.open(path, how | FLAGS)
+    descriptor = os.open(path, how | NEVER_WAIT)
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):

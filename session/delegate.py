@@ -16,7 +16,7 @@ from thimble.agent.side import SideModel
 from thimble.agent.state import State
 from thimble.session.prices import fixed
 
-WORDS = 250
+BRIEF_WORDS = 250
 """The length asked of the brief."""
 TOKENS = 500
 """The most tokens of a brief; a longer one is cut."""
@@ -38,7 +38,7 @@ def brief(agent: Agent, task: str, strategy: Strategy) -> str:
     reader = Agent(
         backend=backend,
         strategy=strategy,
-        state=State("delegate", agent.limit, DELEGATE.format(words=WORDS)),
+        state=State("delegate", agent.limit, DELEGATE.format(words=BRIEF_WORDS)),
         tools={name: tool for name, tool in agent.tools.items() if name not in WRITING},
         side=SideModel(backend),
         max_turns=agent.max_turns,

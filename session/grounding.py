@@ -11,7 +11,7 @@ from thimble.agent.agent import Grounds
 from thimble.agent.messages import CANCELLED, NO_RESULT, Message, ToolCall
 from thimble.agent.prompts import CANNOT
 
-MARK = " (not read)"
+NOT_READ = " (not read)"
 """What is shown behind a citation of what was never read."""
 FENCE = re.compile(r"[\s>]*(`{3,}(?!.*`)|~{3,})[ \t]*(.*)")
 CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
@@ -113,10 +113,10 @@ def grounded(answer: str, history: Sequence[Message], first: int) -> Grounds:
 
 
 def marked(text: str, history: Sequence[Message], prose: Prose | None = None) -> str:
-    """The text with MARK behind each citation of what was never read."""
+    """The text with NOT_READ behind each citation of what was never read."""
     cited = citations(text, prose)
     invented = unread((one.name for one in cited), history)
     for one in reversed(cited):
         if one.name in invented:
-            text = f"{text[: one.end]}{MARK}{text[one.end :]}"
+            text = f"{text[: one.end]}{NOT_READ}{text[one.end :]}"
     return text

@@ -18,7 +18,7 @@ LEGAL = {"prefill": (0.1, 1e9), "token_seconds": (0.0, 60.0), "slope": (0.0, 1.0
 """The least and the most of each number of a row; its units are those of `Hardware`."""
 NEEDED = ("prefill", "token_seconds")
 NAME = re.compile(r"[a-z][a-z0-9.-]{0,39}")
-WORDS = ("inf", "infinity", "nan", "key", "original")
+PACE_WORDS = ("inf", "infinity", "nan", "key", "original")
 """Names that a pace has for something else."""
 
 
@@ -58,8 +58,8 @@ def own_rows(table: object, called: str) -> dict[str, Hardware]:
 
 
 def _row(name: str, row: object, called: str) -> Hardware:
-    if not NAME.fullmatch(name) or name in (*WORDS, *HARDWARE):
-        taken = f"not one of {', '.join((*WORDS, *HARDWARE))}"
+    if not NAME.fullmatch(name) or name in (*PACE_WORDS, *HARDWARE):
+        taken = f"not one of {', '.join((*PACE_WORDS, *HARDWARE))}"
         fix = f"take small letters, digits, - and ., a letter first, {taken}"
         raise UsageError(f"hardware cannot be called {name!r:.42} ({called})", fix)
     row = {key.replace("-", "_"): value for key, value in row.items()} if isinstance(row, dict) else {}

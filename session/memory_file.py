@@ -15,19 +15,19 @@ from thimble.agent.messages import Message
 from thimble.corpus.reading import read_text
 from thimble.session.settings import MEMORY_FILE
 
-MARK = "\n\n# Memory\n"
+MEMORY_TITLE = "\n\n# Memory\n"
 """Where the memory begins in a system prompt."""
-SHARE = 8
+MEMORY_SHARE = 8
 """The file takes at most this part of the budget: an eighth."""
 CUT = f"[the rest of {MEMORY_FILE} has no room]"
 HEAD = f"From the user's {MEMORY_FILE}, to keep to in every answer:\n"
-FILE_LIMIT_BYTES = 200_000
+MEMORY_FILE_BYTES = 200_000
 
 
 def words_of(path: Path) -> str:
     """The words of the file, "" where there is none. Raises UsageError where it cannot be read."""
     try:
-        return read_text(Path(os.path.realpath(path)), FILE_LIMIT_BYTES).strip()
+        return read_text(Path(os.path.realpath(path)), MEMORY_FILE_BYTES).strip()
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
@@ -42,17 +42,17 @@ def with_memory(system: str, words: str, budget: Budget, noted: int = 0) -> str:
     parts = [_fitting(words, budget)] if words else []
     if noted:
         parts.append(f"Notes that you kept in earlier sessions: {noted:,}. get_notes reads them.")
-    return system.partition(MARK)[0] + (MARK + "\n\n".join(parts) if parts else "")
+    return system.partition(MEMORY_TITLE)[0] + (MEMORY_TITLE + "\n\n".join(parts) if parts else "")
 
 
 def memory_of_system(system: str) -> str:
     """What of a system prompt is memory; "" for nothing."""
-    return system.partition(MARK)[2]
+    return system.partition(MEMORY_TITLE)[2]
 
 
 def _fitting(text: str, budget: Budget) -> str:
     """Head and text; of a text that has no room the beginning, and a line that says so."""
-    room = budget.limit // SHARE
+    room = budget.limit // MEMORY_SHARE
     if _tokens(HEAD + text, budget) <= room:
         return HEAD + text
     ends = range(len(text) + 1)

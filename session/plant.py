@@ -9,7 +9,7 @@ from thimble.agent.errors import UsageError
 from thimble.agent.events import Planted
 from thimble.agent.messages import Message, ToolCall
 
-LONGEST = 500
+LONGEST_FACT = 500
 """The most characters of a fact: as many as `read_file` shows of a line."""
 FORM = "write /plant FACT, such as /plant The launch code is 4711."
 
@@ -25,8 +25,8 @@ def plant(agent: Agent, fact: str) -> Planted:
     fact = fact.strip()
     if not fact:
         raise UsageError("there is no fact to plant", FORM)
-    if len(fact) > LONGEST:
-        raise UsageError(f"a fact has at most {LONGEST} characters, and this one has {len(fact):,}", FORM)
+    if len(fact) > LONGEST_FACT:
+        raise UsageError(f"a fact has at most {LONGEST_FACT} characters, and this one has {len(fact):,}", FORM)
     if len(fact.splitlines()) > 1:
         raise UsageError("a fact is one line, and this one has several", FORM)
     number = len(agent.state.planted) + 1

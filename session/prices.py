@@ -11,7 +11,7 @@ from thimble.agent.errors import UsageError
 from thimble.agent.ledger import Call
 from thimble.agent.protocols import ModelId
 
-MOST = {"cached": 1.0, "output": 1000.0, "dollars": 1000.0}
+HIGHEST_PRICES = {"cached": 1.0, "output": 1000.0, "dollars": 1000.0}
 """The names on a card, and the highest price of each."""
 LEAST_CALLS = 4
 """The fewest calls with timings for an estimate."""
@@ -30,19 +30,19 @@ def read_prices(text: str) -> Prices:
     given: dict[str, float] = {}
     for part in filter(None, map(str.strip, text.split(","))):
         name, _, number = (word.strip() for word in part.partition("="))
-        if name not in MOST:
-            near = get_close_matches(name, MOST, 1)
+        if name not in HIGHEST_PRICES:
+            near = get_close_matches(name, HIGHEST_PRICES, 1)
             hint = f"did you mean {near[0]}? " if near else ""
             raise UsageError(f"a price card has no {name[:40]!r}", f"{hint}written cached=0.1,output=4")
         try:
             given[name] = float(number)
         except ValueError:
             given[name] = -1
-        if not 0 <= given[name] <= MOST[name]:
+        if not 0 <= given[name] <= HIGHEST_PRICES[name]:
             unit = (
                 "for a million computed prompt tokens" if name == "dollars" else "where a computed prompt token costs 1"
             )
-            legal = f"{name} takes 0 to {MOST[name]:g}, {unit}"
+            legal = f"{name} takes 0 to {HIGHEST_PRICES[name]:g}, {unit}"
             raise UsageError(f"{part[:40]} is not a price", legal)
     return Prices(**given)
 
@@ -97,10 +97,10 @@ class _Fit:
         a, b = self._seconds()
         if not a:
             return Prices()
-        cached = min(b / a, MOST["cached"])
+        cached = min(b / a, HIGHEST_PRICES["cached"])
         if not self.written:
             return Prices(cached)
-        return Prices(cached, min(self.written_seconds / self.written / a, MOST["output"]))
+        return Prices(cached, min(self.written_seconds / self.written / a, HIGHEST_PRICES["output"]))
 
     def _seconds(self) -> tuple[float, float]:
         """Seconds a token computed, and a token cached; zeros where they cannot be told apart."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 ADDRESSES = tuple(dict.fromkeys(ADDRESS_OF.values()))
-FILE_LIMIT_BYTES = 1_000_000
+SETTINGS_FILE_BYTES = 1_000_000
 REFUSED = (ValueError, OverflowError, OSError, RuntimeError)
 """What reading a value may raise; RuntimeError for a ~user that nobody is."""
 MEMORY_FILE = "THIMBLE.md"
@@ -238,7 +238,7 @@ def _from_environment(environ: Mapping[str, str], folder: Path) -> dict[str, Giv
 
 def _from_file(path: Path, called: str) -> dict[str, Given]:
     try:
-        text = read_text(Path(os.path.realpath(path)), FILE_LIMIT_BYTES)
+        text = read_text(Path(os.path.realpath(path)), SETTINGS_FILE_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:

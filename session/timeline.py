@@ -18,7 +18,7 @@ from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Usage
 Kind = Literal["load", "prefill", "decode", "call", "tool", "wait"]
 """What goes on in a span. `call`: a model call of which nobody knows when its prefill ended."""
 Role = Literal["agent", "memory", "side", "tools", "waiting"]
-ROLES: Sequence[Role] = ("agent", "memory", "side", "tools", "waiting")
+LANE_ROLES: Sequence[Role] = ("agent", "memory", "side", "tools", "waiting")
 """Who works on a lane: `memory` in the background, `side` while the agent waits for it. `waiting` is the agent."""
 ROUNDING = 1e-6
 """Seconds of a part that are no more than an error of rounding."""
@@ -52,7 +52,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TimelineStep:
     """A model call or a run of a tool: its parts one after the other, each with its seconds.
 
     `began` is 0 if unknown. `held`: the seconds in which the agent waited for it; for a call that it asked and waited
@@ -97,8 +97,8 @@ class Timeline:
     `unplaced` are the steps of which nobody knows when they began.
     """
 
-    steps: tuple[Step, ...] = ()
-    unplaced: tuple[Step, ...] = ()
+    steps: tuple[TimelineStep, ...] = ()
+    unplaced: tuple[TimelineStep, ...] = ()
 
     @cached_property
     def spans(self) -> Sequence[Span]:
@@ -138,10 +138,10 @@ class Timeline:
 
     def lanes(self) -> list[Lane]:
         """The lanes with a span, in the order of their roles, models as they first came."""
-        return sorted(dict.fromkeys(span.lane for span in self.spans), key=lambda lane: ROLES.index(lane.role))
+        return sorted(dict.fromkeys(span.lane for span in self.spans), key=lambda lane: LANE_ROLES.index(lane.role))
 
     @property
-    def _all(self) -> tuple[Step, ...]:
+    def _all(self) -> tuple[TimelineStep, ...]:
         return self.steps + self.unplaced
 
 
@@ -172,17 +172,17 @@ def covered(stretches: Iterable[Stretch]) -> float:
     return seconds
 
 
-def _called(call: Call) -> Step:
+def _called(call: Call) -> TimelineStep:
     background = call.lag is not None
     role: Role = "agent" if call.purpose == "answer" else "memory" if background else "side"
     seconds = max(0.0, call.seconds + call.waited)
     parts = tuple(_parts(seconds, call.waited, call.first_token, call.usage))
     held = seconds if role == "side" else max(0.0, call.held)
-    return Step(Lane(role, call.model), call.purpose, call.exchange, call.began, parts, held)
+    return TimelineStep(Lane(role, call.model), call.purpose, call.exchange, call.began, parts, held)
 
 
-def _ran(tool: ToolRun) -> Step:
-    return Step(Lane("tools"), tool.name, tool.exchange, tool.began, (("tool", max(0.0, tool.seconds)),))
+def _ran(tool: ToolRun) -> TimelineStep:
+    return TimelineStep(Lane("tools"), tool.name, tool.exchange, tool.began, (("tool", max(0.0, tool.seconds)),))
 
 
 def _parts(seconds: float, waited: float, first: float | None, usage: Usage) -> Iterator[tuple[Kind, float]]:
@@ -204,7 +204,7 @@ def _parts(seconds: float, waited: float, first: float | None, usage: Usage) -> 
     yield from some or parts[-1:]
 
 
-def _closed(steps: Iterable[Step]) -> Iterator[Step]:
+def _closed(steps: Iterable[TimelineStep]) -> Iterator[TimelineStep]:
     """The steps without the time between two exchanges in which nothing goes on."""
     reached, exchange, shift = 0.0, None, 0.0
     for step in steps:

@@ -68,7 +68,7 @@ def _probed(event: object) -> Any:
     return came if came.get("missing") is not None else {}
 
 
-CHECKS: dict[str, tuple[str, Check]] = {
+TOUR_CHECKS: dict[str, tuple[str, Check]] = {
     "answered": ("an answer", lambda session, event, _: isinstance(event, Answered)),
     "used": (
         "a result of {}",
@@ -104,7 +104,7 @@ CHECKS: dict[str, tuple[str, Check]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TourStep:
     """What to look for, a line to type, the checks that say that it was seen, and what to learn from it.
 
     `{planted}` in a line is the number of the planted message, and `{hidden}` that of the first one that is not sent as
@@ -125,12 +125,12 @@ class Tour:
 
         table = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
         self.name, self.title = name, str(table["title"])
-        self.steps = [Step(**step) for step in table["step"]]
+        self.steps = [TourStep(**step) for step in table["step"]]
         self.at, self.said = at, said
         self._came: set[str] = set()
 
     @property
-    def step(self) -> Step | None:
+    def step(self) -> TourStep | None:
         """The step that waits; None at the end."""
         return self.steps[self.at] if self.at < len(self.steps) else None
 
@@ -149,7 +149,7 @@ class Tour:
         """What the step still waits for first, in words."""
         left = (check for check in self.step.seen if check not in self._came) if self.step else iter(())
         name, _, value = next(left, "").partition(" ")
-        return CHECKS[name][0].format(value) if name else ""
+        return TOUR_CHECKS[name][0].format(value) if name else ""
 
     def go_on(self) -> None:
         """To the next step."""
@@ -165,7 +165,7 @@ class Tour:
 
 def _holds(check: str, session: Watched, event: object) -> bool:
     name, _, value = check.partition(" ")
-    return CHECKS[name][1](session, event, value)
+    return TOUR_CHECKS[name][1](session, event, value)
 
 
 def _numbers(session: Watched) -> dict[str, int]:

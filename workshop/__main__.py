@@ -11,7 +11,7 @@ from pathlib import Path
 from thimble.lab.exit_code import exit_code
 from thimble.session.parser import Parser
 
-COMMANDS: Mapping[str, str] = {
+WORKSHOP_COMMANDS: Mapping[str, str] = {
     "init": "Make a workshop: a folder for each exercise, with its page and the file to write, mine.py.",
     "next": "Show the page of the exercise that comes next; next 4 goes to the fourth one.",
     "check": "Check the file on histories made anew; in the folder of a set, check the set itself.",
@@ -20,8 +20,8 @@ COMMANDS: Mapping[str, str] = {
     "reset": "Begin the file of the exercise anew; yours is kept beside it.",
     "new": "Make the skeleton of a set of your own.",
 }
-DESCRIPTION = "Exercises in writing a strategy. Each checks itself, and shows what is wrong."
-EPILOG = """\
+WORKSHOP_ABOUT = "Exercises in writing a strategy. Each checks itself, and shows what is wrong."
+WORKSHOP_EPILOG = """\
 All but init and new work in the folder of a workshop, and below. A set is a folder with exercises; ours has twelve. The
 page on workshops tells more: ask thimble how to run a workshop.
 """
@@ -40,9 +40,9 @@ def _run(arguments: Sequence[str], prog: str) -> None:
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False)
+    parser = Parser(prog, description=WORKSHOP_ABOUT, epilog=WORKSHOP_EPILOG, allow_abbrev=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, about in COMMANDS.items():
+    for name, about in WORKSHOP_COMMANDS.items():
         add = commands.add_parser(name, help=about, description=about).add_argument
         if name in ("next", "check"):
             add(

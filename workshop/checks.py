@@ -15,7 +15,7 @@ from thimble.agent.messages import Message, common_prefix, last_turn
 from thimble.agent.messages import turns as turns_of
 from thimble.agent.protocols import Strategy
 from thimble.agent.turns import pinned
-from thimble.workshop.trial import VALUE, Call, Trial
+from thimble.workshop.trial import PLANTED_VALUE, TrialCall, WorkshopTrial
 
 FOUR_PRICES = (0.0, 0.1, 0.5, 1.0)
 """What a cached token may cost, where a computed one costs 1."""
@@ -33,11 +33,11 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Run:
+class TrialRun:
     """A run of a strategy: its trial and its calls."""
 
-    trial: Trial
-    calls: Sequence[Call]
+    trial: WorkshopTrial
+    calls: Sequence[TrialCall]
 
 
 Found = tuple[str, str] | None
@@ -56,7 +56,7 @@ def check(function: Check) -> Check:
 def law(function: Callable[..., Found]) -> Check:
     """A check of each call by itself: the function gives the message and the reason, or None."""
 
-    def every_call(run: Run, **given: Any) -> Fault | None:
+    def every_call(run: TrialRun, **given: Any) -> Fault | None:
         for at, call in enumerate(run.calls):
             if found := function(call, **given):
                 return Fault(at, *found)
@@ -71,7 +71,7 @@ def law(function: Callable[..., Found]) -> Check:
 
 
 @law
-def keeps_pinned(call: Call) -> Found:
+def keeps_pinned(call: TrialCall) -> Found:
     """The system message, the task and the question are there, word for word."""
     shown = {message.id: message for message in call.view}
     for message in pinned(call.history):
@@ -83,7 +83,7 @@ def keeps_pinned(call: Call) -> Found:
 
 
 @law
-def keeps_order(call: Call) -> Found:
+def keeps_order(call: TrialCall) -> Found:
     """Messages stay in the order of the history, each once."""
     places, seen, latest = {message.id: at for at, message in enumerate(call.history)}, set[str](), -1
     for message in call.view:
@@ -98,7 +98,7 @@ def keeps_order(call: Call) -> Found:
 
 
 @law
-def keeps_pairs(call: Call) -> Found:
+def keeps_pairs(call: TrialCall) -> Found:
     """Each result follows its call, and each call has its result."""
     waiting: dict[str, str] = {}
     for message in call.view:
@@ -119,7 +119,7 @@ def keeps_pairs(call: Call) -> Found:
 
 
 @law
-def keeps_words(call: Call) -> Found:
+def keeps_words(call: TrialCall) -> Found:
     """Only results change; what the user and the model said stays, and no message goes."""
     for message, fate in zip(call.history, fates(call.history, call.view), strict=True):
         if fate == "dropped":
@@ -130,7 +130,7 @@ def keeps_words(call: Call) -> Found:
 
 
 @law
-def keeps_newest(call: Call, turns: int = 1) -> Found:
+def keeps_newest(call: TrialCall, turns: int = 1) -> Found:
     """The newest turns are whole."""
     found = turns_of(call.history)[-turns:]
     start = found[0].start if found else len(call.history)
@@ -143,7 +143,7 @@ def keeps_newest(call: Call, turns: int = 1) -> Found:
 
 
 @law
-def whole_while_it_fits(call: Call) -> Found:
+def whole_while_it_fits(call: TrialCall) -> Found:
     """A history that fits is sent as it is."""
     size, same = call.budget.size(call.history), common_prefix(call.history, call.view)
     if size > call.budget.limit or same == len(call.history) == len(call.view):
@@ -155,7 +155,7 @@ def whole_while_it_fits(call: Call) -> Found:
 
 
 @law
-def fits(call: Call) -> Found:
+def fits(call: TrialCall) -> Found:
     """The view is within the budget, where that can be."""
     budget = call.budget
     needed = {one.id: one for one in (*pinned(call.history), *call.history[last_turn(call.history) :])}
@@ -167,7 +167,7 @@ def fits(call: Call) -> Found:
 
 
 @law
-def nothing_lost(call: Call) -> Found:
+def nothing_lost(call: TrialCall) -> Found:
     """Each message is in the view, or a summary says that it covers it."""
     for message, fate in zip(call.history, fates(call.history, call.view), strict=True):
         if fate == "dropped":
@@ -177,17 +177,17 @@ def nothing_lost(call: Call) -> Found:
 
 
 @law
-def keeps_values(call: Call) -> Found:
+def keeps_values(call: TrialCall) -> Found:
     """Each planted value is somewhere in the view."""
-    shown = {value for message in call.view for value in VALUE.findall(message.content)}
+    shown = {value for message in call.view for value in PLANTED_VALUE.findall(message.content)}
     for message in call.history:
-        if lost := set(VALUE.findall(message.content)) - shown:
+        if lost := set(PLANTED_VALUE.findall(message.content)) - shown:
             return message.id, f"the value {lost.pop()} of this message is nowhere in the view"
     return None
 
 
 @law
-def can_recall(call: Call) -> Found:
+def can_recall(call: TrialCall) -> Found:
     """Each result that is moved away says how `recall` gets it back."""
     shown = {message.id: message for message in call.view}
     for message in call.history:
@@ -209,7 +209,7 @@ def can_recall(call: Call) -> Found:
 
 
 @law
-def keeps_prefix(call: Call) -> Found:
+def keeps_prefix(call: TrialCall) -> Found:
     """The prefix changes only where the untouched view is over the budget."""
     same, size = common_prefix(call.untouched, call.view), call.budget.size(call.untouched)
     if size > call.budget.limit or same >= call.before:
@@ -221,7 +221,7 @@ def keeps_prefix(call: Call) -> Found:
 
 
 @law
-def frees(call: Call, to: float) -> Found:
+def frees(call: TrialCall, to: float) -> Found:
     """An edit brings the view down to this share of the budget, or leaves no older result as it was."""
     share = call.budget.size(call.view) / call.budget.limit
     if [*call.untouched] == [*call.view] or share <= to:
@@ -236,7 +236,7 @@ def frees(call: Call, to: float) -> Found:
 
 
 @law
-def asks_seldom(call: Call) -> Found:
+def asks_seldom(call: TrialCall) -> Found:
     """The model is asked only where the untouched view is over the budget."""
     size = call.budget.size(call.untouched)
     if not call.asks or size > call.budget.limit:
@@ -245,7 +245,7 @@ def asks_seldom(call: Call) -> Found:
 
 
 @law
-def masks_first(call: Call) -> Found:
+def masks_first(call: TrialCall) -> Found:
     """The model is asked only where masks alone are not enough."""
     count = call.budget.count
     old = {message.id for message in call.history[: last_turn(call.history)] if message.role == "tool"}
@@ -260,7 +260,7 @@ def masks_first(call: Call) -> Found:
 
 
 @check
-def as_solution(run: Run, rule: str) -> Fault | None:
+def as_solution(run: TrialRun, rule: str) -> Fault | None:
     """Each message has the fate that the model solution gives it; `rule` says which."""
     for at, (call, solved) in enumerate(zip(run.calls, replace(run.trial, spec=run.trial.solution).run(), strict=True)):
         fated = zip(call.history, fates(call.history, call.view), fates(call.history, solved.view), strict=True)
@@ -273,7 +273,7 @@ def as_solution(run: Run, rule: str) -> Fault | None:
 
 
 @check
-def survives_failure(run: Run) -> Fault | None:
+def survives_failure(run: TrialRun) -> Fault | None:
     """A model that fails costs nothing but its summary."""
     try:
         calls = replace(run.trial, fails=True).run()
@@ -281,15 +281,15 @@ def survives_failure(run: Run) -> Fault | None:
         return Fault(
             len(run.calls) - 1, "", "the server of the model was gone, and prepare raised ModelError: catch it"
         )
-    return CHECKS["nothing-lost"](Run(run.trial, calls))
+    return CHECKS["nothing-lost"](TrialRun(run.trial, calls))
 
 
 @check
-def survives_resume(run: Run) -> Fault | None:
+def survives_resume(run: TrialRun) -> Fault | None:
     """A fresh strategy with the saved state makes the same next view."""
     saved: list[str] = []
 
-    def save(strategy: Strategy, call: Call) -> None:
+    def save(strategy: Strategy, call: TrialCall) -> None:
         saved.append(json.dumps(strategy.state))
 
     try:
@@ -308,7 +308,7 @@ def survives_resume(run: Run) -> Fault | None:
 
 
 @check
-def never_waits(run: Run, turns: int) -> Fault | None:
+def never_waits(run: TrialRun, turns: int) -> Fault | None:
     """The summary is asked for in the background, and used when it has come."""
     for at, call in enumerate(run.calls):
         if call.waits:
@@ -320,7 +320,7 @@ def never_waits(run: Run, turns: int) -> Fault | None:
 
 
 @check
-def costs_little(run: Run, rivals: Sequence[str], within: float) -> Fault | None:
+def costs_little(run: TrialRun, rivals: Sequence[str], within: float) -> Fault | None:
     """At each of four prices of a cached token, the run costs at most so many times the cheapest rival."""
     for price in FOUR_PRICES:
         trial = replace(run.trial, prices=Prices(price))
@@ -336,7 +336,7 @@ def costs_little(run: Run, rivals: Sequence[str], within: float) -> Fault | None
 
 
 @check
-def wins(run: Run, rivals: Sequence[str]) -> Fault | None:
+def wins(run: TrialRun, rivals: Sequence[str]) -> Fault | None:
     """The score, cost at four prices over the share of values kept, is lower than that of each rival."""
     own = score(run.trial)
     for rival in rivals:
@@ -345,14 +345,14 @@ def wins(run: Run, rivals: Sequence[str]) -> Fault | None:
     return None
 
 
-def score(trial: Trial) -> float:
+def score(trial: WorkshopTrial) -> float:
     """The mean cost at four prices, over the share of planted values that the views show."""
     calls = trial.run()
     cost = sum(replace(trial, prices=Prices(price)).cost(calls) for price in FOUR_PRICES) / len(FOUR_PRICES)
     shown = known = 0
     for call in calls:
-        values = {value for message in call.history for value in VALUE.findall(message.content)}
-        seen = {value for message in call.view for value in VALUE.findall(message.content)}
+        values = {value for message in call.history for value in PLANTED_VALUE.findall(message.content)}
+        seen = {value for message in call.view for value in PLANTED_VALUE.findall(message.content)}
         shown, known = shown + len(values & seen), known + len(values)
     return cost * known / shown if shown else float("inf") if known else cost
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import randrange
 
 from thimble.workshop.exercise_set import Exercise, ExerciseSet, load_set
-from thimble.workshop.judge import Verdict, judge
+from thimble.workshop.judge import WorkshopVerdict, judge
 
 MEGABYTE = 1_000_000
 GRACE_SECONDS = 60
@@ -22,7 +22,7 @@ MOST_PRINTED = 10
 """Lines that are shown of what the file prints."""
 
 
-def tried(exercises: ExerciseSet, exercise: Exercise, file: Path) -> tuple[Verdict, list[str]]:
+def tried(exercises: ExerciseSet, exercise: Exercise, file: Path) -> tuple[WorkshopVerdict, list[str]]:
     """The verdict on a file, which a child finds, and the last lines that the file printed."""
     job = [str(exercises.folder), exercise.name, file.name]
     with tempfile.TemporaryFile() as printed:
@@ -43,18 +43,18 @@ def tried(exercises: ExerciseSet, exercise: Exercise, file: Path) -> tuple[Verdi
     return verdict, lines[-MOST_PRINTED:]
 
 
-def _verdict(run: subprocess.CompletedProcess[bytes], exercises: ExerciseSet) -> Verdict:
+def _verdict(run: subprocess.CompletedProcess[bytes], exercises: ExerciseSet) -> WorkshopVerdict:
     if run.returncode == 0 and run.stdout:
-        return Verdict(**json.loads(run.stdout))
-    return Verdict(
+        return WorkshopVerdict(**json.loads(run.stdout))
+    return WorkshopVerdict(
         False,
         f"the check ended before its time (exit code {run.returncode})",
         f"a file may use {exercises.megabytes:,} MB, and must not end the program",
     )
 
 
-def _endless(file: Path, exercises: ExerciseSet) -> Verdict:
-    return Verdict(
+def _endless(file: Path, exercises: ExerciseSet) -> WorkshopVerdict:
+    return WorkshopVerdict(
         False, f"{file.name} did not end within {exercises.seconds} seconds", "look for a loop without an end"
     )
 
@@ -81,7 +81,7 @@ def main(folder: str, name: str, file: str) -> None:
     try:
         verdict = judge(exercise, Path(file), randrange(2**32))
     except KeyboardInterrupt as stopped:
-        verdict = Verdict(
+        verdict = WorkshopVerdict(
             False,
             f"no end within {exercises.seconds} seconds of computing: {stopped}",
             "look for a loop without an end",

@@ -11,16 +11,16 @@ from thimble.agent.errors import ThimbleError
 from thimble.agent.messages import Message, blocks
 from thimble.agent.view import measure
 from thimble.strategies.own_code import in_line
-from thimble.workshop.checks import Fault, Run, named_check
+from thimble.workshop.checks import Fault, TrialRun, named_check
 from thimble.workshop.exercise_set import Exercise
-from thimble.workshop.trial import Trial, a_limit, invent, spec_of
+from thimble.workshop.trial import WorkshopTrial, a_limit, invent, spec_of
 
 Row = Sequence[str]
 """A message as `/context` shows it: number, role, tokens before, tokens after, fate, how it begins."""
 
 
 @dataclass(frozen=True)
-class Verdict:
+class WorkshopVerdict:
     """Whether an exercise is solved; if not, why, how to mend it, and the smallest history that shows it, if any.
 
     `head` says which call the rows are of; `wrong` is the place of the wrong message in them, or -1.
@@ -35,40 +35,40 @@ class Verdict:
     wrong: int = -1
 
 
-def judge(exercise: Exercise, file: Path, seed: int) -> Verdict:
+def judge(exercise: Exercise, file: Path, seed: int) -> WorkshopVerdict:
     """Try each check of the exercise in turn, on all its histories, which the seed decides."""
     random = Random(seed)
     try:
-        runs = [Run(trial, trial.run()) for trial in _trials(exercise, file, random)]
+        runs = [TrialRun(trial, trial.run()) for trial in _trials(exercise, file, random)]
         for name, given in exercise.named_checks():
             for run in runs:
                 if (fault := named_check(name)(run, **given)) and fault.call < 0:
-                    return Verdict(False, fault.why, "", name)
+                    return WorkshopVerdict(False, fault.why, "", name)
                 if fault:
                     return _shown(name, *_smallest(name, given, run, fault))
     except ThimbleError as error:
-        return Verdict(False, error.what, error.fix)
-    return Verdict(True)
+        return WorkshopVerdict(False, error.what, error.fix)
+    return WorkshopVerdict(True)
 
 
-def _trials(exercise: Exercise, file: Path, random: Random) -> Iterator[Trial]:
+def _trials(exercise: Exercise, file: Path, random: Random) -> Iterator[WorkshopTrial]:
     """The trials, short histories first."""
     spec, solution = (spec_of(one, exercise.member) for one in (file, exercise.solution))
     least, most = exercise.turns
     for number in range(exercise.histories):
         turns = least + (most - least) * number // max(1, exercise.histories - 1)
         history = invent(random, turns, exercise.words, exercise.tools)
-        yield Trial(spec, solution, history, exercise.limit or a_limit(random, history), lag=exercise.lag)
+        yield WorkshopTrial(spec, solution, history, exercise.limit or a_limit(random, history), lag=exercise.lag)
 
 
-def _smallest(name: str, given: Mapping[str, object], run: Run, fault: Fault) -> tuple[Run, Fault]:
+def _smallest(name: str, given: Mapping[str, object], run: TrialRun, fault: Fault) -> tuple[TrialRun, Fault]:
     """The run without each block that it does not take to break the check, and without what came later."""
 
     def tried(history: Sequence[Message]) -> bool:
         nonlocal run, fault
         try:
             trial = replace(run.trial, history=history)
-            shorter = Run(trial, trial.run())
+            shorter = TrialRun(trial, trial.run())
             found = named_check(name)(shorter, **given) if shorter.calls else None
         except ThimbleError:
             return False
@@ -90,7 +90,7 @@ def _drop_blocks(history: Callable[[], Sequence[Message]], tried: Callable[[Sequ
         tried([*whole[: block.start], *whole[block.stop :]])
 
 
-def _shown(name: str, run: Run, fault: Fault) -> Verdict:
+def _shown(name: str, run: TrialRun, fault: Fault) -> WorkshopVerdict:
     from thimble.repl.commands.context.rows import rows_of
 
     call, budget = run.calls[fault.call], run.trial.budget
@@ -109,6 +109,6 @@ def _shown(name: str, run: Run, fault: Fault) -> Verdict:
     ]
     wrong = next((at for at, row in enumerate(found) if row.message.id == fault.message), -1)
     sizes = f"{view.history_tokens:,} → {view.tokens:,} of {budget.limit:,} tokens"
-    return Verdict(
+    return WorkshopVerdict(
         False, fault.why, "", name, f"call {fault.call + 1}, the smallest history found: {sizes}", rows, wrong
     )

@@ -19,11 +19,24 @@ from thimble.agent.side import SideModel
 from thimble.session.lagged import Lagged
 from thimble.strategies.spec import parse
 
-CARD = Prices()
+TRIAL_PRICES = Prices()
 OVERHEAD = 30
 """Tokens of the tool schemas and the template, which belong to no message."""
-WORDS = ("cache", "token", "window", "prompt", "turn", "model", "result", "tool", "budget", "prefix", "page", "server")
-VALUE = re.compile(r"\b\d{4}\b")
+TRIAL_WORDS = (
+    "cache",
+    "token",
+    "window",
+    "prompt",
+    "turn",
+    "model",
+    "result",
+    "tool",
+    "budget",
+    "prefix",
+    "page",
+    "server",
+)
+PLANTED_VALUE = re.compile(r"\b\d{4}\b")
 """A fact that a history plants in each result: a number of four digits."""
 CUT_AFTER = 12
 """Words of each message that the small model of a trial repeats."""
@@ -72,7 +85,8 @@ class SmallModel(BackendDefaults):
             raise ModelError("the server of the summary is gone", "go on without it")
         lines = messages[-1].content.splitlines()[1:]  # below the instruction
         yield Text(
-            " … ".join(VALUE.sub("some", " ".join(line.split()[:CUT_AFTER])) for line in lines[:10]) or "Nothing."
+            " … ".join(PLANTED_VALUE.sub("some", " ".join(line.split()[:CUT_AFTER])) for line in lines[:10])
+            or "Nothing."
         )
         yield Usage()
 
@@ -89,7 +103,7 @@ class CountedWaits(Lagged):
 
 
 @dataclass(frozen=True)
-class Call:
+class TrialCall:
     """One model call: its history and its view, and how often the small model was asked and waited for.
 
     `untouched`: the view before with what is new, which begins with the `before` messages of that view. `tools`: those
@@ -107,7 +121,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Trial:
+class WorkshopTrial:
     """What a run depends on. `spec`: the strategy; `solution`: that of the model solution; `lag`: calls until a reply.
 
     The calls are those at which a loop asks: after a question, and when every call of a turn has its result.
@@ -117,7 +131,7 @@ class Trial:
     solution: str
     history: Sequence[Message]
     limit: int
-    prices: Prices = CARD
+    prices: Prices = TRIAL_PRICES
     lag: int = 0
     fails: bool = False
 
@@ -130,13 +144,13 @@ class Trial:
         """The strategy with fresh state."""
         return parse(self.spec, SideModel(model, worker=worker))
 
-    def run(self, each: Callable[[Strategy, Call], None] = lambda strategy, call: None) -> list[Call]:
+    def run(self, each: Callable[[Strategy, TrialCall], None] = lambda strategy, call: None) -> list[TrialCall]:
         """Every call and its view; `each` looks at the strategy after a call.
 
         Raises:
             ThimbleError: the strategy failed.
         """
-        model, worker, calls = SmallModel(self.fails), CountedWaits(self.lag), list[Call]()
+        model, worker, calls = SmallModel(self.fails), CountedWaits(self.lag), list[TrialCall]()
         strategy = self.strategy(model, worker)
         before: Sequence[Message] = ()
         known = 0
@@ -145,7 +159,9 @@ class Trial:
             untouched = [*before, *history[known:]]
             view = strategy.prepare(history, self.budget)
             waits = model.waited_for + worker.waits
-            calls.append(Call(history, view, untouched, len(before), model.asked, waits, strategy.tools, self.budget))
+            calls.append(
+                TrialCall(history, view, untouched, len(before), model.asked, waits, strategy.tools, self.budget)
+            )
             each(strategy, calls[-1])
             before, known = view, len(history)
         return calls
@@ -156,7 +172,7 @@ class Trial:
         strategy.state = state
         return strategy.prepare([*history], self.budget)
 
-    def cost(self, calls: Sequence[Call]) -> float:
+    def cost(self, calls: Sequence[TrialCall]) -> float:
         """The price of all prompts, where a server keeps the last one."""
         total, before = 0.0, tuple[Message, ...]()
         for call in calls:
@@ -183,7 +199,7 @@ def invent(random: Random, turns: int, words: Sequence[int], tools: bool) -> lis
     told = [Message("m1", "system", "You are a careful assistant.")]
 
     def prose(least: int, most: int) -> str:
-        return " ".join(random.choices(WORDS, k=random.randint(least, most)))
+        return " ".join(random.choices(TRIAL_WORDS, k=random.randint(least, most)))
 
     def add(role: Any, content: str, **rest: Any) -> None:
         told.append(Message(f"m{len(told) + 1}", role, content, **rest))
@@ -200,7 +216,7 @@ def invent(random: Random, turns: int, words: Sequence[int], tools: bool) -> lis
             ]
             add("assistant", f"I look at the {prose(3, 12)}.", calls=tuple(called))
             for call in called:
-                fact = f"The {random.choice(WORDS)} takes {values.pop()} tokens."
+                fact = f"The {random.choice(TRIAL_WORDS)} takes {values.pop()} tokens."
                 add("tool", f"{prose(*words)}. {fact} {prose(*words)}.", call_id=call.id, name=call.name)
     return told
 

@@ -9,14 +9,14 @@ from rich.text import Text
 
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import say
-from thimble.workshop.judge import Verdict
+from thimble.workshop.judge import WorkshopVerdict
 
 COLUMNS = ("", "message", ">before", ">after", "fate", "begins")
 BESIDE = 48
 """Columns that stand beside the beginning of a message."""
 
 
-def show_verdict(name: str, verdict: Verdict, printed: Sequence[str], out: Console) -> None:
+def show_verdict(name: str, verdict: WorkshopVerdict, printed: Sequence[str], out: Console) -> None:
     """One line why, the rows, and what the file printed."""
     if verdict.passed:
         say(out, f"✓ {name}", "mark")
@@ -31,6 +31,8 @@ def show_verdict(name: str, verdict: Verdict, printed: Sequence[str], out: Conso
             rows.append(
                 [f"{mark} {number}", *cells, Text(fate, style=f"fate.{fate}"), text[: max(9, out.width - BESIDE)]]
             )
-        Table(f"{verdict.check}: {verdict.head}", COLUMNS, rows, [verdict.wrong]).show(out)
+        Table(f"{verdict.check}: {verdict.head}", COLUMNS, rows, verdict.wrong if verdict.wrong >= 0 else None).show(
+            out
+        )
     for line in printed:
         say(out, f"printed: {line}", "quiet")

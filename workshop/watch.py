@@ -15,7 +15,7 @@ from thimble.session.watched_strategy import saved
 from thimble.workshop.progress import Progress
 from thimble.workshop.steps import check, hint, reset, show_page
 
-KEYS = "h hint · n next · r reset · q leave"
+WATCH_KEYS = "h hint · n next · r reset · q leave"
 LOOK_SECONDS = 0.2
 """How often the file is looked at. An editor that renames a new file into place is seen too, on every kind of disk."""
 
@@ -34,7 +34,7 @@ def watch(progress: Progress, out: Console) -> None:
                 seen, exercise = now, progress.exercise.name
                 passed = check(progress, out)
                 progress.chosen = exercise  # stay, until the key
-                say(out, KEYS + " (n goes on)" * passed, "quiet")
+                say(out, WATCH_KEYS + " (n goes on)" * passed, "quiet")
             match _key():
                 case "h":
                     hint(progress, out)

@@ -26,14 +26,14 @@ from thimble.session.figures import several
 from thimble.session.parser import Parser
 from thimble.strategies.own_code import in_line
 
-SHIPPED = (RAW_AGENT, "sliding-window", "observation-masking", "summary-buffer", "thrifty")
+JUDGED_BESIDE = (RAW_AGENT, "sliding-window", "observation-masking", "summary-buffer", "thrifty")
 WEIGHTS: Mapping[str, int] = {"saved": 30, "facts": 40, "found": 30}
 """The points of each part of the score."""
 FORMULA = """\
 Score = 30 · saved + 40 · facts + 30 · found. Saved: the part of the cost of sending everything that is saved, in the
 mean of four prices of a cached token. Facts: the part of the planted facts that is in the last view of its dialogue.
 Found: the part of the repeated calls whose earlier result was still in view."""
-MOST_SEED = 10**9
+MOST_JUDGE_SEED = 10**9
 
 
 def main(arguments: Sequence[str], prog: str) -> None:
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
     files = sorted(file.name for file in options.folder.glob("*.py"))
     if not files:
         raise UsageError(f"{options.folder} has no file that ends in .py", "name a folder with a strategy in each file")
-    seed = randbelow(MOST_SEED) if options.seed is None else options.seed
+    seed = randbelow(MOST_JUDGE_SEED) if options.seed is None else options.seed
     runs = read([options.runs]) if options.runs else generated(seed)
     dialogues = [planted(run, seed) for run in runs]
     prices = price_cards([])
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
     if not everything.calls:
         raise UsageError("no call of the dialogues fits the budget", "raise it (--budget N), or give other --runs")
     rows = []
-    specs = [*files, *SHIPPED]
+    specs = [*files, *JUDGED_BESIDE]
     with progress("judged", len(specs), len(specs)) as advance:
         for spec in specs:
             found = judged(spec, options.folder, dialogues, settings, options.seconds)
@@ -81,7 +81,7 @@ def _parser(prog: str) -> Parser:
     add("folder", type=Path, metavar="FOLDER", help="each *.py in it is a strategy")
     add("--runs", type=Path, metavar="FILE", help="recorded dialogues, as for replay; default: made with the seed")
     told = "for the dialogues and for the facts planted in them; default: a new one, which is told"
-    add("--seed", type=whole("--seed", 0, MOST_SEED), metavar="N", help=told)
+    add("--seed", type=whole("--seed", 0, MOST_JUDGE_SEED), metavar="N", help=told)
     add("--budget", default=8_000, type=read_limit, metavar="N", help="prompt tokens a call may use; default: 8000")
     seconds = whole("--seconds", 1, 86_400)
     add("--seconds", default=60, type=seconds, metavar="N", help="most seconds of a strategy; default: 60")

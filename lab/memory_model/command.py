@@ -29,8 +29,8 @@ from thimble.strategies.comem import Comem
 from thimble.strategies.spec import parse
 
 STRATEGY = "comem:k=1,words=60,suggestions=off"
-RATE, LORA_RATE, GRPO_SHARE = 1e-3, 2e-4, 0.1
-"""Learning rates of fine-tuning, and the share of them that GRPO takes."""
+RATE, GRPO_RATE = 1e-3, 1e-4
+"""Learning rates."""
 MEMORY_EPILOG = """\
 FILE is as `thimble lab replay` takes it, with `tools`: runs of full context. One in four is held out. What has ended
 stays in --out, so the same command goes on after an interruption. docs/results/comem.md has results.
@@ -72,19 +72,18 @@ def _trained(
     base = make("gguf", str(file))
     list(base.loading())
     prompts = {str(base.rendered(agent.task.prompt(step), ())): step for step in steps}
-    rate = LORA_RATE if options.rank else RATE
     if not (out / "sft" / "config.json").exists():
         learnt = {text: target(step, agent, MemoryModel(teacher)) for text, step in prompts.items()}
         examples = [Example(*pair) for pair in learnt.items() if pair[1]]
-        how = FineTuning(options.sft_steps, rate=rate, longest=options.longest, rank=options.rank)
+        how = FineTuning(options.sft_steps, 1, RATE, options.longest, options.rank, options.lowest, save_every=5)
         fine_tune(file, examples, out / "sft", how)
     hard = {text: step for text, step in prompts.items() if agent.without(step) < 1}
-    how = FineTuning(options.grpo_steps, 1, GRPO_SHARE * rate, options.longest, options.rank, save_every=5)
+    how = FineTuning(options.grpo_steps, 1, GRPO_RATE, options.longest, options.rank, options.lowest, save_every=1)
     grpo(out / "sft", hard, agent, out / "grpo", how)
     models = {"the teacher": MemoryModel(teacher), "untrained": MemoryModel(base)}
     words = out / "guideline.txt"
     if not words.exists():
-        words.write_text(guideline(base, agent, list(hard.values())[: options.held_out]), "utf-8")
+        words.write_text(guideline(base, agent, list(hard.values())), "utf-8")
     models["guideline from failures"] = MemoryModel(base, words.read_text("utf-8"))
     for name, folder in (("fine-tuned", out / "sft"), ("fine-tuned, then GRPO", out / "grpo")):
         if not folder.with_suffix(".gguf").exists():
@@ -103,9 +102,10 @@ def _parser(prog: str) -> Parser:
     for flag, told in (("--agent", "the frozen agent"), ("--teacher", "writes summaries to learn from")):
         add(flag, default=READER, type=model_name, metavar="MODEL", help=f"{told}: {MODEL_FORM}; default: %(default)s")
     for flag, default, least, told in (
-        ("--sft-steps", 150, 1, "steps of fine-tuning, of 4 examples each"),
-        ("--grpo-steps", 80, 1, "steps of GRPO, of 8 summaries for one prompt each"),
+        ("--sft-steps", 400, 1, "steps of fine-tuning, of one example each"),
+        ("--grpo-steps", 100, 1, "steps of GRPO, of 8 summaries for one prompt each"),
         ("--rank", 0, 0, "rank of LoRA; 0 trains all weights"),
+        ("--lowest", 0, 0, "the lowest block that LoRA changes: half of the blocks take half the time"),
         ("--longest", 1024, 1, "tokens of a prompt with its summary; longer ones are not trained on"),
         ("--held-out", 200, 1, "steps of held-out runs that are measured, at most"),
     ):

@@ -13,7 +13,7 @@ from thimble.agent.reply import Reply
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 
-LESSONS, LESSON_TOKENS, TRIED = 4, 60, 12
+LESSONS, LESSON_TOKENS, TRIED = 3, 60, 6
 """Guidelines that are written, the tokens of one, and the steps on which each is tried."""
 LESSON = """\
 A summary took the place of a conversation. With it, an assistant did the wrong thing.
@@ -74,9 +74,11 @@ def guideline(model: Backend, agent: FrozenAgent, steps: Sequence[MemoryStep]) -
     """
     lessons = [""]
     for step in steps:
+        if len(lessons) > LESSONS:
+            break
         summary, _ = MemoryModel(model).summary(step, agent.task)
         view = agent.task.view(step, summary)
-        if view and len(lessons) <= LESSONS and agent.alike(step, view) < 1:
+        if view and agent.alike(step, view) < 1:
             asked = LESSON.format(summary=summary, right=step.taken, wrong=agent.action(step, view))
             lessons.append(" ".join(said(model, [Message("lesson", "user", asked)], LESSON_TOKENS).split()))
     return max(dict.fromkeys(lessons), key=lambda words: _worth(MemoryModel(model, words), agent, steps[:TRIED]))

@@ -24,7 +24,7 @@ EXCHANGES = 4
 """Questions of a conversation."""
 
 
-def example(seed: int, embedder: Embedder | None, tokenizer: Any) -> Example | None:
+def example(seed: int, embedder: Embedder | None, tokenizer: Any) -> Example:
     """A conversation about a made-up library, of which each call and each answer is to be learnt.
 
     Args:
@@ -38,7 +38,8 @@ def example(seed: int, embedder: Embedder | None, tokenizer: Any) -> Example | N
             prompt = tokenizer.apply_chat_template(texts[:at], add_generation_prompt=True, tokenize=False)
             found.append(Example(prompt[given:], text["content"]))
             given = len(prompt + text["content"] + tokenizer.eos_token)
-    return Example(found[0].prompt, found[0].completion, found[1:]) if found else None
+    first, *then = found
+    return Example(first.prompt, first.completion, then)
 
 
 def talk(seed: int, embedder: Embedder | None) -> list[dict[str, str]]:
@@ -83,6 +84,6 @@ def _answer(wanted: Wanted, tool: str, result: str) -> str:
         return f"The files are {', '.join(line.split()[0] for line in result.splitlines()[1:])}."
     if tool == "list_articles":
         return f"There is {wanted.fact.source}." if wanted.fact.source in result else ""
-    source = wanted.fact.source if tool == "search" else wanted.fact.source.partition(":")[0]
-    shown = tool != "search" or f"[{source}] " in result
-    return f"{wanted.fact.sentence} [{source}]" if shown else ""
+    if tool != "search":
+        return f"{wanted.fact.sentence} [{wanted.fact.source.partition(':')[0]}]"
+    return f"{wanted.fact.sentence} [{wanted.fact.source}]" if f"[{wanted.fact.source}] " in result else ""

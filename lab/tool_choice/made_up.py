@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from thimble.corpus.article import numbered, parse
 from thimble.corpus.library import Library
@@ -18,8 +17,7 @@ SYNONYM, FILLER, LOWER_CASE, TYPO = 0.3, 0.4, 0.4, 0.25
 """How often a subject has its other name, a fact has a sentence beside it, and a question is typed so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """A sentence, the slug or path where it stands, how it is asked for, and what its subject is called."""
 
     source: str
@@ -28,8 +26,7 @@ class Fact:
     slots: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """A question, what it calls its subject, the tool that it wants first, and the answer, if it is there."""
 
     question: str

@@ -31,8 +31,7 @@ def main(folder: Path) -> None:
     base = LocalModels().found(SMOLLM2).path
     tokenizer = AutoTokenizer.from_pretrained(base.parent, gguf_file=base.name, local_files_only=True)
     embedder = static_embedder()
-    drawn = (example(seed, embedder, tokenizer) for seed in range(CONVERSATIONS))
-    fine_tune(base, [one for one in drawn if one], folder, HOW)
+    fine_tune(base, [example(seed, embedder, tokenizer) for seed in range(CONVERSATIONS)], folder, HOW)
     write_gguf(folder, base, folder / "model.gguf")
 
 

@@ -88,12 +88,9 @@ def by_kind(view: View, budget: Budget, exact: bool) -> Table:
     A turn is T = (reasoning, action, observation). Observations are most of it: 84 % of one of SWE-agent (The
     Complexity Trap, Figure 1).
     """
-    inserted = {view.messages[at].id for at in view.inserted}
-    before = _kinds(view.history, budget)
-    after = _kinds((one for one in view.messages if one.id not in inserted), budget)
-    new = sum(budget.count(view.messages[at]) for at in view.inserted)
+    before, after = _kinds(view.history, budget), _kinds(view.messages, budget, view.inserted)
     rows = [(name, before[name], after[name]) for name in before]
-    rows += [("inserted", 0, new), ("tool schemas, template", view.overhead, view.overhead)]
+    rows.append(("tool schemas, template", view.overhead, view.overhead))
     rows = [row for row in rows if row[1] or row[2]]
     rows.append(("together", sum(row[1] for row in rows), sum(row[2] for row in rows)))
     cells = [
@@ -101,16 +98,16 @@ def by_kind(view: View, budget: Budget, exact: bool) -> Table:
         for name, was, sent in rows
     ]
     columns = ("", ">in history", ">in view", ">of budget")
-    return Table("The last prompt, by what it holds", columns, cells, (len(cells) - 1,))
+    return Table("The last prompt, by what it holds", columns, cells, bold=-1)
 
 
-def _kinds(messages: Iterable[Message], budget: Budget) -> dict[str, int]:
+def _kinds(messages: Iterable[Message], budget: Budget, inserted: Sequence[int] = ()) -> dict[str, int]:
     """The tokens of the messages; of one with calls its words are reasoning, the rest is action."""
-    kinds = dict.fromkeys(("system prompt", "user", "reasoning", "action", "observation"), 0)
+    kinds = dict.fromkeys(("system prompt", "user", "reasoning", "action", "observation", "inserted"), 0)
     names = {"system": "system prompt", "user": "user", "tool": "observation", "assistant": "reasoning"}
-    for message in messages:
+    for place, message in enumerate(messages):
         said = budget.count(replace(message, calls=())) if message.calls else budget.count(message)
-        kinds[names[message.role]] += said
+        kinds["inserted" if place in inserted else names[message.role]] += said
         kinds["action"] += budget.count(message) - said
     return kinds
 
@@ -126,7 +123,7 @@ def by_purpose(ledger: Ledger, card: Prices) -> Table:
         amounts = map(figures.amount, (spent.prompt, spent.cached, spent.output))
         rows.append((name, str(spent.calls), *amounts, *_cost(calls, whole, card)))
     columns = ("", ">calls", ">prompt", ">cached", ">out", ">cost", ">share", *((">dollars",) if card.dollars else ()))
-    return Table("What it cost, in computed prompt tokens", columns, rows, (len(rows) - 1,))
+    return Table("What it cost, in computed prompt tokens", columns, rows, bold=-1)
 
 
 def _cost(calls: Sequence[Call], whole: float | None, card: Prices) -> Iterable[str]:
@@ -149,7 +146,7 @@ def by_exchange(ledger: Ledger) -> Table:
     left_out = len(numbers) - MOST_EXCHANGES
     title = f"Each exchange (the newest; {left_out} earlier ones are in the sum)" if left_out > 0 else "Each exchange"
     columns = ("exchange", ">turns", ">prompt", ">cached", ">prefill", ">out", ">seconds")
-    return Table(title, columns, rows, (len(rows) - 1,))
+    return Table(title, columns, rows, bold=-1)
 
 
 def _account(name: str, calls: Sequence[Call]) -> Sequence[str]:

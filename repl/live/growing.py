@@ -14,25 +14,14 @@ from typing import TYPE_CHECKING
 
 from thimble.agent.events import Changed, Prepared, Preparing, Said, SideBegan, ToolCalled
 from thimble.agent.protocols import Sent, Waiting
-from thimble.repl.commands.export.page import (
-    Fields,
-    Texts,
-    branch_fields,
-    call_fields,
-    embedded,
-    exchange_fields,
-    lists_of,
-    timeline_fields,
-    title_of,
-)
-from thimble.repl.commands.transcript import Differences, Transcript, take, transcript
+from thimble.repl.commands.export.page import Telling, Texts, embedded
+from thimble.repl.commands.transcript import take, transcript
 from thimble.repl.live.ballot import Ballot
 from thimble.repl.screen.sanitise import Sanitiser
 from thimble.session.journal.records import Branched, Record, Switched
 from thimble.session.journal.tree import Tree
 
 if TYPE_CHECKING:
-    from thimble.agent.budget import Counter
     from thimble.session.journal.journal import Journal
     from thimble.session.session import Session
 
@@ -41,38 +30,6 @@ REST_TIMES = 4
 """After work of a second the thread rests so many seconds, and leaves them to the session."""
 UNSEEN = Preparing | Sent | Waiting | ToolCalled | SideBegan
 """Records that change nothing of the page."""
-
-
-class Telling:
-    """A branch as it is told: each part holds what is new. No message of it is forgotten while it is told."""
-
-    def __init__(self, told: Transcript, counter: Counter) -> None:
-        self.told, self._texts, self._new = told, Texts(counter), Differences()
-        self._lists: list[Fields] = []
-        self._sent_texts = self._sent_exchanges = 0
-
-    def part(self) -> Fields:
-        """What is new. The last exchange and the last call may have changed, and what came before them has not."""
-        told, texts, sent = self.told, self._texts, self._sent_texts
-        first_call, first_exchange = max(0, len(self._lists) - 1), max(0, self._sent_exchanges - 1)
-        for message in told.past.history:
-            texts.at(message)
-        self._lists += [lists_of(call, texts, self._new) for call in told.calls[len(self._lists) :]]
-        calls = [
-            call_fields(call, texts) | lists
-            for call, lists in zip(told.calls[first_call:], self._lists[first_call:], strict=True)
-        ]
-        timeline = timeline_fields(told)
-        part = {
-            "title": title_of(told),
-            "about": branch_fields(told),
-            "timeline": timeline | {"spans": self._new.new("spans", timeline["spans"])},
-            "exchanges": [first_exchange, [*map(exchange_fields, told.exchanges[first_exchange:])]],
-            "calls": [first_call, calls],
-            "texts": [sent, texts.table[sent:]],
-        }
-        self._sent_texts, self._sent_exchanges = len(texts.table), len(told.exchanges)
-        return part
 
 
 class Growing:
@@ -182,7 +139,7 @@ class Growing:
             journal.listener = lambda *heard: self._heard.append(heard)
         lines, damaged = journal.read()
         tree = Tree(lines)
-        self._telling, self._is_new = Telling(transcript(tree, tree.current, len(damaged)), counter), True
+        self._telling, self._is_new = Telling(transcript(tree, tree.current, len(damaged)), Texts(counter)), True
         self._last = max((line.number for line in lines), default=0)
         with self._changed:
             self._items, self._ballot, self._counted = [], None, None

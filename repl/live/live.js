@@ -16,7 +16,7 @@ const parsed = (take) => (event) => take(JSON.parse(event.data));
 stream.onopen = () => { link.textContent = "live"; };
 stream.onerror = () => { link.textContent = "not connected"; };
 stream.addEventListener("anew", forget);
-stream.addEventListener("part", parsed(grow));
+stream.addEventListener("part", parsed(take));
 stream.addEventListener("said", parsed((pieces) => {
   for (const [kind, words] of pieces) (kind === "thinking" ? thought : prose).append(words);
 }));
@@ -37,16 +37,8 @@ function forget() {
   redrawSoon();
 }
 
-const put = (list, [first, items]) => { list.length = first; for (const item of items) list.push(item); };
-
-function grow(part) {
-  put(texts, part.texts);
-  const [first, calls] = part.calls;
-  put(branch.calls, [first, unfolded(calls, branch.calls[first - 1])]);
-  put(branch.exchanges, part.exchanges);
-  const spans = grown(branch.timeline.spans, part.timeline.spans);
-  Object.assign(branch, part.about, { timeline: { ...part.timeline, spans } });
-  counting(branch);
+function take(part) {
+  grow(branch, part);
   document.title = `${part.title} · thimble`;
   unsay();
   redrawSoon();

@@ -30,12 +30,6 @@ if TYPE_CHECKING:
     from thimble.session.session import Session
 
 LIVE_FOLDER = Path(__file__).parent
-EMPTY = {
-    "about": {"number": 1, "words": "", "facts": [], "spent": None, "lost": []},
-    "timeline": {"seconds": 0, "lanes": [], "spans": [], "begins": {}, "sums": []},
-    "exchanges": [],
-    "calls": [],
-}
 MOST_CONNECTIONS = 200
 SILENCE_SECONDS = 10
 """Longest wait for the rest of a request, and for a viewer to take what it is sent."""
@@ -81,7 +75,7 @@ class LiveServer(ThreadingMixIn, TCPServer):
         self.url = f"http://{shown}:{self.server_address[1]}/{self.token}/"
         style = asset("page.css") + (LIVE_FOLDER / "live.css").read_text("utf-8")
         script = "\n".join([*map(asset, SCRIPTS), (LIVE_FOLDER / "live.js").read_text("utf-8")])
-        data = embedded({"about": about("live"), "branches": [EMPTY], "texts": []})
+        data = embedded({"about": about("live"), "branches": []})
         self.page = "".join(html("live", style, script, [data], allowed="; connect-src 'self'")).encode()
 
     def verify_request(self, request: Any, client_address: Any) -> bool:

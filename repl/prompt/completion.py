@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from threading import Thread
@@ -63,7 +62,6 @@ class Completions(Completer):
             "fork": self._compared,
             "retry": specs,
             "load": self._kept_sessions,
-            **{name: partial(_words, *words) for name, words in WORDS_OF.items()},
         }
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
@@ -87,7 +85,8 @@ class Completions(Completer):
             return command, [(f"/{name}", known.summary) for name, known in _commands().items()]
         name = command[1:]
         rest = rest.lstrip()
-        return rest, self._arguments[name](rest) if name in self._arguments else ()
+        words = [(word, "") for word in WORDS_OF.get(name, ())]
+        return rest, self._arguments[name](rest) if name in self._arguments else words
 
     def _compared(self, text: str) -> Iterator[Offer]:
         """Continuations of the last of several words, which is a SPEC; after `run` a question follows."""
@@ -155,11 +154,6 @@ def specs(text: str) -> Iterator[Offer]:
     elif key in taken:
         values = dict.fromkeys((taken[key].shown, *taken[key].choices))
         yield from ((f"{done}{key}={value}", _legal(taken[key])) for value in values)
-
-
-def _words(*words: str) -> list[Offer]:
-    """These words, whatever is typed, which comes last."""
-    return [(word, "") for word in words[:-1]]
 
 
 def _commands() -> dict[str, Command]:

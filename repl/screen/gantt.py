@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, pairwise
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -90,21 +90,16 @@ def axis(seconds: float, cells: int) -> str:
 
 def _bar(spans: Sequence[Span], began: float, cells: int, scale: float) -> tuple[Text, list[Span]]:
     """The row of a lane. Short spans stand upon long ones; each has at least one cell while there are enough."""
-    marks: list[tuple[str, str]] = [(" ", "")] * cells
-    owners: list[int] = [-1] * cells
+    owners = [-1] * cells
     for place in sorted(range(len(spans)), key=lambda place: -spans[place].seconds):
-        span = spans[place]
-        letter, fill, style, _ = SPAN_KINDS[span.kind]
-        first = min(cells - 1, int((span.began - began) * scale))
-        last = max(first + 1, min(cells, round((span.ended - began) * scale)))
-        for cell in range(first, last):
-            marks[cell], owners[cell] = (letter if cell == first else fill, style), place
+        first = min(cells - 1, int((spans[place].began - began) * scale))
+        last = max(first + 1, min(cells, round((spans[place].ended - began) * scale)))
+        owners[first:last] = [place] * (last - first)
     shown = Text(no_wrap=True)
-    for cell, (mark, style) in enumerate(marks):
-        begins = owners[cell] >= 0 and (cell == 0 or owners[cell - 1] != owners[cell])
-        shown.append(SPAN_KINDS[spans[owners[cell]].kind][0] if begins else mark, style)
-    seen = set(owners)
-    return shown, [span for place, span in enumerate(spans) if place not in seen]
+    for before, owner in pairwise([-1, *owners]):
+        letter, fill, style, _ = SPAN_KINDS[spans[owner].kind] if owner >= 0 else (" ", " ", "", "")
+        shown.append(fill if owner == before else letter, style)
+    return shown, [span for place, span in enumerate(spans) if place not in owners]
 
 
 def _row(name: str, width: int, bar: Text) -> Text:

@@ -13,14 +13,14 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 
 from thimble.repl.screen.blocks import parser
-from thimble.session.grounding import MARK
+from thimble.session.grounding import NOT_READ
 
 
 @dataclass(frozen=True, slots=True)
 class Markdown:
     """Sanitised Markdown, without empty lines around it and without spaces at line ends, so that it copies well.
 
-    `session.grounding.MARK` in it has the colour of a warning.
+    `session.grounding.NOT_READ` in it has the colour of a warning.
     """
 
     text: str
@@ -59,14 +59,14 @@ class _Markdown(markdown.Markdown):
         super().__init__("", code_theme="ansi_dark", hyperlinks=False)
         self.markup = text
         self.parsed = parser().parse(text)
-        for token in self.parsed if MARK in text else ():
+        for token in self.parsed if NOT_READ in text else ():
             token.children = [*chain.from_iterable(map(_parted, token.children or ()))]
 
 
 def _parted(token: Token) -> Iterator[Token]:
     """A text with each mark apart."""
-    for number, text in enumerate(token.content.split(MARK) if token.type == "text" else ()):
-        yield from [Token("not_read", "not_read", 0, content=MARK)] * bool(number)
+    for number, text in enumerate(token.content.split(NOT_READ) if token.type == "text" else ()):
+        yield from [Token("not_read", "not_read", 0, content=NOT_READ)] * bool(number)
         yield Token("text", "", 0, content=text)
     yield from [token] * (token.type != "text")
 

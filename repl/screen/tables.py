@@ -37,13 +37,14 @@ class Paper(io.StringIO):
 class Table:
     """Rows under columns; the first column names the row. Columns whose header begins with `>` hold figures.
 
-    A cell that is a Text is ours, and printed as it is; any other is cleaned.
+    A cell that is a Text is ours, and printed as it is; any other is cleaned. The row at `bold` is drawn so, -1 is the
+    last.
     """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str | Text]]
-    strong: Sequence[int] = ()
+    bold: int | None = None
 
     def show(self, console: Console) -> None:
         """Print it, whatever its cells hold; as a list where it is too wide for the terminal."""
@@ -83,8 +84,10 @@ class Table:
                 justify="right" if figures else "left",
                 no_wrap=figures or place == 0,
             )
-        for number, row in enumerate(self.rows):
-            drawn.add_row(*map(_cell, row), style="bold" if number in self.strong else None)
+        for row in self.rows:
+            drawn.add_row(*map(_cell, row))
+        if self.bold is not None:
+            drawn.rows[self.bold].style = "bold"
         return drawn
 
     def _list(self, console: Console) -> None:

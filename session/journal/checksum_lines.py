@@ -10,7 +10,7 @@ from typing import Any
 
 CHECK = len(',"crc":"01234567"}')
 CUT_OFF = "the end is missing"
-MOST = 2**53
+INEXACT_FROM = 2**53
 """The smallest whole number that is too large: as a float, as in other readers of JSON, it equals the next one."""
 
 
@@ -62,6 +62,6 @@ def fields_of(raw: bytes) -> dict[str, Any]:
 def _figure(text: str) -> int | float:
     """A number that a session can have: not negative, and at most 53 bits."""
     number = float(text)
-    if not 0 <= number < MOST:
+    if not 0 <= number < INEXACT_FROM:
         raise ValueError(f"it holds the number {text[:20]}")
     return int(text) if text.isdecimal() else number

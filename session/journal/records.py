@@ -10,7 +10,7 @@ from thimble.agent import events
 from thimble.agent.fates import Fate
 from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId, Sent, Waiting
-from thimble.agent.steps import Step
+from thimble.agent.steps import ViewStep
 
 VERSION = 4
 """Journals of another version are not read."""
@@ -117,7 +117,7 @@ class Fates:
     """
 
     left_out: Mapping[str, tuple[str, ...]]
-    steps: Mapping[str, tuple[Step, ...]]
+    steps: Mapping[str, tuple[ViewStep, ...]]
     fates: tuple[Fate, ...]
 
 

@@ -33,7 +33,7 @@ from thimble.session.journal.records import (
     Unanswered,
 )
 
-UNKNOWN = Opened(VERSION, "", {})
+LOST_LINE = Opened(VERSION, "", {})
 """Stands for a first line that is lost."""
 
 
@@ -47,7 +47,7 @@ class SavedState(State):
 
     strategy: str = "observation-masking"
     model: str = "reader"
-    opened: Opened = UNKNOWN
+    opened: Opened = LOST_LINE
     widest: int = 0
     name: str = ""
     at: float = 0.0

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from traceback import walk_stack
+from types import FrameType
 
 import pytest
 
@@ -19,6 +20,7 @@ from tests.support.held_server import PATIENCE_SECONDS, Held, held, no_thread_is
 from tests.support.histories import is_sound
 from tests.support.journal_scenes import Kept, ask, keep
 from tests.support.paths import ROOT
+from thimble.agent.background import Thread
 from thimble.agent.events import Prepared, SideBegan, SideCalled
 from thimble.agent.ledger import Call
 from thimble.repl.commands.table import obey
@@ -128,11 +130,14 @@ def test_over_the_budget_the_agent_waits_and_ctrl_c_ends_the_wait(tmp_path: Path
     with waiting(tmp_path) as (session, server):
         session.use_budget(1_400)
 
-        def interrupt(*_: Any) -> None:
-            raise KeyboardInterrupt
+        def interrupt(_: int, frame: FrameType | None) -> None:
+            """Once the agent waits."""
+            if any(each.f_code is Thread.wait.__code__ for each, _ in walk_stack(frame)):
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                raise KeyboardInterrupt
 
         before = signal.signal(signal.SIGALRM, interrupt)
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
         try:
             with pytest.raises(KeyboardInterrupt):
                 list(session.ask("And then?"))

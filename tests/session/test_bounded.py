@@ -27,7 +27,7 @@ from thimble.session.bounded import file_bytes
 from thimble.session.journal import folder, lines
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import Branched
-from thimble.session.journal.state import UNKNOWN
+from thimble.session.journal.state import LOST_LINE
 from thimble.session.playback import read_recording
 
 KINDS = ("folder", "FIFO", "device", "link to a device", "socket", "larger than all of memory", "gone")
@@ -128,7 +128,7 @@ def test_too_many_branches(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_pieces_of_a_reply_that_come_at_once_are_one_line(tmp_path: Path) -> None:
     kept, now = Journal(tmp_path / "one.jsonl"), [0.0]
     kept.clock = lambda: now[0]
-    kept.write(UNKNOWN)
+    kept.write(LOST_LINE)
     for number in range(30):
         now[0] = number / 100
         kept.write(Said("text" if number != 4 else "thinking", f"{number} "))

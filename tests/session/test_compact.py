@@ -16,7 +16,7 @@ from thimble.repl.commands.context.context import context
 from thimble.session.compact import compact
 from thimble.session.journal.folder import reopened
 from thimble.session.journal.journal import Journal
-from thimble.session.memory_file import CUT, MARK, SHARE
+from thimble.session.memory_file import CUT, MEMORY_SHARE, MEMORY_TITLE
 from thimble.session.playback import Playback, read_recording
 from thimble.session.session import Session, open_session
 from thimble.session.settings import Settings, resolve
@@ -121,13 +121,13 @@ def test_memory_is_in_front_and_read_anew_by_hand(here: Path, tmp_path: Path) ->
     session, _ = opened(settings(), SUMMARY, "Both.", journal=path)
     asked_twice(session)
     system = session.agent.history[0].content
-    assert system.partition(MARK)[2] == "From the user's THIMBLE.md, to keep to in every answer:\nCall me Ada."
+    assert system.partition(MEMORY_TITLE)[2] == "From the user's THIMBLE.md, to keep to in every answer:\nCall me Ada."
     users(here, "Call me Grace.")
     assert session.agent.history[0].content == system
     compact(session, "")
     text = seen(session)[0]
     assert "Ada" not in text
-    assert text.startswith(system.partition(MARK)[0])
+    assert text.startswith(system.partition(MEMORY_TITLE)[0])
     assert text.endswith("Call me Grace.")
     session.leave()
     users(here, "Call me nobody.")
@@ -144,7 +144,7 @@ def test_the_file_of_a_folder_tells_the_model_nothing(here: Path) -> None:
     asked_twice(session)
     compact(session, "")
     session.reset()
-    assert MARK not in session.agent.state.system
+    assert MEMORY_TITLE not in session.agent.state.system
 
 
 def test_one_that_cannot_be_read_is_named(here: Path) -> None:
@@ -160,16 +160,16 @@ def test_it_takes_at_most_an_eighth(here: Path, text: str, budget: int) -> None:
     users(here, text)
     session = open_session(settings(budget=budget))
     agent = session.agent
-    memory = agent.state.system.partition(MARK)[2]
+    memory = agent.state.system.partition(MEMORY_TITLE)[2]
     frame = agent.backend.counter.count(Message("", "system", memory.partition("\n")[0] + CUT))
-    assert agent.backend.counter.count(Message("", "system", memory)) <= max(frame + 2, budget / SHARE)
+    assert agent.backend.counter.count(Message("", "system", memory)) <= max(frame + 2, budget / MEMORY_SHARE)
     assert "has no room" in memory
     assert any("not sent" in notice for notice in session.notices)
 
 
 def test_a_session_of_a_program_reads_none(here: Path) -> None:
     users(here, "Call me Ada.")
-    assert MARK not in open_session(Settings(backend="reader")).agent.state.system
+    assert MEMORY_TITLE not in open_session(Settings(backend="reader")).agent.state.system
 
 
 def test_context_shows_it(here: Path) -> None:
@@ -189,7 +189,7 @@ def test_notes_outlive_a_session_and_what_ifs_write_none(here: Path) -> None:
         return session, model
 
     one, _ = noting()
-    assert MARK not in one.agent.state.system
+    assert MEMORY_TITLE not in one.agent.state.system
     ask(one)
     written = (here / "notes.jsonl").read_bytes()
     assert b"likes metres" in written

@@ -21,7 +21,7 @@ from thimble.agent.prompts import CANNOT, SYSTEM
 from thimble.agent.protocols import Text, Usage
 from thimble.models import READER
 from thimble.repl.cli.recordings import SHIPPED
-from thimble.session.grounding import MARK, Prose, citations, grounded, marked, shown, unread
+from thimble.session.grounding import NOT_READ, Prose, citations, grounded, marked, shown, unread
 from thimble.session.journal.lines import read
 from thimble.session.journal.state import SavedState
 from thimble.session.plant import plant
@@ -72,7 +72,7 @@ def test_what_stands_nowhere_is_always_called_invented(name: str, line: str, his
     name = f"zq{name}"
     grounds = grounded(f"It is so [{name}{line}].", history, len(history))
     assert (grounds.read, grounds.invented, grounds.looked_up, grounds.from_memory) == ((), (name,), False, True)
-    assert marked(f"So [{name}{line}].", history) == f"So [{name}{line}{MARK}]."
+    assert marked(f"So [{name}{line}].", history) == f"So [{name}{line}{NOT_READ}]."
 
 
 @given(NAMES, WORDS, st.sampled_from(["`{}`", "``a ` {}``", "```\n{}\n```", "~~~ py\n\n{}", "> ```py\n> {}\n> ```"]))
@@ -86,7 +86,7 @@ def test_code_is_never_searched(name: str, words: str, code: str) -> None:
 @given(st.text(st.sampled_from("a`~[]\n >1"), max_size=60), st.text(st.sampled_from("ab:,; "), max_size=9))
 def test_taking_the_marks_out_gives_the_text(text: str, more: str) -> None:
     answer = f"{text} [{more}] [b-c]"
-    assert marked(answer, []).replace(MARK, "") == answer
+    assert marked(answer, []).replace(NOT_READ, "") == answer
     prose = Prose()
     assert "".join(marked(line, [], prose) for line in answer.splitlines(keepends=True)) == marked(answer, [])
 

@@ -18,11 +18,11 @@ from thimble.agent.repair import repair
 from thimble.agent.state import State
 from thimble.agent.view import prepare
 from thimble.corpus.observations import read
-from thimble.session.plant import LONGEST, plant
+from thimble.session.plant import LONGEST_FACT, plant
 from thimble.strategies.table import STRATEGIES
 from thimble.tools.files import file_tools
 
-LINES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), max_size=LONGEST)
+LINES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), max_size=LONGEST_FACT)
 FACTS = LINES.map(str.strip).filter(bool)
 
 
@@ -72,7 +72,7 @@ def test_every_strategy_takes_it_as_any_other_turn(name: str) -> None:
     assert tools.size(session.history) > 2_000
 
 
-@pytest.mark.parametrize("fact", ["", "  \n ", "x" * (LONGEST + 1), "one\ntwo", "one\x0btwo", "one\u2028two"])
+@pytest.mark.parametrize("fact", ["", "  \n ", "x" * (LONGEST_FACT + 1), "one\ntwo", "one\x0btwo", "one\u2028two"])
 def test_what_cannot_be_planted_changes_nothing(fact: str) -> None:
     session = agent()
     with pytest.raises(UsageError) as raised:

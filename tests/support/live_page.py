@@ -79,9 +79,10 @@ class Viewer:
         elif kind == "votes":
             self.votes = data
         elif kind == "part":
-            self._grow(data)
+            self.grow(data)
 
-    def _grow(self, part: dict[str, Any]) -> None:
+    def grow(self, part: dict[str, Any]) -> None:
+        """Take what is new of the branch."""
         self.said = []
         _put(self.texts, *part["texts"])
         _put(self.branch["exchanges"], *part["exchanges"])

@@ -34,14 +34,13 @@ every_door = pytest.mark.parametrize(("name", "door"), DOORS, ids=[name for name
 
 @every_door
 def test_nothing_gets_through(name: str, door: Door) -> None:
-    """Three times one payload of each kind, and three without an end: others at each door, another first each time."""
+    """One payload of each kind, and one without an end: others at each door, in another order."""
     number = [known for known, _ in DOORS].index(name)
-    for turn in range(number, number + 3):
-        kinds = [texts[turn % len(texts)] for texts in PAYLOADS.values()]
-        first = turn % len(kinds)
-        assert steering(door("\n".join(kinds[first:] + kinds[:first]))) == [], turn
-        text = OPEN[turn % len(OPEN)]
-        assert steering(door(text + "and more" * (turn % 2))) == [], ascii(text)
+    kinds = [texts[number % len(texts)] for texts in PAYLOADS.values()]
+    first = number % len(kinds)
+    assert steering(door("\n".join(kinds[first:] + kinds[:first]))) == []
+    text = OPEN[number % len(OPEN)]
+    assert steering(door(text + "and more" * (number % 2))) == [], ascii(text)
 
 
 @pytest.mark.nightly

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from thimble.agent.events import Asked
 from thimble.agent.ledger import Call
@@ -16,7 +16,7 @@ class BranchAccount:
     """A branch: its parent, its strategy, and the exchanges and calls that belong to it alone.
 
     `behind`: it begins after this exchange of the parent. `question`: the last one of the branch itself, "" if there is
-    none.
+    none. `stem`: what stands before it where the branches are drawn as a tree.
     """
 
     number: int
@@ -26,16 +26,21 @@ class BranchAccount:
     exchanges: int
     calls: Sequence[Call]
     question: str
+    stem: str = ""
 
 
 def accounts(tree: Tree) -> list[BranchAccount]:
     """An account for each branch: a parent before its children, children by age, each followed by its own children."""
     found = [_account(tree, number) for number in tree.branches]
     ordered: list[BranchAccount] = []
-    waiting = [one for one in reversed(found) if not one.parent]
+    waiting = [(one, "", "") for one in reversed(found) if not one.parent]
     while waiting:
-        ordered.append(waiting.pop())
-        waiting += [one for one in reversed(found) if one.parent == ordered[-1].number]
+        one, stem, below = waiting.pop()
+        ordered.append(replace(one, stem=stem))
+        ends = "└─ ", "   "
+        for child in reversed([child for child in found if child.parent == one.number]):
+            waiting.append((child, below + ends[0], below + ends[1]))
+            ends = "├─ ", "│  "
     return ordered
 
 

@@ -33,7 +33,8 @@ def tree(session: Session, text: str, console: Console) -> None:
         return
     found = accounts(session.journal.tree)
     current = session.journal.tree.current
-    names = _names(found, current, console)
+    drawn = is_drawn(console)
+    names = [f"{one.stem * drawn}{one.number}{in_use(console, one.number == current)}" for one in found]
     table(found, names, session.agent.price_card()).show(console)
 
 
@@ -48,34 +49,19 @@ def _go(session: Session, text: str, console: Console) -> None:
     say(console, f"On branch {int(text)}: {is_at}, {as_it_is(session)}.")
 
 
-def _names(found: Sequence[BranchAccount], current: int, console: Console) -> list[Text]:
-    """The number of each branch as a tree is drawn, the one in use marked; in words where nothing is drawn."""
-    marked = [f"{one.number}{in_use(console, one.number == current)}" for one in found]
-    if not is_drawn(console):
-        return [*map(Text, marked)]
-    last = {one.parent: one.number for one in found}
-    parents = {one.number: one.parent for one in found}
-    names = []
-    for one, mark in zip(found, marked, strict=True):
-        above, stem = one.parent, ""
-        if one.parent:
-            stem = "└─ " if last[one.parent] == one.number else "├─ "
-        while above and parents[above]:
-            stem = ("   " if last[parents[above]] == above else "│  ") + stem
-            above = parents[above]
-        names.append(Text(f"{stem}{mark}"))
-    return names
-
-
-def table(found: Sequence[BranchAccount], names: Sequence[Text], prices: Prices) -> Table:
+def table(found: Sequence[BranchAccount], names: Sequence[str], prices: Prices) -> Table:
     """What each branch has cost of its own, where it grew from, under what, and its last question."""
     rows: list[Sequence[str | Text]] = [
-        (name, *_spent(one.calls, prices), f"{_place(one)}{line(_used(one))}\n{cut(line(one.question), 60) or '–'}")
+        (
+            Text(name),
+            *_spent(one.calls, prices),
+            f"{_place(one)}{line(_used(one))}\n{cut(line(one.question), 60) or '–'}",
+        )
         for one, name in zip(found, names, strict=True)
     ]
     rows.append((Text("together"), *_spent([call for one in found for call in one.calls], prices), ""))
     columns = ("branch", ">turns", ">prompt", ">prefill", ">out", ">cost", "strategy, last question")
-    return Table("The branches, and what each has cost of its own", columns, rows, (len(rows) - 1,))
+    return Table("The branches, and what each has cost of its own", columns, rows, bold=-1)
 
 
 def _used(one: BranchAccount) -> str:

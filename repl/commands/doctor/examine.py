@@ -96,22 +96,18 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = MO
 
 def side_by_side(looks: Sequence[Look], seconds: float) -> list[Finding]:
     """The findings of each check, in order. All run in parallel; one that takes longer than so many seconds is late."""
-    found: dict[int, list[Finding]] = {place: [] for place in range(len(looks))}
-    threads: dict[int, Thread] = {}
-    for place, look in enumerate(looks):
-        if look.late:  # a thread that nobody waits for: nothing else puts an end to a name server that does not answer
-            threads[place] = Thread(target=_look, args=(look, found[place]), daemon=True)
-            threads[place].start()
-    for place in found.keys() - threads.keys():
-        _look(looks[place], found[place])
-    end = time.monotonic() + seconds
-    for place, thread in threads.items():
-        thread.join(max(0.0, end - time.monotonic()))
-        late, begun = looks[place].late, list(found[place])
-        if late and thread.is_alive():  # whoever has said something is slow, not gone
-            late = replace(late, state="warn") if begun else late
-            found[place] = [*begun, Finding(looks[place].group, late)]
-    return [finding for each in found.values() for finding in each]
+    found: list[list[Finding]] = [[] for _ in looks]
+    # Threads that nobody waits for: nothing else puts an end to a name server that does not answer.
+    threads = [Thread(target=_look, args=both, daemon=True) for both in zip(looks, found, strict=True)]
+    for thread in threads:
+        thread.start()
+    end, findings = time.monotonic() + seconds, list[Finding]()
+    for look, its, thread in zip(looks, found, threads, strict=True):
+        thread.join(max(0.0, end - time.monotonic()) if look.late else None)
+        findings += its
+        if look.late and thread.is_alive():  # whoever has said something is slow, not gone
+            findings.append(Finding(look.group, replace(look.late, state="warn" if its else look.late.state)))
+    return findings
 
 
 def _look(look: Look, found: list[Finding]) -> None:

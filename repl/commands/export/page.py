@@ -1,9 +1,10 @@
 """The session as a page to click through, call by call: one file that asks nobody for anything.
 
 The data stand in it as JSON, in which nothing can end the script, and reach the page as text alone. Its policy lets no
-script and no style run but these two, known by their hashes. The texts stand in one table; a call holds what is new of
-its lists since the call before, each as [shared at the start, what is between, shared at the end]. All branches are in
-it, the one in use first; who reads the page chooses one, or two to see side by side.
+script and no style run but these two, known by their hashes. A branch is told in parts: here in one, on the live page
+as it grows. A list goes on as [how many items stay, the new ones]; of the lists of a call and of the timeline only the
+difference is told, as [shared at the start, what is between, shared at the end]. All branches are in it, the one in use
+first; who reads the page chooses one, or two to see side by side.
 """
 
 from __future__ import annotations
@@ -98,32 +99,17 @@ def title_of(told: Transcript) -> str:
 
 
 def _data(told: Sequence[Transcript], counter: Counter) -> Iterator[str]:
-    """The table of texts comes last, since it is complete only after all views."""
     texts = Texts(counter)
     yield f'{{"about":{embedded(about(title_of(told[0])))},"branches":['
     for number, branch in enumerate(told):
-        own, spans = embedded(branch_fields(branch)), embedded(timeline_fields(branch))
-        yield f'{"," if number else ""}\n{{"about":{own},"timeline":{spans},'
-        yield from _branch(branch, texts)
-        yield "}"
-    yield f'],\n"texts":{embedded(texts.table)}}}'
+        yield "," * bool(number) + "\n" + embedded(Telling(branch, texts).part())
+    yield "]}"
 
 
 def about(title: str) -> Fields:
     """What the page knows of any session: its title, what letters and kinds mean."""
     kinds = {kind: [letter, meaning] for kind, (letter, _, _, meaning) in SPAN_KINDS.items()}
     return {"title": title, "letters": FATE_LETTERS, "kinds": kinds}
-
-
-def _branch(told: Transcript, texts: Texts) -> Iterator[str]:
-    for message in told.past.history:
-        texts.at(message)
-    yield f'"exchanges":{embedded([*map(exchange_fields, told.exchanges)])},"calls":['
-    new = Differences()
-    for number, call in enumerate(told.calls):
-        fields = call_fields(call, texts) | lists_of(call, texts, new)
-        yield f"{',' if number else ''}\n{embedded(fields)}"
-    yield "]"
 
 
 def lists_of(call: ModelCall, texts: Texts, new: Differences) -> Fields:
@@ -141,7 +127,7 @@ class Texts:
 
     def __init__(self, counter: Counter) -> None:
         self.table: list[Fields] = []
-        self._counter = counter
+        self._counter, self._told = counter, 0
         self._places: dict[object, int] = {}
         self._known: dict[int, int] = {}
 
@@ -157,6 +143,11 @@ class Texts:
         self._known[id(message)] = place
         return place
 
+    def new(self) -> list[Any]:
+        """Those that are new: [how many were told before, the others]."""
+        first, self._told = self._told, len(self.table)
+        return [first, self.table[first:]]
+
     def _text(self, of: Message) -> Fields:
         fields = {
             "id": of.id,
@@ -170,6 +161,37 @@ class Texts:
             "covers": of.covers,
         }
         return {name: value for name, value in fields.items() if value or name in ("text", "tokens")}
+
+
+class Telling:
+    """A branch as it is told: each part holds what is new. No message of it is forgotten while it is told."""
+
+    def __init__(self, told: Transcript, texts: Texts) -> None:
+        self.told, self._texts, self._new = told, texts, Differences()
+        self._lists: list[Fields] = []
+        self._sent_exchanges = 0
+
+    def part(self) -> Fields:
+        """What is new. The last exchange and the last call may have changed, and what came before them has not."""
+        told, texts = self.told, self._texts
+        first_call, first_exchange = max(0, len(self._lists) - 1), max(0, self._sent_exchanges - 1)
+        for message in told.past.history:
+            texts.at(message)
+        self._lists += [lists_of(call, texts, self._new) for call in told.calls[len(self._lists) :]]
+        calls = [
+            call_fields(call, texts) | lists
+            for call, lists in zip(told.calls[first_call:], self._lists[first_call:], strict=True)
+        ]
+        self._sent_exchanges = len(told.exchanges)
+        timeline = timeline_fields(told)
+        return {
+            "title": title_of(told),
+            "about": branch_fields(told),
+            "timeline": timeline | {"spans": self._new.new("spans", timeline["spans"])},
+            "exchanges": [first_exchange, [*map(exchange_fields, told.exchanges[first_exchange:])]],
+            "calls": [first_call, calls],
+            "texts": texts.new(),
+        }
 
 
 def branch_fields(told: Transcript) -> Fields:

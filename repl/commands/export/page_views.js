@@ -2,14 +2,31 @@
 // The page of a session, first of four parts that make one script: what each call was sent.
 
 const data = JSON.parse(document.getElementById("session").textContent);
-const { about, texts } = data;
+const { about } = data;
+const texts = [];
 const NAMES = Object.fromEntries(Object.entries(about.letters).map(([name, letter]) => [letter, name]));
 const UNSAID = "the strategy gave no reason";
 const SVG = "http://www.w3.org/2000/svg";
 const ROOM_FOR_A_LETTER = 12; // pixels
 
-const branches = data.branches.map(({ about: own, timeline, exchanges, calls }) =>
-  counting({ ...own, timeline, exchanges, calls: unfolded(calls) }));
+const empty = () => ({ number: 1, words: "", facts: [], lost: [], exchanges: [], calls: [], timeline: { spans: [] } });
+const branches = data.branches.length ? data.branches.map((part) => grow(empty(), part)) : [counting(empty())];
+
+/** The branch, with what is new of it. */
+function grow(branch, part) {
+  put(texts, part.texts);
+  const [first, calls] = part.calls;
+  put(branch.calls, [first, unfolded(calls, branch.calls[first - 1])]);
+  put(branch.exchanges, part.exchanges);
+  const spans = grown(branch.timeline.spans, part.timeline.spans);
+  return counting(Object.assign(branch, part.about, { timeline: { ...part.timeline, spans } }));
+}
+
+/** Go on with a list after so many of its items. */
+function put(list, [first, items]) {
+  list.length = first;
+  for (const item of items) list.push(item);
+}
 
 /** The branch, with how often it was asked and what one can stop at. */
 function counting(branch) {

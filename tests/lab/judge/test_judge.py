@@ -17,7 +17,7 @@ from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
 from thimble.lab.judge.child import judged
-from thimble.lab.judge.command import FORMULA, SHIPPED, WEIGHTS, main, row
+from thimble.lab.judge.command import FORMULA, JUDGED_BESIDE, WEIGHTS, main, row
 from thimble.lab.judge.dialogues import FACTS, generated, planted
 from thimble.lab.judge.measure import Measured, asked_again, measured
 from thimble.lab.replay.recorded_replay import ReplaySetting, replay
@@ -223,7 +223,7 @@ def says(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]
 
 def test_a_row_a_file_the_best_first_those_without_a_score_last(says: Callable[..., str]) -> None:
     rows = json.loads(says("--seed", "5", "--json"))
-    assert sorted(one["strategy"] for one in rows) == sorted(["hides.py", "broken.py", *SHIPPED])
+    assert sorted(one["strategy"] for one in rows) == sorted(["hides.py", "broken.py", *JUDGED_BESIDE])
     scores = [one["score"] for one in rows if one["score"] is not None]
     assert scores == sorted(scores, reverse=True)
     assert rows[-1]["strategy"] == "broken.py"
@@ -243,7 +243,7 @@ def test_the_same_seed_gives_the_same_table_and_page(says: Callable[..., str], f
 
 def test_without_a_seed_one_is_made_and_told(says: Callable[..., str]) -> None:
     first = says("--csv")
-    assert len(first.splitlines()) == 1 + 2 + len(SHIPPED)
+    assert len(first.splitlines()) == 1 + 2 + len(JUDGED_BESIDE)
     assert "| strategy |" in says("--markdown")
     assert ", seed " in says()
 
@@ -265,7 +265,7 @@ def test_the_page_has_the_formula_and_its_example() -> None:
     assert FORMULA.startswith(f"Score = {formula}. ")
     told = row("mine.py", Measured([500, 300], 9, 4, 10, 1, 4), Measured([1000, 400], 9, 10, 10, 0, 4))
     assert f"{told['score']:.2f}" in text
-    assert all(f"| {name} |" in text for name in SHIPPED)
+    assert all(f"| {name} |" in text for name in JUDGED_BESIDE)
 
 
 @pytest.mark.nightly

@@ -102,7 +102,6 @@ class Chat:
 
 def test_an_example_is_the_conversation_with_each_reply_to_be_learnt() -> None:
     made = example(3, None, Chat())
-    assert made
     parts = [made, *made.then]
     assert [part.completion for part in parts] == [reply for _, reply in pairs(3)]
     whole = "".join(part.prompt + part.completion + Chat.eos_token for part in parts)

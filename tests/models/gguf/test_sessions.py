@@ -50,6 +50,7 @@ def test_a_question_is_answered_with_the_tools_and_counted_and_cached(session: S
     assert session.notices == []
 
 
+@pytest.mark.nightly
 def test_the_prompt_is_shown_as_the_model_reads_it(session: Session, local: Local) -> None:
     list(session.ask(local.questions[0].text))
     rendered = session.agent.backend.rendered(session.agent.history, ())
@@ -135,6 +136,7 @@ def test_a_larger_budget_starts_it_anew_with_more_room(local: Local) -> None:
     session.leave()
 
 
+@pytest.mark.nightly
 def test_a_budget_beyond_what_it_was_trained_for_is_told_once(local: Local) -> None:
     session = local.open(budget=9000)
     list(session.ask(local.questions[0].text))
@@ -145,6 +147,7 @@ def test_a_budget_beyond_what_it_was_trained_for_is_told_once(local: Local) -> N
     session.leave()
 
 
+@pytest.mark.nightly
 def test_a_summariser_of_the_same_file_is_the_same_process(local: Local) -> None:
     session = local.open(summariser=str(local.model))
     summariser: Any = session.agent.side.backend

@@ -9,13 +9,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.session.test_session import NOWHERE
+from tests.support.forked_thimble import forked_thimble
 from tests.support.paths import ROOT
 from thimble.repl import __version__
 from thimble.repl.__main__ import main
@@ -42,9 +42,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def thimble(*arguments: str, stdin: bytes = b"", **rest: Any) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "thimble", *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, timeout=60, **rest)
+def thimble(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([forked_thimble(), *arguments], input=stdin, capture_output=True, timeout=60)
 
 
 # ---- help, version, config ----

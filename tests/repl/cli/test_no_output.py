@@ -15,7 +15,7 @@ from tests.session.test_session import NOWHERE
 from thimble.repl.__main__ import main
 from thimble.session.journal.lines import Writer
 from thimble.session.journal.records import Command
-from thimble.session.journal.state import UNKNOWN
+from thimble.session.journal.state import LOST_LINE
 
 READER = ("--backend", "reader", "--embeddings", "none", "--corpus", ".", "--files", ".")
 COMMANDS: Sequence[Sequence[str]] = [
@@ -112,7 +112,7 @@ def test_standard_error_is_closed_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("unknown", ["/nonsense", "/", "/ ", "//", "/STATS", "/\u200b"])
 def test_a_cassette_with_a_command_that_there_is_not_ends(unknown: str, capsys: pytest.CaptureFixture[str]) -> None:
-    records = [UNKNOWN, Command(unknown), Command(unknown), Command("/budget 2000"), Command(unknown)]
+    records = [LOST_LINE, Command(unknown), Command(unknown), Command("/budget 2000"), Command(unknown)]
     writer = Writer()
     Path("it.jsonl").write_text("".join(writer.line(at, one, 0.0)[1] for at, one in enumerate(records, 1)))
     assert main(["--replay", "it.jsonl"]) == 2

@@ -17,7 +17,7 @@ from thimble.session.journal.folder import reopened
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session, open_session
 from thimble.session.settings import Settings
-from thimble.session.tour import CHECKS, TOURS, Tour
+from thimble.session.tour import TOUR_CHECKS, TOURS, Tour
 
 SLUG = "context-windows"
 TYPED = st.one_of(
@@ -64,7 +64,7 @@ def types(session: Session, text: str, paper: Paper) -> list[str]:
 def test_a_step_waits_for_checks_that_there_are_and_fits_the_screen(name: str) -> None:
     for step in Tour(name).steps:
         assert step.seen
-        assert {check.partition(" ")[0] for check in step.seen} <= {*CHECKS}
+        assert {check.partition(" ")[0] for check in step.seen} <= {*TOUR_CHECKS}
         assert step.line.strip() == step.line != ""
         assert len(step.say) < 6 * 78
         assert len(step.after) < 4 * 78

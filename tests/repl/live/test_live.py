@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.support.branched_sessions import run
 from tests.support.exported import MARKUP, export, hostile, read
-from tests.support.live_page import Viewer, grown
+from tests.support.live_page import Viewer
 from tests.support.pty_terminal import Terminal
 from tests.support.sessions import ask, scripted
 from thimble.agent.errors import UsageError
@@ -35,12 +35,9 @@ def exported(session: Session, folder: Path) -> dict[str, Any]:
     """The branch in use as the exported page holds it, its lists whole and its messages in place of their numbers."""
     (found,) = re.findall(r'id="session">(.*?)</script>', export(session, "html", folder), re.DOTALL)
     data = json.loads(found)
-    branch = data["branches"][0]
-    before: dict[str, Any] = {"was": [], "fates": "", "sent": []}
-    for call in branch["calls"]:
-        call |= {name: grown(before[name], *call[name]) for name in ("was", "fates", "sent")}
-        before = call
-    return told(branch, data["texts"])
+    page = Viewer("")
+    page.grow(data["branches"][0])
+    return told(page.branch, page.texts)
 
 
 def told(branch: dict[str, Any], texts: list[dict[str, Any]]) -> dict[str, Any]:

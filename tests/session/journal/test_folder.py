@@ -17,7 +17,7 @@ from thimble.session.journal import folder as shelf
 from thimble.session.journal.header import settings_of
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import VERSION, Named, Switched
-from thimble.session.journal.state import UNKNOWN, SavedState, saved_state
+from thimble.session.journal.state import LOST_LINE, SavedState, saved_state
 from thimble.session.session import Session
 from thimble.session.settings import Settings, going_on
 
@@ -93,7 +93,7 @@ def test_the_newest_conversation_goes_on_and_a_one_shot_only_where_there_is_none
     for at, kind in enumerate(kinds, 1):
         path = folder / f"{at}.jsonl"
         journal = Journal(path, one_shot=kind != "talk")
-        journal.write(UNKNOWN if kind == "talk" else replace(UNKNOWN, one_shot=True))
+        journal.write(LOST_LINE if kind == "talk" else replace(LOST_LINE, one_shot=True))
         if kind == "named":
             journal.write(Named("a talk"))
         journal.close()
@@ -192,7 +192,7 @@ def test_a_session_goes_on_with_its_own_settings_unless_a_flag_says_otherwise(tm
     ],
 )
 def test_another_server_has_models_of_its_own(flags: dict[str, object], goes_on_with: tuple[str, str, str]) -> None:
-    told = SavedState(model="ollama/big", opened=replace(UNKNOWN, settings={"base_url": "http://far:1"}))
+    told = SavedState(model="ollama/big", opened=replace(LOST_LINE, settings={"base_url": "http://far:1"}))
     asked = replace(Settings(), **flags, origins=dict.fromkeys(flags, "flag"))  # type: ignore[arg-type]
     again = going_on(asked, settings_of(told, flags))
     assert (again.backend, again.base_url, again.model) == goes_on_with
@@ -213,6 +213,6 @@ def test_a_setting_that_is_not_possible_any_more_is_told_with_a_way_to_mend_it(n
 
 def test_what_no_session_may_bring_along_is_left_alone(tmp_path: Path) -> None:
     brought = {"session_dir": "/x", "plain": True, "nonsense": 1, "think": "off"}
-    told = SavedState(opened=replace(UNKNOWN, settings=brought))
+    told = SavedState(opened=replace(LOST_LINE, settings=brought))
     again = going_on(Settings(session_dir=tmp_path), settings_of(told))
     assert (again.session_dir, again.plain, again.think) == (tmp_path, False, "off")

@@ -91,7 +91,7 @@ def test_surprises_are_the_excess_over_the_entropy(values: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["x" * 1_000_000, "x " * 50_000, "\n" * 50_000, "[" * 300_000, "<" * 300_000, '{"a":' * 100_000, "é1," * 200_000],
+    ["x" * 1_000_000, "x " * 20_000, "\n" * 50_000, "[" * 300_000, "<" * 300_000, '{"a":' * 100_000, "é1," * 50_000],
 )
 def test_no_text_makes_it_fail_or_wait(text: str) -> None:
     assert len(excerpt(text, 2_000)) <= 2_000

