@@ -170,7 +170,8 @@ class ToolCaller(BackendDefaults):
             return served
         self._warned = True
         how = "each turn is an object of a schema" if self.calls == "schema" else "it is told of them in text"
-        without = f"{self.id.called} cannot call tools: {how} ({self.protocol})"
+        unable = "called no tool when that was tried" if self._known == "schema" else "cannot call tools"
+        without = f"{self.id.called} {unable}: {how} ({self.protocol})"
         return f"{without}; {served}" if served else without
 
     @cached_property

@@ -92,6 +92,7 @@ def test_a_model_that_only_announces_calls_writes_objects() -> None:
         session, events = asked(url)
         assert trials(events) == 1
         assert session.agent.backend.protocol == "calls by schema"
+        assert any("called no tool when that was tried: each turn is an object" in line for line in session.notices)
         assert session.agent.history[0].content == session.agent.state.system == BY_SCHEMA
         assert list(session.agent.tools) == ["search", "list_articles", "read_article", "list_files", "read_file"]
         (found,) = [event for event in events if isinstance(event, ToolReturned)]

@@ -128,14 +128,6 @@ def test_a_reply_ends_the_same_way(name: str) -> None:
             assert small.done["prompt_eval_count"] == pytest.approx(real.done["prompt_eval_count"], rel=near)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("show-") and name != "show-missing"])
-def test_the_facts_of_a_model_are_of_the_same_kinds(name: str) -> None:
-    real, small = (each.lines[0]["model_info"] for each in of_both(name))
-    assert {key: kind(value) for key, value in small.items()}.items() <= {
-        key: kind(value) for key, value in real.items()
-    }.items()
-
-
 def test_the_prompt_is_rendered_alike() -> None:
     for name in ("chat-render-only", "chat-render-only-tools"):
         real, small = of_both(name)
