@@ -30,8 +30,8 @@ def elsewhere(tmp_path: Path) -> Path:
     "arguments",
     [
         ("-m", "thimble", "--backend", "reader", "-p", "What is context rot?", "-p", "/stats"),
-        ("-m", "thimble", "doctor", "--backend", "reader"),
-        ("-m", "thimble", "lab", "simulate", "--turns", "3"),
+        pytest.param(("-m", "thimble", "doctor", "--backend", "reader"), marks=pytest.mark.nightly),
+        pytest.param(("-m", "thimble", "lab", "simulate", "--turns", "3"), marks=pytest.mark.nightly),
         ("-c", LIBRARY),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import large_results, observations
+from tests.support.family import family
 from thimble.strategies.tidy import TIDY_FORMS
 
 
@@ -17,6 +18,6 @@ def test_a_text_is_of_its_kind(kind: str) -> None:
     assert observations.tidy(text)() in (None, *TIDY_FORMS)
 
 
-@pytest.mark.parametrize("name", large_results.TEXTS)
+@pytest.mark.parametrize("name", family(large_results.TEXTS, "json", "lines"))
 def test_a_large_result_is_measured(name: str) -> None:
     assert large_results.measured(1, "compress", name).startswith(f"| compress | {name} | ")

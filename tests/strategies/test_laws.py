@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.family import family
 from tests.support.histories import (
     LIMITS,
     TinyCounter,
@@ -346,7 +347,7 @@ def test_law_7_an_interrupted_summary_loses_nothing(name: str, data: st.DataObje
         assert view == expected or exempt(7, calm, messages, allowed)
 
 
-@asks_a_model
+@pytest.mark.parametrize("name", family(ASKING, "summary-buffer", "thrifty", "delegate"))
 def test_law_7_a_failure_is_not_tried_again_at_every_call(name: str) -> None:
     backend = Summariser(SUMMARISERS["fails"])
     calls = len(list(views(build(name, backend), react(240), budget(8_000))))

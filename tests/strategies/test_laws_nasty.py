@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.family import family
 from tests.support.histories import (
     LIMITS,
     Story,
@@ -22,7 +23,7 @@ from tests.support.histories import (
     react40,
     sound_histories,
 )
-from tests.support.specs import EVERY, SOME, build, leave, specs, state_of
+from tests.support.specs import EVERY, OWN, SOME, build, leave, specs, state_of
 from thimble.agent.errors import BudgetError
 from thimble.agent.messages import Message
 from thimble.agent.repair import repair
@@ -31,6 +32,16 @@ from thimble.agent.view import prepare
 
 every_strategy = pytest.mark.parametrize("name", EVERY)
 some_specs = pytest.mark.parametrize("spec", SOME)
+BY_DAY = (
+    "none",
+    "observation-masking",
+    "summary-buffer",
+    "thrifty",
+    "comem",
+    "retrieval",
+    "tidy+observation-masking+dedup",
+)
+LONG = SOME if OWN else family([spec for spec in SOME if ":" not in spec], *BY_DAY)
 
 # --- 8 ----------------------------------------------------------------------------------------------------------------
 
@@ -76,7 +87,7 @@ def test_law_8_nothing_is_too_nasty(spec: str) -> None:
         holds_on(NASTY[case], spec, limit, case)
 
 
-@pytest.mark.parametrize("spec", [spec for spec in SOME if ":" not in spec] or SOME)
+@pytest.mark.parametrize("spec", LONG)
 def test_law_8_four_thousand_messages(spec: str) -> None:
     holds_on(react(2_000, 60), spec, 8_000)
 

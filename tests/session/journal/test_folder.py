@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from tests.support.journal_scenes import SPECS, ask, keep
@@ -67,6 +68,7 @@ def test_a_glance_sees_what_the_lines_tell(spec: str, tmp_path: Path) -> None:
     assert shelf.listed(path).strategy == "none"
 
 
+@hypothesis_settings(max_examples=15)
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 60), st.binary(max_size=20)), max_size=4), st.binary())
 def test_nothing_that_lies_there_breaks_the_list(
     tmp_path_factory: pytest.TempPathFactory, wounds: list[tuple[float, int, bytes]], noise: bytes
