@@ -12,7 +12,7 @@ from thimble.agent.side import SideModel
 from thimble.lab.experiment_flags import add_output, whole
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.grpo import grpo
-from thimble.lab.memory_model.held_out import Memories, findings
+from thimble.lab.memory_model.held_out import findings, measure, memories
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 from thimble.lab.memory_model.summaries import MemoryModel, guideline, target
 from thimble.lab.model_name import MODEL_FORM, model_name
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
 
     Raises:
         UsageError: a flag, a file, or a package is missing.
-        ModelError: the agent, the teacher or a memory model cannot be asked.
+        ModelError: the agent or a memory model cannot be asked.
     """
     options = _parser(prog).parse_args(arguments)
     backend = actor_of(options.agent)
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     models, words = _trained(options, agent, learnt)
     with closing(Store(options.out / "held-out.jsonl", write=True)) as store:
-        records = list(Memories(agent, models).measure(held[: options.held_out], store))
+        records = list(measure(held[: options.held_out], agent, memories(agent.task, models), store))
     told = [f"Guideline from failures: {words or 'no words were better than none'}"]
     publish(findings(records, told), options, prog, arguments)
 
@@ -66,21 +66,20 @@ def main(arguments: Sequence[str], prog: str) -> None:
 def _trained(
     options: Namespace, agent: FrozenAgent, steps: Sequence[MemoryStep]
 ) -> tuple[Mapping[str, MemoryModel], str]:
-    """The memory models by name: the teacher, the base model and what came of it; and the guideline."""
-    teacher, out, file = actor_of(options.teacher), options.out, LocalModels().found(options.base).path
-    assert teacher
+    """The memory models by name: the agent's own, the base model and what came of it; and the guideline."""
+    teacher, out, file = MemoryModel(agent.backend), options.out, LocalModels().found(options.base).path
     base = make("gguf", str(file))
     list(base.loading())
     prompts = {str(base.rendered(agent.task.prompt(step), ())): step for step in steps}
     if not (out / "sft" / "config.json").exists():
-        learnt = {text: target(step, agent, MemoryModel(teacher)) for text, step in prompts.items()}
+        learnt = {text: target(step, agent, teacher) for text, step in prompts.items()}
         examples = [Example(*pair) for pair in learnt.items() if pair[1]]
         how = FineTuning(options.sft_steps, 1, RATE, options.longest, options.rank, options.lowest, save_every=5)
         fine_tune(file, examples, out / "sft", how)
     hard = {text: step for text, step in prompts.items() if agent.without(step) < 1}
     how = FineTuning(options.grpo_steps, 1, GRPO_RATE, options.longest, options.rank, options.lowest, save_every=1)
     grpo(out / "sft", hard, agent, out / "grpo", how)
-    models = {"the teacher": MemoryModel(teacher), "untrained": MemoryModel(base)}
+    models = {"the agent's model": teacher, "untrained": MemoryModel(base)}
     words = out / "guideline.txt"
     if not words.exists():
         words.write_text(guideline(base, agent, list(hard.values())), "utf-8")
@@ -99,8 +98,8 @@ def _parser(prog: str) -> Parser:
     add("--base", required=True, metavar="MODEL", help="what is trained: a GGUF file, or a model of this machine")
     add("--out", type=Path, required=True, metavar="FOLDER", help="where the trained models are written")
     add("--strategy", default=STRATEGY, metavar="SPEC", help="how the memory model is asked; default: %(default)s")
-    for flag, told in (("--agent", "the frozen agent"), ("--teacher", "writes summaries to learn from")):
-        add(flag, default=READER, type=model_name, metavar="MODEL", help=f"{told}: {MODEL_FORM}; default: %(default)s")
+    told = f"the frozen agent, whose summaries are learnt first: {MODEL_FORM}; default: %(default)s"
+    add("--agent", default=READER, type=model_name, metavar="MODEL", help=told)
     for flag, default, least, told in (
         ("--sft-steps", 400, 1, "steps of fine-tuning, of one example each"),
         ("--grpo-steps", 100, 1, "steps of GRPO, of 8 summaries for one prompt each"),

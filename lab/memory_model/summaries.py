@@ -1,11 +1,10 @@
-"""Summaries to compare and to learn from: those of a model, those of a teacher, and a guideline made of failures."""
+"""Summaries: those of a model, those that are learnt, and a guideline made of failures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
-from time import perf_counter
 
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Backend
@@ -31,11 +30,9 @@ class MemoryModel:
     backend: Backend
     guideline: str = ""
 
-    def summary(self, step: MemoryStep, task: MemoryTask) -> tuple[str, float]:
-        """The summary, and the seconds that it took. Raises ModelError."""
-        began = perf_counter()
-        text = said(self.backend, task.prompt(step, self.guideline), task.most_tokens)
-        return text, perf_counter() - began
+    def summary(self, step: MemoryStep, task: MemoryTask) -> str:
+        """The summary. Raises ModelError."""
+        return said(self.backend, task.prompt(step, self.guideline), task.most_tokens)
 
 
 def said(backend: Backend, prompt: Sequence[Message], most: int) -> str:
@@ -61,7 +58,7 @@ def target(step: MemoryStep, agent: FrozenAgent, teacher: MemoryModel) -> str:
 
     The shorter one of two that are equal; "" where the agent acts better without any.
     """
-    texts = sorted([own_words(step, agent.task), teacher.summary(step, agent.task)[0]], key=len)
+    texts = sorted([own_words(step, agent.task), teacher.summary(step, agent.task)], key=len)
     best = max(texts, key=lambda text: agent.reward(step, text))
     return best if agent.reward(step, best) >= agent.without(step) else ""
 
@@ -76,13 +73,13 @@ def guideline(model: Backend, agent: FrozenAgent, steps: Sequence[MemoryStep]) -
     for step in steps:
         if len(lessons) > LESSONS:
             break
-        summary, _ = MemoryModel(model).summary(step, agent.task)
+        summary = MemoryModel(model).summary(step, agent.task)
         view = agent.task.view(step, summary)
         if view and agent.alike(step, view) < 1:
             asked = LESSON.format(summary=summary, right=step.taken, wrong=agent.action(step, view))
             lessons.append(" ".join(said(model, [Message("lesson", "user", asked)], LESSON_TOKENS).split()))
-    return max(dict.fromkeys(lessons), key=lambda words: _worth(MemoryModel(model, words), agent, steps[:TRIED]))
-
-
-def _worth(model: MemoryModel, agent: FrozenAgent, steps: Sequence[MemoryStep]) -> float:
-    return mean(agent.reward(step, model.summary(step, agent.task)[0]) for step in steps)
+    worth = {
+        words: mean(agent.reward(step, MemoryModel(model, words).summary(step, agent.task)) for step in steps[:TRIED])
+        for words in dict.fromkeys(lessons)
+    }
+    return max(worth, key=lambda words: worth[words])

@@ -15,14 +15,11 @@ SMOOTH = 10
 
 def write_curve(path: Path, logged: Sequence[Mapping[str, Any]]) -> None:
     """Write an SVG file with one or two curves, one below the other; each point is a mean of the last steps."""
-    found = {told: [float(one[name]) for one in logged if name in one] for name, told in CURVES.items()}
-    drawn = {told: values for told, values in found.items() if values}
-    if len(drawn) == len(CURVES):
-        del drawn["loss"]
-    curves = "".join(_curve(at * HEIGHT, told, values) for at, (told, values) in enumerate(drawn.items()))
-    size = f'viewBox="0 0 {WIDTH} {HEIGHT * len(drawn)}" font-family="sans-serif" font-size="12"'
-    paper = '<rect width="100%" height="100%" fill="white"/>'
-    path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{paper}{curves}</svg>\n', "utf-8")
+    found = {told: [one[name] for one in logged if name in one] for name, told in CURVES.items()}
+    drawn = [(told, values) for told, values in found.items() if values][:2]
+    curves = "".join(_curve(at * HEIGHT, *one) for at, one in enumerate(drawn))
+    size = f'viewBox="0 0 {WIDTH} {HEIGHT * len(drawn)}" style="background: white; font: 12px sans-serif"'
+    path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{curves}</svg>\n', "utf-8")
 
 
 def _curve(top: int, told: str, values: Sequence[float]) -> str:

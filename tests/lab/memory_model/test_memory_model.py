@@ -25,7 +25,7 @@ from thimble.lab.action_similarity import Action
 from thimble.lab.memory_model.command import main
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.grpo import GROUP, LENGTH_WEIGHT, WINDOW, Earned
-from thimble.lab.memory_model.held_out import NO_SUMMARY, Memories, findings
+from thimble.lab.memory_model.held_out import NO_SUMMARY, findings, measure, memories
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 from thimble.lab.memory_model.summaries import MemoryModel, guideline, own_words, target
 from thimble.lab.replay.trajectories import Trajectory, read
@@ -248,19 +248,19 @@ def test_each_memory_is_measured_once_and_the_table_has_the_full_context_above(
     agent: FrozenAgent, steps: list[MemoryStep], tmp_path: Path
 ) -> None:
     silent = Says("Nothing of note.")
-    memories = Memories(agent, {"silent": MemoryModel(silent)})
+    kinds = memories(agent.task, {"silent": MemoryModel(silent)})
     for _ in range(2):
         with closing(Store(tmp_path / "held-out.jsonl", write=True)) as store:
-            records = list(memories.measure(steps, store))
+            records = list(measure(steps, agent, kinds, store))
     assert len(silent.asked) == len(steps)
     (table,) = findings(records, []).tables
     rows = {row[0]: row for row in table.rows}
     assert list(rows) == ["full context", NO_SUMMARY, "compress", "the agent's own words", "silent"]
-    assert rows["full context"][1:3] == ["1.000", "1.000 to 1.000"]
-    assert rows[NO_SUMMARY][3] == "+0.000 (+0.000 to +0.000)"
-    assert rows["the agent's own words"][4] == "1.000"
-    assert float(rows["silent"][1]) == pytest.approx(float(rows[NO_SUMMARY][1]), abs=0.05)
-    assert rows["silent"][6] == "0%"
+    assert rows["full context"][1] == "1.000 [1.000, 1.000]"
+    assert rows[NO_SUMMARY][2] == "+0.000 [+0.000, +0.000]"
+    assert rows["the agent's own words"][3] == "1.000"
+    assert float(rows["silent"][3]) == pytest.approx(float(rows[NO_SUMMARY][3]), abs=0.05)
+    assert rows["silent"][5] == "0%"
     kept = [json.loads(line) for line in (tmp_path / "held-out.jsonl").read_text().splitlines()]
     assert len(kept) == len(rows) * len(steps)
 
