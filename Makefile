@@ -70,7 +70,7 @@ memory-model: .train/stamp  # trains SmolLM2 to be CoMem's memory model and meas
 	$(TRAIN) -m thimble.lab memory-model .train/runs.jsonl --base smollm2 --out .train/smollm2 --rank 16 $(ARGS)
 
 test-training: .train/stamp  # trains the tiny model for a few steps, and serves it
-	$(TRAIN) -m pytest tests/servers/test_memory_model.py $(ARGS)
+	$(TRAIN) -m pytest tests/servers/test_memory_model.py tests/servers/test_tool_choice.py $(ARGS)
 
 # wordllama is two files of data for us, and tokenizers asks for a client of a model hub that it needs only to download.
 UNUSED := huggingface-hub\nsafetensors\ntoml\n
