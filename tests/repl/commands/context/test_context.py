@@ -9,6 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from tests.repl.screen.test_sanitise import FORBIDDEN
+from tests.support.family import family
 from tests.support.histories import react
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
@@ -44,7 +45,7 @@ def long_session(spec: str, budget: int = 4_000) -> Session:
     return session
 
 
-@pytest.mark.parametrize("spec", STRATEGIES)
+@pytest.mark.parametrize("spec", family(STRATEGIES, "observation-masking", "hybrid"))
 def test_every_strategy(spec: str) -> None:
     session = long_session(spec, 5_000)
     view = session.agent.ledger.view

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.family import family
 from tests.support.sessions import Paper, ask, scripted
 from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.events import Prepared
@@ -58,7 +59,7 @@ def test_the_fact_is_asked_for(fact: str, question: str) -> None:
     assert asked_for == question
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", family(STRATEGIES, "observation-masking", "hybrid"))
 def test_a_probe_changes_nothing_and_the_next_prompt_is_what_it_showed(name: str) -> None:
     session = reading(name)
     before, side = kept(session), session.agent.side
@@ -70,7 +71,7 @@ def test_a_probe_changes_nothing_and_the_next_prompt_is_what_it_showed(name: str
     assert prepared.view.fates == view.fates
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", family(STRATEGIES, "observation-masking", "hybrid"))
 def test_the_reader_says_it_while_it_stands_in_the_view_and_not_when_it_is_gone(name: str) -> None:
     session = reading(name, asked=0)
     for question in ("", *QUESTIONS):

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.family import family
 from tests.support.pty_terminal import Terminal
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", family([80, 120]))
 def test_a_show_for_a_room(columns: int, tmp_path: Path) -> None:
     here = Terminal("repl", "--backend", "reader", "--budget", "2000", state=tmp_path, columns=columns)
     try:
