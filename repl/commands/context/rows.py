@@ -143,32 +143,24 @@ def rows_of(view: View, count: Callable[[Message], int], cached: Amount | None =
     before = spread(view.history_tokens - view.overhead, [count(message) for message in view.history])
     after = spread(view.tokens - view.overhead, [count(message) for message in view.messages])
     known = _cached_messages(view, after, (cached or estimated(view)[0]).tokens)
-    at = {message.id: position for position, message in enumerate(view.messages)}
-    rows: list[tuple[int, Row]] = []
-    for place, (message, fate) in enumerate(view.fated):
-        position = at.get(message.id)
-        if position is None:
-            rows.append((place, Row(f"{place + 1}", fate, message, None, before[place], 0, False)))
-        else:
-            sent = view.messages[position], before[place], after[position], None if known is None else position < known
-            rows.append((place, Row(f"{place + 1}", fate, message, *sent)))
-    return [row for _, row in sorted([*_inserted(view, after, known), *rows], key=lambda pair: pair[0])]
-
-
-def _inserted(view: View, after: Sequence[int], known: int | None) -> list[tuple[int, Row]]:
-    """The inserted messages, each with the place in the history of the message that follows."""
     places = {message.id: place for place, message in enumerate(view.history)}
-    following, rows = len(places), []
-    number = len(view.inserted)
+    sent: dict[int, tuple[Message, int, bool | None]] = {}
+    inserted: dict[int, list[Row]] = {}
+    number, following = len(view.inserted), len(places)
     for position in reversed(range(len(view.messages))):
-        message = view.messages[position]
+        message, is_known = view.messages[position], None if known is None else position < known
         if message.id in places:
             following = places[message.id]
-            continue
-        cached = None if known is None else position < known
-        rows.append((following, Row(f"+{number}", "inserted", None, message, 0, after[position], cached)))
-        number -= 1
-    return rows[::-1]
+            sent[following] = message, after[position], is_known
+        else:
+            row = Row(f"+{number}", "inserted", None, message, 0, after[position], is_known)
+            inserted.setdefault(following, []).insert(0, row)
+            number -= 1
+    rows = []
+    for place, (message, fate) in enumerate(view.fated):
+        there, tokens, is_known = sent.get(place, (None, 0, False))
+        rows += [*inserted.get(place, ()), Row(f"{place + 1}", fate, message, there, before[place], tokens, is_known)]
+    return [*rows, *inserted.get(len(places), ())]
 
 
 def _cached_messages(view: View, sizes: Sequence[int], cached: int | None) -> int | None:

@@ -65,7 +65,7 @@ def test_anything_else_is_a_usage_error_that_shows_the_form(text: str, most: int
 # ---- what is told ----
 
 
-@pytest.mark.parametrize("name", family(STRATEGIES, "observation-masking", "hybrid", "offload"))
+@pytest.mark.parametrize("name", family(STRATEGIES, "observation-masking", "hybrid"))
 def test_a_guess_of_what_stayed_is_all_right_and_its_contrary_all_wrong(name: str) -> None:
     session = reading(name, asked=2)
     before = len(session.agent.history)

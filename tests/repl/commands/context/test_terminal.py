@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.family import family
 from tests.support.pty_terminal import Terminal
 from thimble.repl.screen.theme import STYLES
 
@@ -13,7 +14,7 @@ MASKING = "observation-masking:when=always,window=1"
 FATES = {"K": STYLES["fate.kept"], "M": STYLES["fate.masked"]}
 
 
-@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
+@pytest.mark.parametrize("environment", family([{}, {"NO_COLOR": "1"}]))
 def test_the_strip(tmp_path: Path, environment: dict[str, str]) -> None:
     here = Terminal("repl", "--backend", "reader", "--strategy", MASKING, state=tmp_path, **environment)
     try:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from tests.support.family import family
 from tests.support.ollama_wire import SHOW, TAGS, loopback, send
 from tests.support.paths import ROOT
 from tests.support.pty_terminal import Terminal
@@ -291,7 +292,9 @@ def test_json_has_a_line_for_each_finding_and_one_for_the_verdict(capsys: pytest
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [((), 0), (("--backend", "ollama"), 3), (("--corpus", "nowhere"), 2), (("--backend", "reader", "--plain"), 0)],
+    family(
+        [(("--corpus", "nowhere"), 2), ((), 0), (("--backend", "ollama"), 3), (("--backend", "reader", "--plain"), 0)]
+    ),
 )
 def test_its_exit_code(arguments: tuple[str, ...], code: int) -> None:
     command = [sys.executable, "-m", "thimble", "doctor", *arguments]
@@ -312,7 +315,7 @@ def test_whoever_stops_reading_is_told_nothing() -> None:
         assert run.stderr.read() == b""
 
 
-@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
+@pytest.mark.parametrize("environment", family([{}, {"NO_COLOR": "1"}]))
 def test_in_a_terminal_it_says_that_it_looks_and_then_shows_a_table(home: Path, environment: dict[str, str]) -> None:
     terminal = Terminal(
         "repl", "doctor", state=home, columns=120, OLLAMA_HOST=NOWHERE, OPENAI_BASE_URL=NOWHERE, **environment

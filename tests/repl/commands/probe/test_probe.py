@@ -60,7 +60,7 @@ def test_the_fact_is_asked_for(fact: str, question: str) -> None:
     assert asked_for == question
 
 
-@pytest.mark.parametrize("name", family(STRATEGIES, *BY_DAY))
+@pytest.mark.parametrize("name", family(STRATEGIES, "observation-masking", "hybrid"))
 def test_a_probe_changes_nothing_and_the_next_prompt_is_what_it_showed(name: str) -> None:
     session = reading(name)
     before, side = kept(session), session.agent.side
@@ -72,7 +72,7 @@ def test_a_probe_changes_nothing_and_the_next_prompt_is_what_it_showed(name: str
     assert prepared.view.fates == view.fates
 
 
-@pytest.mark.parametrize("name", family(STRATEGIES, *BY_DAY))
+@pytest.mark.parametrize("name", family(STRATEGIES, "observation-masking", "hybrid"))
 def test_the_reader_says_it_while_it_stands_in_the_view_and_not_when_it_is_gone(name: str) -> None:
     session = reading(name, asked=0)
     for question in ("", *QUESTIONS):

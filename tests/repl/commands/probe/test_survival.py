@@ -25,7 +25,7 @@ from thimble.strategies.table import STRATEGIES, asks_a_model
 SILENT = [name for name, kind in STRATEGIES.items() if not asks_a_model(kind)]
 
 
-@pytest.mark.parametrize("name", family(SILENT, "observation-masking", "truncate", "offload"))
+@pytest.mark.parametrize("name", family(SILENT, "observation-masking", "dedup"))
 def test_a_replay_marks_the_calls_as_they_really_were(name: str) -> None:
     session = reading(name, budget=2_000, asked=0)
     views = [event.view for q in QUESTIONS for event in ask(session, q) if isinstance(event, Prepared)]
