@@ -264,6 +264,11 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
             ),
         ),
         (changed("06-summary"), "never-waits", "the agent waited"),
+        (
+            changed("11-lag", ("self.values = ", "self.state['errand'] = self.errand\n        self.values = ")),
+            "saves-state",
+            "JSON",
+        ),
     ],
     "12-contest": [
         (changed("05-hysteresis"), "wins", "lower wins"),
