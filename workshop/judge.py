@@ -109,10 +109,9 @@ def _shown(name: str, run: TrialRun, fault: Fault) -> WorkshopVerdict:
         )
         for row in found
     ]
-    overhead = str(budget.overhead)
-    rows.append(("", "overhead", overhead, overhead, "", "tool schemas and template"))
+    size = f"{budget.overhead:,}"
+    overhead = ("", "overhead", size, size, "", "tool schemas and template")
     wrong = next((at for at, row in enumerate(found) if row.message.id == fault.message), -1)
     sizes = f"{view.history_tokens:,} → {view.tokens:,} of {budget.limit:,} tokens"
-    return WorkshopVerdict(
-        False, fault.why, "", name, f"call {fault.call + 1}, the smallest history found: {sizes}", rows, wrong
-    )
+    head = f"call {fault.call + 1}, the smallest history found: {sizes}"
+    return WorkshopVerdict(False, fault.why, "", name, head, [*rows, overhead], wrong)

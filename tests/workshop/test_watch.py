@@ -15,7 +15,7 @@ def test_watch_checks_at_a_save_by_renaming(tmp_path: Path) -> None:
     mine = folder / "01-count-tokens" / "mine.py"
     terminal = Terminal("thimble", "workshop", "watch", state=tmp_path, here=folder)
     try:
-        terminal.see("1. Count tokens", "q leave")
+        terminal.see("1. Count tokens", "template around the messages take room too", "q leave")
         terminal.type("h")
         terminal.see("hint 1 of 3")
         mine.write_text(mine.read_text() + "\n")

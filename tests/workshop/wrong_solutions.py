@@ -214,7 +214,11 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
         ),
     ),
     "10-resume": [
-        (changed("10-resume", ("self.state", "self.masks")), "survives-resume", "state does not hold it all"),
+        (
+            changed("10-resume", ("self.state", "self.masks")),
+            "survives-resume",
+            "and after a resume masked: state does not hold it all",
+        ),
         (
             changed(
                 "10-resume",
