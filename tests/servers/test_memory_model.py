@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 for needed in ("torch", "trl", "peft", "gguf", "xllamacpp"):
     pytest.importorskip(needed)
 pytestmark = pytest.mark.filterwarnings("default")  # those of torch and trl are theirs
+
+from trl import SFTTrainer  # noqa: E402
 
 from tests.servers.memory_runs import memory_run, memory_runs  # noqa: E402
 from tests.servers.tiny import gguf_file  # noqa: E402
@@ -120,23 +123,26 @@ def test_a_session_takes_its_summaries_as_memory(place: Path, trained: Path, tmp
     assert not any(call.error for call in side)
 
 
-def test_a_training_that_was_interrupted_goes_on(place: Path, tmp_path: Path) -> None:
-    """With the same order of the examples and the same state of the optimiser: so it ends with the same weights."""
+def test_a_training_that_was_interrupted_goes_on(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From its newest checkpoint, in the same order of examples: so it ends with the same weights."""
     examples = [Example(f"<|im_start|>user\n{n}<|im_end|>\n<|im_start|>assistant\n", f"It is {n}.") for n in range(12)]
-    base = place / "tiny.gguf"
-    how = FineTuning(steps=6, save_every=3, batch=2)
-    whole = fine_tune(base, examples, tmp_path / "whole", how)
-    part = tmp_path / "part"
-    fine_tune(base, examples, part, how)
-    for file in [
-        *part.glob("*.json"),
-        *part.glob("*.safetensors"),
-        *(part / "checkpoints" / "checkpoint-6").rglob("*"),
-    ]:
-        if file.is_file():
-            file.unlink()
-    (part / "checkpoints" / "checkpoint-6").rmdir()
-    assert not list((part / "checkpoints").glob("checkpoint-3"))  # only the newest is kept
+    base, how = place / "tiny.gguf", FineTuning(steps=6, save_every=3, batch=2)
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    fine_tune(base, examples, whole, how)
+    done, step = [], SFTTrainer.training_step
+
+    def until_the_fifth(*arguments: Any, **named: Any) -> Any:
+        done.append(step(*arguments, **named))
+        if len(done) > 4 * how.batch:
+            raise KeyboardInterrupt
+        return done[-1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SFTTrainer, "training_step", until_the_fifth)
+        with pytest.raises(KeyboardInterrupt):
+            fine_tune(base, examples, part, how)
+    assert (part / "checkpoints" / "checkpoint-3").is_dir()
+    assert not (part / "config.json").exists()
     fine_tune(base, examples, part, how)
     one, other = (load_base(folder).network.state_dict() for folder in (whole, part))
     assert all(bool((one[name] == other[name]).all()) for name in one)
