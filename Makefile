@@ -67,7 +67,7 @@ reference: .venv/dev.stamp  # docs/reference/{command-line,strategies,tools}.md,
 
 memory-model: .train/stamp  # trains SmolLM2 to be CoMem's memory model and measures it: hours on one core; repeated, it goes on
 	$(TRAIN) -m tests.servers.memory_runs 90 > .train/runs.jsonl
-	$(TRAIN) -m thimble.lab memory-model .train/runs.jsonl --base smollm2 --out .train/smollm2 --rank 16 $(ARGS)
+	$(TRAIN) -m thimble.lab memory-model .train/runs.jsonl --base smollm2 --out .train/smollm2 --rank 8 --lowest 15 $(ARGS)
 
 test-training: .train/stamp  # trains the tiny model for a few steps, and serves it
 	$(TRAIN) -m pytest tests/servers/test_memory_model.py tests/servers/test_tool_choice.py $(ARGS)
