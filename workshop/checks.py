@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -13,7 +13,6 @@ from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.fates import fates
 from thimble.agent.messages import Message, common_prefix, last_turn
 from thimble.agent.messages import turns as turns_of
-from thimble.agent.protocols import Strategy
 from thimble.agent.turns import pinned
 from thimble.workshop.trial import PLANTED_VALUE, TrialCall, WorkshopTrial
 
@@ -34,10 +33,11 @@ class Fault:
 
 @dataclass(frozen=True)
 class TrialRun:
-    """A run of a strategy: its trial and its calls."""
+    """A run of a strategy: its trial and its calls. `said`: what a check that passes tells of it."""
 
     trial: WorkshopTrial
     calls: Sequence[TrialCall]
+    said: list[str] = field(default_factory=list)
 
 
 Found = tuple[str, str] | None
@@ -163,7 +163,10 @@ def fits(call: TrialCall) -> Found:
     if size <= budget.limit or budget.size(needed.values()) + 2 * MASK_TOKENS > budget.limit:
         return None
     largest = max((one for one in call.view if one.id not in needed), key=budget.count, default=call.view[-1])
-    return largest.id, f"the view takes {size:,} tokens, more than the {budget.limit:,} of the budget"
+    return largest.id, (
+        f"the view takes {size:,} tokens, more than the {budget.limit:,} of the budget: "
+        "this is the largest message that could be smaller"
+    )
 
 
 @law
@@ -182,7 +185,7 @@ def keeps_values(call: TrialCall) -> Found:
     shown = {value for message in call.view for value in PLANTED_VALUE.findall(message.content)}
     for message in call.history:
         if lost := set(PLANTED_VALUE.findall(message.content)) - shown:
-            return message.id, f"the value {lost.pop()} of this message is nowhere in the view"
+            return message.id, f"the value {lost.pop()} of this message is nowhere in the view: no summary has it yet"
     return None
 
 
@@ -285,26 +288,37 @@ def survives_failure(run: TrialRun) -> Fault | None:
 
 
 @check
-def survives_resume(run: TrialRun) -> Fault | None:
-    """A fresh strategy with the saved state makes the same next view."""
-    saved: list[str] = []
-
-    def save(strategy: Strategy, call: TrialCall) -> None:
-        saved.append(json.dumps(strategy.state))
-
+def saves_state(run: TrialRun) -> Fault | None:
+    """The state can be written as JSON after every call."""
     try:
-        run.trial.run(save)
+        _states(run)
     except TypeError as error:
         return Fault(-1, "", f"state cannot be written as JSON: {error}")
-    for at, call in enumerate(run.calls[1:], 1):
-        view = run.trial.resumed(json.loads(saved[at - 1]), call.history)
+    return None
+
+
+@check
+def survives_resume(run: TrialRun) -> Fault | None:
+    """A fresh strategy with the saved state makes the same next view."""
+    if fault := saves_state(run):
+        return fault
+    for at, (state, call) in enumerate(zip(_states(run), run.calls[1:], strict=False), 1):
+        view = run.trial.resumed(json.loads(state), call.history)
         same = common_prefix(view, call.view)
         if same < max(len(view), len(call.view)):
-            lost = [*call.view, *view][same] if same < len(call.view) else view[same]
-            return Fault(
-                at, lost.id, "a session that is resumed here shows another message: state does not hold it all"
-            )
+            lost = (call.view if same < len(call.view) else view)[same]
+            fated = zip(call.history, fates(call.history, call.view), fates(call.history, view), strict=True)
+            told = {one.id: f"this message is {was}, and after a resume {now}" for one, was, now in fated if was != now}
+            why = told.get(lost.id, "after a resume this message is another")
+            return Fault(at, lost.id, f"{why}: state does not hold it all")
     return None
+
+
+def _states(run: TrialRun) -> list[str]:
+    """The state after each call, as JSON."""
+    saved: list[str] = []
+    run.trial.run(lambda strategy, call: saved.append(json.dumps(strategy.state)))
+    return saved
 
 
 @check
@@ -329,8 +343,8 @@ def costs_little(run: TrialRun, rivals: Sequence[str], within: float) -> Fault |
         best = min(costs, key=costs.__getitem__)
         if cost > within * costs[best]:
             return Fault(-1, "", (
-                f"with a cached token at {price:g}, the run costs {cost:,.0f}; {best} costs {costs[best]:,.0f}, "
-                f"and {within:g} times that is allowed"
+                f"with a cached token at {price:g}, the run costs {cost:,.0f}; the strategy `{best}` costs "
+                f"{costs[best]:,.0f}, and up to {within * costs[best]:,.0f} is allowed"
             ))  # fmt: skip
     return None
 
@@ -338,10 +352,12 @@ def costs_little(run: TrialRun, rivals: Sequence[str], within: float) -> Fault |
 @check
 def wins(run: TrialRun, rivals: Sequence[str]) -> Fault | None:
     """The score, cost at four prices over the share of values kept, is lower than that of each rival."""
-    own = score(run.trial)
-    for rival in rivals:
-        if own >= (other := score(replace(run.trial, spec=rival))):
-            return Fault(-1, "", f"your score is {own:,.0f}, and {rival} has {other:,.0f}: lower wins")
+    own, best, rival = score(run.trial), *min((score(replace(run.trial, spec=rival)), rival) for rival in rivals)
+    if own >= best:
+        return Fault(-1, "", f"your score is {own:,.0f}, and the best rival, {rival}, has {best:,.0f}: lower wins")
+    run.said.append(
+        f"on the longest history your score is {own:,.0f}, and that of the best rival, {rival}, {best:,.0f}"
+    )
     return None
 
 

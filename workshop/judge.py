@@ -10,7 +10,7 @@ from random import Random
 from thimble.agent.errors import ThimbleError
 from thimble.agent.messages import Message, blocks
 from thimble.agent.view import measure
-from thimble.strategies.own_code import in_line
+from thimble.strategies.own_code import HOW_TO_RETRY, in_line
 from thimble.workshop.checks import Fault, TrialRun, named_check
 from thimble.workshop.exercise_set import Exercise
 from thimble.workshop.trial import WorkshopTrial, a_limit, invent, spec_of
@@ -22,6 +22,8 @@ Row = Sequence[str]
 @dataclass(frozen=True)
 class WorkshopVerdict:
     """Whether an exercise is solved; if not, why, how to mend it, and the smallest history that shows it, if any.
+
+    If it is solved, `why` is what a check tells of it, or "".
 
     `head` says which call the rows are of; `wrong` is the place of the wrong message in them, or -1.
     """
@@ -47,8 +49,8 @@ def judge(exercise: Exercise, file: Path, seed: int) -> WorkshopVerdict:
                 if fault:
                     return _shown(name, *_smallest(name, given, run, fault))
     except ThimbleError as error:
-        return WorkshopVerdict(False, error.what, error.fix)
-    return WorkshopVerdict(True)
+        return WorkshopVerdict(False, error.what, error.fix.replace(HOW_TO_RETRY, "mend it, and check again"))
+    return WorkshopVerdict(True, "; ".join(runs[-1].said))
 
 
 def _trials(exercise: Exercise, file: Path, random: Random) -> Iterator[WorkshopTrial]:
@@ -103,12 +105,13 @@ def _shown(name: str, run: TrialRun, fault: Fault) -> WorkshopVerdict:
             f"{row.tokens_before:,}" if row.before else "",
             f"{row.tokens_after:,}" if row.after else "",
             row.fate,
-            in_line((row.after or row.message).content)[:60],
+            in_line("→ tool " * len(row.message.calls) + (row.after or row.message).content)[:60],
         )
         for row in found
     ]
+    size = f"{budget.overhead:,}"
+    overhead = ("", "overhead", size, size, "", "tool schemas and template")
     wrong = next((at for at, row in enumerate(found) if row.message.id == fault.message), -1)
     sizes = f"{view.history_tokens:,} → {view.tokens:,} of {budget.limit:,} tokens"
-    return WorkshopVerdict(
-        False, fault.why, "", name, f"call {fault.call + 1}, the smallest history found: {sizes}", rows, wrong
-    )
+    head = f"call {fault.call + 1}, the smallest history found: {sizes}"
+    return WorkshopVerdict(False, fault.why, "", name, head, [*rows, overhead], wrong)

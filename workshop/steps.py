@@ -18,10 +18,13 @@ def show_page(progress: Progress, out: Console) -> None:
     if is_drawn(out):
         from thimble.repl.screen.markdown import Markdown
 
-        out.print(Markdown(page))
+        out.print(Markdown(page, joins_lines=True))
     else:
         say(out, page)
-    say(out, f"Write {progress.file}, then: thimble workshop check", "bold")
+    if progress.chosen or len(progress.done) < len(progress.set.exercises):
+        say(out, f"Write {progress.file}, then: thimble workshop check", "bold")
+    else:
+        say(out, f"All are done. Use yours: thimble --strategy '{progress.file}:{progress.exercise.member}'", "bold")
     _show_done(progress, out)
 
 

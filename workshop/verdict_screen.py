@@ -19,7 +19,7 @@ BESIDE = 48
 def show_verdict(name: str, verdict: WorkshopVerdict, printed: Sequence[str], out: Console) -> None:
     """One line why, the rows, and what the file printed."""
     if verdict.passed:
-        say(out, f"✓ {name}", "mark")
+        say(out, f"✓ {name}" + f": {verdict.why}" * bool(verdict.why), "mark")
     else:
         say(out, f"✗ {name}: {verdict.why}", "error")
         if verdict.fix:

@@ -21,21 +21,23 @@ LOOK_SECONDS = 0.2
 
 
 def watch(progress: Progress, out: Console) -> None:
-    """Check at once and at every save, until q or Ctrl-C; go on to the next exercise with n.
+    """Show the page, and check at every save, until q or Ctrl-C; go on to the next exercise with n.
 
     Raises:
         UsageError: there is no terminal for the keys, or the file is gone.
     """
     with _single_keys():
         show_page(progress, out)
-        seen = None
+        seen = saved(progress.file)
         while True:
-            if (now := saved(progress.file)) and now != seen:
-                seen, exercise = now, progress.exercise.name
-                passed = check(progress, out)
-                progress.chosen = exercise  # stay, until the key
-                say(out, WATCH_KEYS + " (n goes on)" * passed, "quiet")
-            match _key():
+            say(out, WATCH_KEYS, "quiet")
+            while not (key := _key()) and (now := saved(progress.file) or seen) == seen:
+                pass
+            match key:
+                case "":
+                    seen, exercise = now, progress.exercise.name
+                    check(progress, out)
+                    progress.chosen = exercise  # stay, until the key
                 case "h":
                     hint(progress, out)
                 case "r":
@@ -43,7 +45,7 @@ def watch(progress: Progress, out: Console) -> None:
                 case "n":
                     progress.go_on()
                     show_page(progress, out)
-                    seen = None
+                    seen = saved(progress.file)
                 case "q":
                     return
 

@@ -47,6 +47,8 @@ def guide(session: Session, console: Console) -> None:
     if here := session.tour:
         here.see(session)
         while here.is_seen:
+            if here.step and not here.said:
+                say(console, f"Step {here.at + 1} of {len(here.steps)} is so already: {here.step.line}", "quiet")
             if here.step and here.step.after:
                 _show(console, Text("✓ " if is_drawn(console) else "seen", "mark"), here.step.after)
             here.go_on()

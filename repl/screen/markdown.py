@@ -20,15 +20,17 @@ from thimble.session.grounding import NOT_READ
 class Markdown:
     """Sanitised Markdown, without empty lines around it and without spaces at line ends, so that it copies well.
 
-    `session.grounding.NOT_READ` in it has the colour of a warning.
+    `session.grounding.NOT_READ` in it has the colour of a warning. `joins_lines`: the lines of a paragraph are one, as
+    in a file that people wrote.
     """
 
     text: str
+    joins_lines: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """One segment list a line."""
         over = console.get_style("answer", default="none")
-        drawn = console.render_lines(_Markdown(self.text), options, pad=False)
+        drawn = console.render_lines(_Markdown(self.text, self.joins_lines), options, pad=False)
         lines = [_trimmed([*Segment.apply_style(line, post_style=over)]) for line in drawn]
         while lines and not lines[0]:
             del lines[0]
@@ -55,12 +57,15 @@ class _Markdown(markdown.Markdown):
     elements: ClassVar = {**markdown.Markdown.elements, "heading_open": _Heading}
     inlines = markdown.Markdown.inlines | {"not_read"}
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, joins_lines: bool) -> None:
         super().__init__("", code_theme="ansi_dark", hyperlinks=False)
         self.markup = text
         self.parsed = parser().parse(text)
         for token in self.parsed if NOT_READ in text else ():
             token.children = [*chain.from_iterable(map(_parted, token.children or ()))]
+        for child in chain.from_iterable(token.children or () for token in self.parsed) if joins_lines else ():
+            if child.type == "text":
+                child.content = child.content.replace("\n", " ")
 
 
 def _parted(token: Token) -> Iterator[Token]:

@@ -40,6 +40,8 @@ def test_a_participant_reads_fails_gets_hints_and_passes(workshop: Path, capsys:
     shown = capsys.readouterr().out
     assert f"✗ {FIRST}: this message is kept, and must be dropped" in shown
     assert shown.count("\n  ✗ ") == 1
+    assert "message: overhead" in shown
+    assert "begins: → tool " in shown
     for number in ("1 of 3", "2 of 3"):
         assert main(["hint"]) == 0
         assert f"hint {number}" in capsys.readouterr().out
@@ -64,6 +66,22 @@ def test_a_workshop_goes_on_in_another_place_and_below(
     assert capsys.readouterr().out.count("# 7. Hybrid") == 2
     assert main(["reset"]) == 0
     assert (moved / "07-hybrid" / "mine.py.old").is_file()
+
+
+def test_the_last_exercise_tells_the_score_and_then_all_are_done(
+    workshop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    *names, last = (exercise.name for exercise in load_set(OURS).exercises)
+    progress = workshop / "progress.json"
+    progress.write_text(json.dumps({**json.loads(progress.read_text()), "done": names}))
+    mine = workshop / last / "mine.py"
+    mine.write_text((OURS / last / SOLUTION).read_text())
+    assert main(["next"]) == 0
+    assert "All are done" not in capsys.readouterr().out
+    assert main(["check"]) == 0
+    assert "your score is" in capsys.readouterr().out
+    assert main(["next"]) == 0
+    assert f"All are done. Use yours: thimble --strategy '{mine}:Mine'" in capsys.readouterr().out
 
 
 BOMBS = {

@@ -15,18 +15,21 @@ def test_watch_checks_at_a_save_by_renaming(tmp_path: Path) -> None:
     mine = folder / "01-count-tokens" / "mine.py"
     terminal = Terminal("thimble", "workshop", "watch", state=tmp_path, here=folder)
     try:
-        terminal.see("✗ 01-count-tokens", "q leave")
+        terminal.see("1. Count tokens", "template around the messages take room too", "q leave")
         terminal.type("h")
         terminal.see("hint 1 of 3")
+        mine.write_text(mine.read_text() + "\n")
+        terminal.see("✗ 01-count-tokens", "q leave")
         saved = mine.with_name("mine.py.part")
         saved.write_text((OURS / "01-count-tokens" / SOLUTION).read_text())
         saved.rename(mine)
-        terminal.see("✓ 01-count-tokens", "(n goes on)")
+        terminal.see("✓ 01-count-tokens", "q leave")
         assert mine.with_name(SOLUTION).is_file()
         terminal.type("n")
-        terminal.see("✗ 02-window")
+        terminal.see("2. A window", "q leave")
         terminal.type("q")
         assert terminal.end() == 0
+        assert "✗ 02-window" not in terminal.text, "a page is checked at the first save"
         assert terminal.is_given_back
     finally:
         terminal.close()

@@ -214,7 +214,11 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
         ),
     ),
     "10-resume": [
-        (changed("10-resume", ("self.state", "self.masks")), "survives-resume", "state does not hold it all"),
+        (
+            changed("10-resume", ("self.state", "self.masks")),
+            "survives-resume",
+            "and after a resume masked: state does not hold it all",
+        ),
         (
             changed(
                 "10-resume",
@@ -264,6 +268,11 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
             ),
         ),
         (changed("06-summary"), "never-waits", "the agent waited"),
+        (
+            changed("11-lag", ("self.values = ", "self.state['errand'] = self.errand\n        self.values = ")),
+            "saves-state",
+            "JSON",
+        ),
     ],
     "12-contest": [
         (changed("05-hysteresis"), "wins", "lower wins"),

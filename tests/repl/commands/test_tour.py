@@ -164,6 +164,14 @@ def test_a_failed_command_is_not_seen() -> None:
     assert paper.lines[-1] == "The tour waits for the table of /why · back: /tour (skip, stop)"
 
 
+def test_a_step_that_is_so_already_is_passed_over_in_a_line() -> None:
+    session, paper = reading(), Paper()
+    for text in ("/strategy observation-masking", "/tour", ""):
+        types(session, text, paper)
+    assert "Step 2 of 11 is so already: /strategy observation-masking" in paper.lines
+    assert "Step 1 of 11 is so already" not in paper.text
+
+
 # ---- the command ----
 
 
