@@ -35,7 +35,7 @@ from thimble.repl.commands.table import COMMANDS, obey
 from thimble.repl.screen.theme import STYLES
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.tree import TRUNK, Tree
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 STEPS, TIMES = 2_000, 9
@@ -103,7 +103,7 @@ def typed() -> list[str]:
 
 def long_session(steps: int) -> Session:
     """A session of `steps` model calls, all except the last of each exchange with a tool call, and one more branch."""
-    session = open_session(Settings(backend="reader"))
+    session = Session(Settings(backend="reader"))
     agent = session.agent
     told = react(steps + CALLS_AN_EXCHANGE)
     reader, actor = agent.backend, Scripted(_replies(told), agent.backend.counter)

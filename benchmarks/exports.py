@@ -26,7 +26,7 @@ from thimble.agent.protocols import Text
 from thimble.repl.commands.export.export import FORMATS
 from thimble.repl.commands.table import obey
 from thimble.repl.screen.theme import console_for
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 WORDS = ["cache", "budget", "window", "masking", "summary", "prefix", "agent", "tool", "token", "attention"]
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def long_session(messages: int) -> Session:
     """A session with at least this many messages."""
-    session = open_session(Settings(backend="reader"))
+    session = Session(Settings(backend="reader"))
     counter, number = session.agent.backend.counter, 0
     while len(session.agent.history) < messages:
         steps: list[Step] = []

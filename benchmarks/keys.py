@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from tests.support.histories import react
 from thimble.repl.prompt.meter import Meter
 from thimble.session.forecast import forecast
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.strategies.table import without_a_model
 
@@ -43,7 +43,7 @@ def main(messages: int = MESSAGES) -> int:
 
 def long_session(spec: str, messages: int) -> Session:
     """A session of this many messages with the built-in reader, under this strategy."""
-    session = open_session(Settings(backend="reader", strategy=spec, budget=1_000_000 if spec == "none" else 8_000))
+    session = Session(Settings(backend="reader", strategy=spec, budget=1_000_000 if spec == "none" else 8_000))
     session.agent.state.history = [*session.agent.history, *react(messages // 2)]
     list(session.ask("Which article is about tokenisers?"))
     return session

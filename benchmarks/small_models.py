@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from thimble.agent.errors import ThimbleError
 from thimble.agent.events import Answered, Prepared, Replied, ToolReturned
 from thimble.session.grounding import grounded
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import resolve
 
 QUESTIONS = Path(__file__).with_suffix("")
@@ -103,7 +103,7 @@ def asked_of(model: str, way: str, questions: Path, ids: set[str]) -> Iterator[A
     for entry in yaml.safe_load(questions.read_text()):
         if ids and entry["id"] not in ids:
             continue
-        session = open_session(resolve({key: value for key, value in flags.items() if value}))
+        session = Session(resolve({key: value for key, value in flags.items() if value}))
         for key in entry["turns"]:
             asked = Asked(entry["id"], entry["kind"], key["question"])
             try:

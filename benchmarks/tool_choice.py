@@ -37,7 +37,7 @@ from thimble.corpus.questions import load as load_questions
 from thimble.lab.statistics import wilson
 from thimble.models.text_calls.schema import SOURCE
 from thimble.session.grounding import citations
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import resolve
 
 OTHERS = Path(__file__).with_name("small_models") / "held_out.yaml"
@@ -138,7 +138,7 @@ def main() -> None:
         backend, _, name = model.partition("/")
         flags = {"backend": "reader" if backend == "rule" else backend, "model": name, "temperature": "0"}
         ours = {"calls": "schema", "budget": "4000", "max_turns": MOST_TURNS} if name else {}
-        session = open_session(resolve({key: value for key, value in (flags | ours).items() if value}))
+        session = Session(resolve({key: value for key, value in (flags | ours).items() if value}))
         every = [*questions()]
         asked = every[:: len(every) // arguments.first] if arguments.first else every
         for one in asked:

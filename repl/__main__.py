@@ -178,15 +178,15 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
     """A new session, one to be resumed, or one that is played."""
     from thimble.session.journal import folder as shelf
     from thimble.session.journal.journal import Journal
-    from thimble.session.session import open_session
+    from thimble.session.session import Session
 
     if playback:
-        return open_session(settings, playback=playback)  # it is not kept: to resume what was played takes a model
+        return Session(settings, playback=playback)  # it is not kept: to resume what was played takes a model
     if given.resume is not None and given.record is not None:
         raise UsageError("--record does not go with --resume", "a session that goes on stays in its file")
     if given.resume is not None:
         path = shelf.find(settings.session_dir, given.resume)
-        session = open_session(*shelf.reopened(settings, path))
+        session = Session(*shelf.reopened(settings, path))
         if not given.resume and (passed := shelf.written_after(path, settings.session_dir)):
             from thimble.session.figures import several
 
@@ -196,11 +196,11 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
             )
         return session
     if given.record is None:
-        return open_session(settings, Journal(shelf.new_path(settings.session_dir), one_shot))
+        return Session(settings, Journal(shelf.new_path(settings.session_dir), one_shot))
     from thimble.repl.cli.recordings import new_file
 
     path = new_file(given.record)
-    session = open_session(settings, Journal(path))
+    session = Session(settings, Journal(path))
     session.notices.append(f"Recorded to {path}: all that is asked, and all that is answered.")
     return session
 

@@ -23,7 +23,7 @@ from thimble.repl.screen.theme import console_for
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import Aside, Opened, Record
 from thimble.session.lagged import Lagged
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 BUDGET = 4_000
@@ -96,7 +96,7 @@ class Steady(Journal):
 def make(strategy: str, path: Path) -> list[Event]:
     """Hold the dialogue under a strategy and record it to a file; return its events."""
     settings = Settings(backend=READER, strategy=spec_of(strategy), budget=BUDGET)
-    session = open_session(settings, Steady(path))
+    session = Session(settings, Steady(path))
     session.agent.side.worker = Lagged()
     events = [*hold(session, lines_of(strategy))]
     session.leave()

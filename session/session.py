@@ -56,20 +56,6 @@ MEMORY_UNCHANGED = Said | Waiting | Preparing | Branched | Switched | Toured
 """Records after which the session remembers what it did before."""
 
 
-def open_session(
-    settings: Settings,
-    journal: Journal | None = None,
-    saved: SavedState | None = None,
-    playback: Playback | None = None,
-) -> Session:
-    """A session with these settings, at once: what it is made of is made when it is used.
-
-    It is written to `journal`; without one nothing of it reaches a disk. It goes on from `saved`, the journal's state.
-    With a `playback` a recorded session answers, and no model.
-    """
-    return Session(settings, journal, saved, playback)
-
-
 class Session:
     """One conversation and everything it is made of. A swap that fails leaves the session as it was.
 

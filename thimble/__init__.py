@@ -108,16 +108,16 @@ def open_session(journal: str | PathLike[str] | None = None, **settings: object)
     import os
     from pathlib import Path
 
-    from thimble.session import session
     from thimble.session.journal.folder import reopened
     from thimble.session.journal.journal import Journal
+    from thimble.session.session import Session
     from thimble.session.settings import resolve
 
     asked = resolve(_known(settings))
     path = None if journal is None else Path(journal).expanduser()
     if path is None or not os.path.lexists(path):
-        return session.open_session(asked, Journal(path))
-    return session.open_session(*reopened(asked, path))
+        return Session(asked, Journal(path))
+    return Session(*reopened(asked, path))
 
 
 def answer(session: Session, question: str) -> str:

@@ -153,7 +153,7 @@ def find(folder: Path, wanted: str = "") -> Path:
 
 
 def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, SavedState]:
-    """A session to go on with, as `open_session` takes it: its own settings but for flags, its journal, its state.
+    """A session to go on with, as `Session` takes it: its own settings but for flags, its journal, its state.
 
     Raises:
         UsageError: another process has it, a newer thimble wrote it, or a setting of its own is not possible any more,

@@ -34,7 +34,7 @@ from thimble.repl.cli.headless import DONE, REFUSED
 from thimble.repl.cli.recordings import load as load_recording
 from thimble.repl.cli.recordings import settled
 from thimble.session.playback import Playback
-from thimble.session.session import open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -215,7 +215,7 @@ TRANSCRIPTS = (
 @pytest.mark.parametrize(("name", "budget", "before", "first"), TRANSCRIPTS)
 def test_a_transcript_is_what_the_program_prints(name: str, budget: int, before: list[str], first: str) -> None:
     (shown,) = (body for body in blocks("text", name) if body.startswith(f"› {first}"))
-    session = open_session(Settings(backend="reader", budget=budget))
+    session = Session(Settings(backend="reader", budget=budget))
     for question in before:
         ask(session, question)
     printed = []
@@ -229,7 +229,7 @@ def test_the_timeline_on_the_page_is_that_of_the_cassette() -> None:
     (shown,) = (body for body in blocks("text", "screen") if body.startswith("› /timeline"))
     recording = load_recording("reader/comem", ROOT)
     playback = Playback(recording, "reader/comem", lambda seconds, line: 0.0)
-    session = open_session(settled(Settings(), recording), playback=playback)
+    session = Session(settled(Settings(), recording), playback=playback)
     for _, line in recording.typed[:3]:
         typed(session, line)
     assert f"› /timeline\n{typed(session, '/timeline', drawn=True)}\n" == shown

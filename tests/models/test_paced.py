@@ -14,7 +14,7 @@ from thimble.models import paced
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.hardware import HARDWARE, Hardware, fitted
 from thimble.models.reader import Reader
-from thimble.session.session import open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 ASKED = Message("u", "user", "What is a lighthouse?")
@@ -85,7 +85,7 @@ def test_it_loads_once_even_if_nobody_waits_for_the_first_reply(slept: list[floa
 
 def test_the_calls_of_a_session_give_the_machine_away(slept: list[float]) -> None:
     """A whole session at a pace: the notice that says so, and a fit to its ledger that finds the machine again."""
-    session = open_session(Settings(backend="reader", strategy="none", pace="a100-4b"))
+    session = Session(Settings(backend="reader", strategy="none", pace="a100-4b"))
     for question in ("Read the article about context windows", "How does prompt caching save money?"):
         list(session.ask(question))
     notice = "The reader sleeps at the pace of a100-4b: its seconds are those of a described machine."

@@ -16,7 +16,7 @@ from thimble.agent.events import Answered, Event, SideCalled, ToolReturned
 from thimble.agent.prompts import BY_SCHEMA, SYSTEM
 from thimble.agent.protocols import Waiting
 from thimble.models.text_calls.kept_way import keep_way
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 TAGS = b'{"models":[{"name":"qwen2.5:7b","model":"qwen2.5:7b","size":4683087332,"digest":"a80c4f17acd5"}]}'
@@ -67,7 +67,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(url: str, **settings: Any) -> tuple[Session, list[Event]]:
-    session = open_session(Settings(backend="ollama", base_url=url, **settings))
+    session = Session(Settings(backend="ollama", base_url=url, **settings))
     return session, list(session.ask(QUESTION))
 
 

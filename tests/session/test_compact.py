@@ -18,7 +18,7 @@ from thimble.session.journal.folder import reopened
 from thimble.session.journal.journal import Journal
 from thimble.session.memory_file import CUT, MEMORY_SHARE, MEMORY_TITLE
 from thimble.session.playback import Playback, read_recording
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings, resolve
 
 READS = [
@@ -53,7 +53,7 @@ def settings(**flags: object) -> Settings:
 
 
 def opened(asked: Settings, *steps: object, journal: Path | None = None) -> tuple[Session, Scripted]:
-    session = open_session(asked, Journal(journal))
+    session = Session(asked, Journal(journal))
     model = Scripted([*READS, *steps], TinyCounter())
     session.agent.use(model)
     return session, model
@@ -81,7 +81,7 @@ def test_it_folds_is_on_the_account_and_on_record(here: Path, tmp_path: Path) ->
     assert "the figures" in model.requests[-1].messages[-1].content
     asked, state = session.agent.state.copy(), session.agent.strategy.state
     session.leave()
-    again = open_session(*reopened(settings(), path))
+    again = Session(*reopened(settings(), path))
     assert again.agent.strategy.state == state
     assert again.agent.ledger.calls == asked.ledger.calls
     again.agent.use(Scripted(["Both."], TinyCounter()))
@@ -108,7 +108,7 @@ def test_what_is_recorded_is_played_again(here: Path, tmp_path: Path) -> None:
     shown = seen(session)
     session.leave()
     recording = read_recording(path.read_bytes(), "it")
-    played = open_session(settings(), playback=Playback(recording, "it", lambda seconds, text: 0.0))
+    played = Session(settings(), playback=Playback(recording, "it", lambda seconds, text: 0.0))
     asked_twice(played)
     assert compact(played, "") == done
     assert seen(played) == shown
@@ -131,7 +131,7 @@ def test_memory_is_in_front_and_read_anew_by_hand(here: Path, tmp_path: Path) ->
     assert text.endswith("Call me Grace.")
     session.leave()
     users(here, "Call me nobody.")
-    again = open_session(*reopened(settings(), path))
+    again = Session(*reopened(settings(), path))
     assert again.agent.history[0].content == text
     again.reset()
     again.agent.use(Scripted(["Yes."], TinyCounter()))
@@ -151,14 +151,14 @@ def test_one_that_cannot_be_read_is_named(here: Path) -> None:
     users(here, "Call me Ada.")
     (here.parent / "config/thimble/THIMBLE.md").write_bytes(b"\xff")
     with pytest.raises(UsageError, match=r"THIMBLE\.md cannot be read"):
-        _ = open_session(settings()).agent
+        _ = Session(settings()).agent
 
 
 @pytest.mark.parametrize("text", ["word " * 9_000, "x" * 9_000, "a line\n" * 9_000])
 @pytest.mark.parametrize("budget", [500, 8_000])
 def test_it_takes_at_most_an_eighth(here: Path, text: str, budget: int) -> None:
     users(here, text)
-    session = open_session(settings(budget=budget))
+    session = Session(settings(budget=budget))
     agent = session.agent
     memory = agent.state.system.partition(MEMORY_TITLE)[2]
     frame = agent.backend.counter.count(Message("", "system", memory.partition("\n")[0] + CUT))
@@ -169,7 +169,7 @@ def test_it_takes_at_most_an_eighth(here: Path, text: str, budget: int) -> None:
 
 def test_a_session_of_a_program_reads_none(here: Path) -> None:
     users(here, "Call me Ada.")
-    assert MEMORY_TITLE not in open_session(Settings(backend="reader")).agent.state.system
+    assert MEMORY_TITLE not in Session(Settings(backend="reader")).agent.state.system
 
 
 def test_context_shows_it(here: Path) -> None:
@@ -182,7 +182,7 @@ def test_context_shows_it(here: Path) -> None:
 
 def test_notes_outlive_a_session_and_what_ifs_write_none(here: Path) -> None:
     def noting() -> tuple[Session, Scripted]:
-        session = open_session(settings(notes=str(here / "notes.jsonl")))
+        session = Session(settings(notes=str(here / "notes.jsonl")))
         note = [tool_call("save_note", 1, title="Ada", text="likes metres")]
         model = Scripted([note, "Noted.", note, "Noted."], TinyCounter())
         session.agent.use(model)
@@ -210,7 +210,7 @@ def test_notes_outlive_a_session_and_what_ifs_write_none(here: Path) -> None:
 
 def test_once_old_turns_are_summarised_a_changed_file_counts_from_the_next_question_on(here: Path) -> None:
     users(here, "Call me Ada.")
-    session = open_session(settings(strategy="llm-summary:every=1,tail=1"))
+    session = Session(settings(strategy="llm-summary:every=1,tail=1"))
     steps = [*READS[:3], "Masking hides.", "It keeps a prefix.", "Yes.", "Yes."]
     session.agent.use(Scripted(steps, TinyCounter()))
     ask(session)

@@ -25,7 +25,7 @@ from thimble.session.hardware import LEGAL, NEEDED, own_rows, paces
 from thimble.session.journal.journal import Journal
 from thimble.session.playback import Playback, Recording
 from thimble.session.replayed_seconds import replayed_seconds
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 AGENT, MEMORY = Hardware(100, 0.5, 1e-4, load_seconds=9), Hardware(1_000, 0.05, 1e-5)
@@ -73,7 +73,7 @@ def test_a_recorded_session_takes_the_seconds_of_its_calls(name: str) -> None:
 
 def replay(recording: Recording) -> Session:
     """The session after all questions and commands of the recording."""
-    session = open_session(settled(Settings(), recording), playback=Playback(recording, "it", pace_of("0")[0]))
+    session = Session(settled(Settings(), recording), playback=Playback(recording, "it", pace_of("0")[0]))
     while line := session.playback.suggested() if session.playback else "":
         if line.startswith("/"):
             obey(session, line, Paper().console)
@@ -123,7 +123,7 @@ def test_what_a_recording_does_not_tell_is_counted(tmp_path: Path) -> None:
 
 def recorded(path: Path, *steps: object) -> Session:
     """A session with a scripted model that is written to this file."""
-    session = open_session(Settings(backend="reader", strategy="none"), Journal(path))
+    session = Session(Settings(backend="reader", strategy="none"), Journal(path))
     session.backends.first = lambda: Scripted(steps, TinyCounter())  # type: ignore[method-assign, arg-type]
     return session
 

@@ -17,7 +17,7 @@ from thimble.agent.protocols import BackendDefaults, Delta, Text, Thinking, Usag
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.repl.commands.table import obey
 from thimble.session.forecast import forecast
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 LOOKS = (
@@ -75,7 +75,7 @@ class Server(BackendDefaults):
 
 def opened(spec: str) -> tuple[Session, Server, Scripted]:
     """A session with some exchanges, a planted fact, and a counter that learns."""
-    session, server = open_session(Settings(backend="reader", strategy=spec, budget=3_500)), Server()
+    session, server = Session(Settings(backend="reader", strategy=spec, budget=3_500)), Server()
     model = Scripted([server] * 400, server.counter)
     session.agent.use(model)
     ask(session)

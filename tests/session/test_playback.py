@@ -40,7 +40,7 @@ from thimble.session.jsonl import event as as_json
 from thimble.session.jsonl import to_line
 from thimble.session.playback import Playback, Recording, names_code, read_recording
 from thimble.session.replayed_seconds import replayed_seconds
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.strategies.table import STRATEGIES
 
@@ -49,7 +49,7 @@ NOWHERE = Path("/nowhere")
 
 def recorded(path: Path, *steps: Step, **settings: Any) -> Session:
     """A session with a scripted model that is written to this file."""
-    session = open_session(Settings(backend="reader", **settings), Journal(path))
+    session = Session(Settings(backend="reader", **settings), Journal(path))
     session.backends.first = lambda: Scripted(steps, TinyCounter())  # type: ignore[method-assign]
     return session
 
@@ -57,7 +57,7 @@ def recorded(path: Path, *steps: Step, **settings: Any) -> Session:
 def deck(recording: Recording, **settings: Any) -> Session:
     """A session that plays this at once. A setting that is given is as if by a flag."""
     told = Settings(**settings, origins=dict.fromkeys(settings, "flag"))
-    return open_session(settled(told, recording), playback=Playback(recording, "it", pace_of("0")[0]))
+    return Session(settled(told, recording), playback=Playback(recording, "it", pace_of("0")[0]))
 
 
 def played(name: object, **settings: Any) -> Session:
@@ -363,7 +363,7 @@ def test_the_articles_may_be_others(tmp_path: Path) -> None:
 
 
 def test_a_swap_of_the_model_comes_back(tmp_path: Path) -> None:
-    live = open_session(Settings(backend="reader", budget=3000), Journal(tmp_path / "one"))
+    live = Session(Settings(backend="reader", budget=3000), Journal(tmp_path / "one"))
     lines = (
         LINES[0],
         "/model reader",
@@ -502,7 +502,7 @@ def test_tokens_are_the_same_where_the_vocabulary_is_missing(strategy: str, monk
 
 @pytest.mark.parametrize("question", ["", " ", "\n"])
 def test_a_blank_question_is_no_line_to_send(question: str, tmp_path: Path) -> None:
-    session = open_session(Settings(backend="reader"), Journal(tmp_path / "one"))
+    session = Session(Settings(backend="reader"), Journal(tmp_path / "one"))
     assert isinstance([*session.ask(question), *session.ask("What is truncation?")][-1], Answered)
     again = played(tmp_path / "one")
     assert suggested(again) == "What is truncation?"

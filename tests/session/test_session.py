@@ -30,7 +30,7 @@ from thimble.session import jsonl
 from thimble.session.forecast import forecast
 from thimble.session.once import Once
 from thimble.session.prices import by_timings
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings, resolve
 from thimble.strategies.table import STRATEGIES
 
@@ -50,7 +50,7 @@ def articles(tmp_path: Path) -> Path:
 
 
 def reader(**settings: Any) -> Session:
-    return open_session(Settings(backend="reader", **settings))
+    return Session(Settings(backend="reader", **settings))
 
 
 @contextmanager
@@ -171,7 +171,7 @@ def test_reset_forgets_everything_but_the_choices() -> None:
 
 def test_a_server_without_models_leaves_the_reader_too() -> None:
     with ollama(tags=b'{"models":[]}') as url:
-        session = open_session(Settings(base_url=url))
+        session = Session(Settings(base_url=url))
         assert session.agent.backend.name == "reader"
         assert session.backends.names() == ["reader"]
     (notice,) = session.notices
@@ -182,12 +182,12 @@ def test_a_server_without_models_leaves_the_reader_too() -> None:
 def test_a_named_server_without_models_leaves_the_reader_only_where_one_can_be_pulled() -> None:
     with ollama(tags=b'{"models":[]}') as url:
         with pytest.raises(ModelError, match="no model is installed"):
-            _ = open_session(Settings(backend="ollama", base_url=url)).agent
-        session = open_session(Settings(backend="ollama", base_url=url))
+            _ = Session(Settings(backend="ollama", base_url=url)).agent
+        session = Session(Settings(backend="ollama", base_url=url))
         session.backends.can_pull = True
         assert session.agent.backend.name == "reader"
         assert session.backends.server.name == "ollama"
-        wanted = open_session(Settings(backend="ollama", model="phi4", base_url=url))
+        wanted = Session(Settings(backend="ollama", model="phi4", base_url=url))
         wanted.backends.can_pull = True
         with pytest.raises(ModelError, match="'phi4' is not installed"):
             _ = wanted.agent
@@ -200,7 +200,7 @@ def test_auto_asks_no_server_elsewhere_that_is_named_for_other_programs(monkeypa
     monkeypatch.setenv("OPENAI_BASE_URL", "http://models.example/v1")
     monkeypatch.setattr(socket, "create_connection", lambda address, *_: asked.append(address) or refused())
     asked: list[Any] = []
-    assert open_session(resolve({})).backends.look_for_server() is None
+    assert Session(resolve({})).backends.look_for_server() is None
     assert {host for host, _ in asked} == {"127.0.0.1"}
     asked.clear()
     given = resolve({"base_url": "http://models.example"})
@@ -216,14 +216,14 @@ def refused() -> None:
 
 def test_another_server_at_that_address_is_no_ollama() -> None:
     with loopback(lambda handler, _: send(handler, PAGE)) as url:
-        session = open_session(Settings(base_url=url))
+        session = Session(Settings(base_url=url))
         assert session.agent.backend.name == "reader"
     assert session.notices
 
 
 def test_a_server_that_is_there_is_used() -> None:
     with ollama() as url:
-        session = open_session(Settings(calls="tools", base_url=url.removeprefix("http://")))
+        session = Session(Settings(calls="tools", base_url=url.removeprefix("http://")))
         answered = list(session.ask(QUESTION))[-1]
         assert (session.agent.backend.name, session.agent.backend.model) == ("ollama", "qwen2.5:7b")
         assert session.notices == []
@@ -234,11 +234,11 @@ def test_a_server_that_is_there_is_used() -> None:
 
 @pytest.mark.parametrize("backend", ["auto", "ollama"])
 def test_a_model_that_was_named_is_never_replaced(backend: str) -> None:
-    session = open_session(Settings(backend=backend, model="qwen2.5:7b", base_url=NOWHERE))
+    session = Session(Settings(backend=backend, model="qwen2.5:7b", base_url=NOWHERE))
     with pytest.raises(ModelError, match="nothing answers"):
         _ = session.agent
     with ollama() as url:
-        session = open_session(Settings(backend=backend, model="mistral", base_url=url))
+        session = Session(Settings(backend=backend, model="mistral", base_url=url))
         with pytest.raises(ModelError, match="not installed") as caught:
             _ = session.agent
     assert "ollama pull mistral" in caught.value.fix
@@ -247,12 +247,12 @@ def test_a_model_that_was_named_is_never_replaced(backend: str) -> None:
 
 def test_an_address_that_is_none_is_named() -> None:
     with pytest.raises(UsageError, match="no address"):
-        _ = open_session(Settings(base_url="::::")).agent
+        _ = Session(Settings(base_url="::::")).agent
     assert reader(base_url="::::").backends.names() == ["reader"]
 
 
 def test_a_swap_back_to_the_reader_counts_no_message_anew() -> None:
-    session = open_session(Settings(backend="reader"))
+    session = Session(Settings(backend="reader"))
     reader = session.agent.backend
     session.agent.use(Scripted([]))
     session.use_model("reader")
@@ -261,7 +261,7 @@ def test_a_swap_back_to_the_reader_counts_no_message_anew() -> None:
 
 def test_another_model_counts_and_summarises_too() -> None:
     with ollama() as url:
-        session = open_session(Settings(backend="auto", model="reader", base_url=url))
+        session = Session(Settings(backend="auto", model="reader", base_url=url))
         list(session.ask(QUESTION))
         history = list(session.agent.history)
         counter = session.agent.backend.counter
@@ -286,7 +286,7 @@ def side_backend(session: Session) -> Backend:
 
 def test_a_summariser_of_its_own_outlives_every_swap() -> None:
     with ollama() as url:
-        session = open_session(Settings(backend="ollama", base_url=url, summariser="llama3.2:3b"))
+        session = Session(Settings(backend="ollama", base_url=url, summariser="llama3.2:3b"))
         summariser = side_backend(session)
         assert isinstance(summariser, ServedBackend)
         assert (session.agent.backend.model, summariser.model) == ("qwen2.5:7b", "llama3.2:3b")
@@ -304,7 +304,7 @@ def test_a_summariser_of_its_own_outlives_every_swap() -> None:
 
 def test_the_reader_can_summarise_for_another_model() -> None:
     with ollama() as url:
-        session = open_session(Settings(backend="ollama", base_url=url, summariser="reader"))
+        session = Session(Settings(backend="ollama", base_url=url, summariser="reader"))
         assert (session.agent.backend.name, side_backend(session).name) == ("ollama", "reader")
         session.use_budget(100_000)
         assert side_backend(session).name == "reader"
@@ -328,7 +328,7 @@ def test_a_model_beside_that_cannot_be_used_is_told_with_a_way_to_mend(name: str
         with pytest.raises(ModelError, match=f"{called} cannot be used: no model server answers"):
             _ = reader(**{name: f"{model}@{nowhere()}"}).agent
     with ollama() as url, pytest.raises(ModelError, match="'mistral' is not installed") as caught:
-        _ = open_session(Settings(backend="ollama", base_url=url, **{name: "mistral"})).agent  # type: ignore[arg-type]
+        _ = Session(Settings(backend="ollama", base_url=url, **{name: "mistral"})).agent  # type: ignore[arg-type]
     assert "ollama pull mistral" in caught.value.fix
     with pytest.raises(UsageError, match="no address"):
         _ = reader(**{name: "x"}, base_url="::::").agent
@@ -427,7 +427,7 @@ def test_recall_gives_back_what_the_history_holds_also_after_a_reset() -> None:
 @pytest.mark.parametrize(("context", "notices"), [(16_384, 0), (4_096, 1)])
 def test_a_server_that_loads_another_window_is_told_of_once(context: int, notices: int) -> None:
     with ollama(context=context) as url:
-        session = open_session(Settings(calls="tools", backend="ollama", base_url=url))
+        session = Session(Settings(calls="tools", backend="ollama", base_url=url))
         for _ in range(2):
             list(session.ask(QUESTION))
         assert ["context of 4,096" in notice for notice in session.notices] == [True] * notices
@@ -435,7 +435,7 @@ def test_a_server_that_loads_another_window_is_told_of_once(context: int, notice
 
 def test_the_window_of_the_server_always_holds_the_budget() -> None:
     with ollama() as url:
-        session = open_session(Settings(backend="ollama", base_url=url, budget=30_000))
+        session = Session(Settings(backend="ollama", base_url=url, budget=30_000))
         first = session.agent.backend
         assert isinstance(first, ServedBackend)
         assert first.room >= 31_000
@@ -454,9 +454,9 @@ def test_the_window_of_the_server_always_holds_the_budget() -> None:
 def test_nothing_heavy_is_loaded_before_the_first_question() -> None:
     code = (
         "import sys\n"
-        "from thimble.session.session import open_session\n"
+        "from thimble.session.session import Session\n"
         "from thimble.session.settings import resolve\n"
-        f"session = open_session(resolve({{'base_url': {NOWHERE!r}}}))\n"
+        f"session = Session(resolve({{'base_url': {NOWHERE!r}}}))\n"
         "assert not session.backends.look_for_server()\n"
         "heavy = {'httpx', 'tiktoken', 'ollama', 'pydantic', 'yaml', 'rich', 'asyncio', 'numpy', 'tokenizers'}\n"
         "print(*heavy & set(sys.modules))\n"
@@ -472,7 +472,7 @@ def test_warming_up_makes_the_first_question_ready_and_never_fails(articles: Pat
     assert "list_articles" in session.agent.tools
     assert len(session.agent.tools) == len(session.agent.schemas())
     (tmp_path / "empty").mkdir()
-    for broken in (reader(corpus=tmp_path / "empty"), reader(strategy="noen"), open_session(Settings(base_url="::::"))):
+    for broken in (reader(corpus=tmp_path / "empty"), reader(strategy="noen"), Session(Settings(base_url="::::"))):
         broken.warm()
         with pytest.raises(UsageError):
             _ = broken.agent

@@ -16,7 +16,7 @@ from thimble.repl.commands.table import obey
 from thimble.session.forecast import forecast
 from thimble.session.journal.folder import new_path, reopened
 from thimble.session.journal.journal import Journal
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.strategies.table import STRATEGIES
 from thimble.strategies.tidy import Tidied
@@ -104,7 +104,7 @@ def test_forks_swaps_and_forecasts_are_under_the_same_setting() -> None:
 @pytest.mark.parametrize("on", [True, False])
 def test_a_session_goes_on_as_it_was(tmp_path: Path, on: bool) -> None:
     journal = Journal(new_path(tmp_path))
-    session = open_session(Settings(backend="reader", tidy=on), journal)
+    session = Session(Settings(backend="reader", tidy=on), journal)
     ask(session)
     session.leave()
     assert journal.path
@@ -115,7 +115,7 @@ def test_a_session_goes_on_as_it_was(tmp_path: Path, on: bool) -> None:
 
 def test_it_is_swapped_in_a_session_and_kept(tmp_path: Path) -> None:
     journal = Journal(new_path(tmp_path))
-    session = open_session(Settings(backend="reader", budget=20_000, strategy="none"), journal)
+    session = Session(Settings(backend="reader", budget=20_000, strategy="none"), journal)
     paper = Paper(100, drawn=False)
 
     def tidied() -> bool:
@@ -143,13 +143,13 @@ def test_it_is_swapped_in_a_session_and_kept(tmp_path: Path) -> None:
     session.leave()
     assert journal.path
     settings, again, saved = reopened(Settings(), journal.path)
-    resumed = open_session(settings, again, saved)
+    resumed = Session(settings, again, saved)
     assert not isinstance(resumed.agent.strategy, Tidied)
     assert not resumed.agent.state.tidy
     resumed.leave()
     asked = Settings(tidy=True, origins={"tidy": "flag --tidy"})
     settings, again, saved = reopened(asked, journal.path)
-    resumed = open_session(settings, again, saved)
+    resumed = Session(settings, again, saved)
     assert resumed.agent.state.tidy
     assert isinstance(resumed.agent.strategy, Tidied)
     resumed.leave()

@@ -18,7 +18,7 @@ from thimble.session.journal.lines import read
 from thimble.session.journal.state import saved_state
 from thimble.session.lagged import Lagged
 from thimble.session.playback import Playback, read_recording
-from thimble.session.session import open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.timeline import Timeline, timeline
 
@@ -165,7 +165,7 @@ def _asked(path: Path, strategy: str = "none") -> Ledger:
 def _played(data: bytes) -> Ledger:
     recording = read_recording(data, "one")
     settings = settled(Settings(), recording)
-    session = open_session(settings, playback=Playback(recording, "one", lambda seconds, line: 0.0))
+    session = Session(settings, playback=Playback(recording, "one", lambda seconds, line: 0.0))
     for _, text in recording.typed:
         run(session, text)
     return session.agent.ledger

@@ -28,7 +28,7 @@ from thimble.session.journal import folder as shelf
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import VERSION, Command, Opened
 from thimble.session.playback import LEFT_OUT, Playback, read_recording
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings, going_on
 from thimble.strategies.spec import is_code
 
@@ -62,7 +62,7 @@ def resume(path: Path, **flags: Any) -> Session:
     asked = replace(Settings(session_dir=path.parent), **flags)
     asked = replace(asked, origins=dict.fromkeys(flags, "flag --x"))
     settings, journal, past = shelf.reopened(asked, path)
-    session = open_session(settings, journal, past)
+    session = Session(settings, journal, past)
     _ = session.agent
     return session
 
@@ -153,7 +153,7 @@ def test_nor_on_another_branch(ran: Path) -> None:
 def test_what_the_user_has_said_is_run_again(tmp_path: Path) -> None:
     mine = tmp_path / "mine.py"
     mine.write_text("def prepare(messages, budget):\n    return messages\n")
-    session = open_session(Settings("reader", strategy=str(mine)), Journal(tmp_path / "one.jsonl"))
+    session = Session(Settings("reader", strategy=str(mine)), Journal(tmp_path / "one.jsonl"))
     ask(session)
     asked = session.journal.count
     session.use_strategy("none")
@@ -268,7 +268,7 @@ def test_a_cassette_sends_no_command_that_reaches_beyond_the_session(command: st
 
 def test_nor_does_a_session_that_is_kept_write_them_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    session = open_session(Settings("reader", session_dir=tmp_path), Journal(tmp_path / "one.jsonl"))
+    session = Session(Settings("reader", session_dir=tmp_path), Journal(tmp_path / "one.jsonl"))
     ask(session)
     for command in ("/export", "/load x", "/stats"):
         with suppress(ThimbleError):

@@ -8,7 +8,7 @@ from tests.support.histories import budget, calls_of, react, react40
 from tests.support.specs import Summariser, build
 from thimble.agent.messages import Message, turns
 from thimble.agent.prompts import SUMMARY_TAG
-from thimble.session.session import open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 
@@ -57,7 +57,7 @@ def test_its_summaries_are_rare() -> None:
 @pytest.mark.parametrize("spec", ["summary-buffer", "comem", "llm-summary"])
 def test_in_a_small_budget_the_tools_stay_out_so_that_the_summariser_has_room_to_read(spec: str) -> None:
     """With the tools, 127 of the 2,000 tokens were left for reading, and nearly every request was given up."""
-    session = open_session(Settings(backend="reader", budget=2_000, strategy=spec))
+    session = Session(Settings(backend="reader", budget=2_000, strategy=spec))
     for topic in ("context rot", "observation masking", "a sliding window", "tool use"):
         list(session.ask(f"What is {topic}?"))
     ledger = session.agent.ledger

@@ -21,7 +21,7 @@ from thimble.models import built_in
 from thimble.repl.commands.table import obey
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.state import saved_state
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 CALLS = 3_000
@@ -52,7 +52,7 @@ def session_in(path: Path | None = None, **settings: Any) -> Session:
     lines = journal.tree.path(journal.tree.current)
     told = saved_state(lines) if lines else None
     going_on = {"strategy": told.strategy, "budget": told.limit} if told else {}
-    session = open_session(Settings(backend="reader", **{**settings, **going_on}), journal, told)
+    session = Session(Settings(backend="reader", **{**settings, **going_on}), journal, told)
     session.agent.use(Actor())
     return session
 

@@ -57,7 +57,7 @@ from thimble.session.journal.records import Command, Named
 from thimble.session.journal.state import saved_state
 from thimble.session.plant import plant
 from thimble.session.playback import Playback, Recording, read_recording
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 Door = Callable[[str], str]
@@ -243,7 +243,7 @@ def recorded(payload: str) -> Recording:
     model = Scripted([read, [Text(payload), tool_call(payload, 1, a=payload)], ModelError(payload, payload)])
     model.name = model.model = payload  # type: ignore[misc]
     with TemporaryDirectory() as folder:
-        here = open_session(Settings(backend="reader", strategy="none"), Journal(Path(folder, "one")))
+        here = Session(Settings(backend="reader", strategy="none"), Journal(Path(folder, "one")))
         here.backends.first = lambda: model  # type: ignore[method-assign]
         with suppress(ModelError):
             list(here.ask("What?"))
@@ -256,7 +256,7 @@ def played(kind: type[Lines], payload: str) -> str:
     """A cassette: what is told of it, what it suggests, an exchange on it, its models, and what it does not hold."""
     recording, paper, shown, events = recorded(payload), Paper(80, drawn=kind is not Lines), io.StringIO(), []
     playback = Playback(recording, payload, pace_of("0")[0])
-    here = open_session(settled(Settings(), recording), playback=playback)
+    here = Session(settled(Settings(), recording), playback=playback)
     with suppress(ModelError):
         for event in here.ask("What?"):
             events.append(event)

@@ -56,10 +56,10 @@ def everything() -> list[str]:
 
 def read(budget: int = 2500, *questions: str, spec: str = "observation-masking") -> Session:
     """A session of the reader with these questions."""
-    from thimble.session.session import open_session
+    from thimble.session.session import Session
     from thimble.session.settings import Settings
 
-    session = open_session(Settings(backend="reader", budget=budget, strategy=spec))
+    session = Session(Settings(backend="reader", budget=budget, strategy=spec))
     for question in questions or ("Read the article about context windows", "What is observation masking?"):
         ask(session, question)
     return session

@@ -17,13 +17,13 @@ from thimble.agent.events import Event
 from thimble.agent.ledger import Amount, Call
 from thimble.agent.messages import ToolCall
 from thimble.repl.screen.theme import STYLES
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 
 def scripted(*steps: Step, counter: Counter | None = None, pace: float = 0, **settings: Any) -> Session:
     """A session whose model says these things; counted exactly, four characters a token, unless told otherwise."""
-    session = open_session(Settings(backend="reader", **settings))
+    session = Session(Settings(backend="reader", **settings))
     session.agent.use(Scripted(steps, counter or TinyCounter(), pace=pace))
     return session
 

@@ -20,7 +20,7 @@ from tests.support.failing_server import ANSWER, MODEL, Faulty, faulty
 from thimble.agent.errors import ModelError
 from thimble.agent.events import Answered
 from thimble.repl.__main__ import main
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 SECRET = "sk-not-to-be-told"
@@ -92,7 +92,7 @@ def conversation(server: Faulty, articles: Path, fault: str = "") -> Session:
     """A session that has had an answer already."""
     folders = {"corpus": articles, "files": articles}
     settings = Settings(server.kind, base_url=server.url, timeout=patience(fault), **folders)
-    session = open_session(settings)
+    session = Session(settings)
     assert answered(session, "Are you there?")
     return session
 

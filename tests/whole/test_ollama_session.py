@@ -22,7 +22,7 @@ from tests.support.pty_terminal import Terminal
 from thimble.agent.events import Prepared
 from thimble.corpus.library import ARTICLES
 from thimble.repl.prompt.completion import Completions
-from thimble.session.session import open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 Thimble = Callable[..., subprocess.CompletedProcess[str]]
@@ -67,7 +67,7 @@ def test_a_session_from_question_to_answer(thimble: Thimble) -> None:
 def test_there_is_no_tokenizer_so_each_reply_corrects_our_counts() -> None:
     """Of a model whose vocabulary is not here."""
     with served(Ollama({"mystery:1b": Model()})) as (server, url):
-        session = open_session(Settings(backend="ollama", base_url=url))
+        session = Session(Settings(backend="ollama", base_url=url))
         list(session.ask("What is a context window?"))
         server.replies = [Reply("Done.")]
         sent = [event.view.tokens for event in session.ask("And what is masking?") if isinstance(event, Prepared)]
@@ -146,7 +146,7 @@ def models_offered(completions: Completions) -> list[str]:
 
 def test_tab_offers_the_installed_models() -> None:
     with served() as (server, url):
-        completions = Completions(open_session(Settings(backend="ollama", base_url=url)))
+        completions = Completions(Session(Settings(backend="ollama", base_url=url)))
         assert models_offered(completions) == ["reader", "qwen2.5:7b"]
         server.models["phi:latest"] = Model()
         assert "phi:latest" in models_offered(completions)
@@ -165,7 +165,7 @@ def test_tab_does_not_wait_for_a_slow_server() -> None:
         handler.wfile.write(body)
 
     with loopback(slow) as url:
-        session = open_session(Settings(backend="ollama", base_url=url))
+        session = Session(Settings(backend="ollama", base_url=url))
         completions = Completions(session)
         assert models_offered(completions) == ["reader"]
         offered.set()

@@ -11,7 +11,7 @@ import pytest
 from tests.support.reader_library import tokens, write
 from thimble.agent.agent import Agent
 from thimble.agent.events import Answered, Replied, ToolCalled
-from thimble.session.session import open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 MARK = re.compile(
@@ -54,7 +54,7 @@ class Asked:
     """A session of the reader, what it answered last and the calls that it made for it."""
 
     def __init__(self, files: Path, strategy: str, budget: int = 8_000) -> None:
-        self.session = open_session(Settings(backend="reader", strategy=strategy, budget=budget, files=files))
+        self.session = Session(Settings(backend="reader", strategy=strategy, budget=budget, files=files))
         self.calls: list[tuple[str, dict[str, object]]] = []
         self.refused = False
 

@@ -20,7 +20,7 @@ from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.repl.cli import headless
 from thimble.session import jsonl
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.totals import totals
 
@@ -35,7 +35,7 @@ def articles(tmp_path: Path) -> Path:
 
 def scripted(articles: Path, *steps: Reply, **settings: Any) -> Session:
     """A session whose model says these things."""
-    session = open_session(Settings(backend="reader", corpus=articles, files=articles, **settings))
+    session = Session(Settings(backend="reader", corpus=articles, files=articles, **settings))
     model = Scripted(steps)
     session.agent.backend = model
     session.agent.side.backend = model

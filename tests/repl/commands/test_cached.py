@@ -24,7 +24,7 @@ from thimble.repl.screen.footer import footer
 from thimble.session import figures, jsonl
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.state import saved_state
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.totals import totals
 
@@ -35,7 +35,7 @@ SECONDS = st.none() | st.sampled_from([0.01, 0.5, 1.0, 30.0])
 
 def talked(path: Path, spec: str, usages: list[tuple[int | None, float | None]]) -> Session:
     """Questions, each with a call of a tool, to a server that tells so much of each call."""
-    session = open_session(Settings(backend="reader", strategy=spec, budget=4_000), Journal(path))
+    session = Session(Settings(backend="reader", strategy=spec, budget=4_000), Journal(path))
     steps: list[Any] = []
     for number, (cached, seconds) in enumerate(usages):
         said = Text("Yes.") if number % 2 else tool_call("list_articles", number)
@@ -92,7 +92,7 @@ def test_every_screen_and_document_has_the_same_figure(
         session.leave()
         journal = Journal.reopen(path)
         saved = saved_state(journal.tree.path(journal.tree.current))
-        resumed = open_session(Settings(backend="reader", strategy=spec, budget=4_000), journal, saved)
+        resumed = Session(Settings(backend="reader", strategy=spec, budget=4_000), journal, saved)
         assert told(resumed) == told(session)
         assert footer(resumed.agent, 200).split(" · ")[2] == f"cached {cached}"
         assert found(r"═ cached (\S+)", printed(resumed, "/context")) == cached

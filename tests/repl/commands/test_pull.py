@@ -18,7 +18,7 @@ from thimble.models.ollama.download import PullProgress
 from thimble.repl.commands.pull import words
 from thimble.repl.commands.table import obey
 from thimble.repl.prompt.interrupts import Interrupts
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 LAYERS = {"2bada8a74506": 40_000, "66b9ea09bd5b": 10_000}
@@ -30,7 +30,7 @@ def library() -> Ollama:
 
 
 def opened(url: str) -> Session:
-    return open_session(Settings(backend="ollama", base_url=url))
+    return Session(Settings(backend="ollama", base_url=url))
 
 
 def test_a_pull_is_told_in_lines_and_the_model_can_be_taken_then() -> None:
@@ -91,7 +91,7 @@ def test_a_pull_is_for_ollama() -> None:
 
         name, url = "other", "http://127.0.0.1:8000"
 
-    session = open_session(Settings(backend="reader"))
+    session = Session(Settings(backend="reader"))
     session.backends.look_for_server = lambda: Other()  # type: ignore[assignment,return-value]
     with pytest.raises(UsageError, match="is for Ollama, and the server at") as caught:
         obey(session, "/pull big", Paper().console)

@@ -20,7 +20,7 @@ from thimble.models.hardware import HARDWARE, Hardware
 from thimble.repl.commands.table import obey
 from thimble.repl.commands.timeline import bound
 from thimble.repl.screen.gantt import axis, chart
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.timeline import timeline
 
@@ -120,7 +120,7 @@ def summarised(**settings: Any) -> Session:
     """A session whose newest prompt has a summary; a scripted model has no pace, and reports no seconds."""
     reads = (tool_call("read_article", n, slug="glossary", page=n) for n in range(1, 6))
     steps = [lambda messages, tools: next(reads, "So.") if tools else "A short summary."] * 12
-    found = open_session(Settings(backend="reader", strategy="llm-summary:every=2,tail=1", budget=20_000, **settings))
+    found = Session(Settings(backend="reader", strategy="llm-summary:every=2,tail=1", budget=20_000, **settings))
     found.agent.use(Scripted(steps, TinyCounter()))
     ask(found)
     view = found.agent.ledger.view

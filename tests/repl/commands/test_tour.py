@@ -15,7 +15,7 @@ from thimble.repl.commands.table import obey, run_command
 from thimble.repl.commands.tour import guide
 from thimble.session.journal.folder import reopened
 from thimble.session.journal.journal import Journal
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.tour import TOUR_CHECKS, TOURS, Tour
 
@@ -190,7 +190,7 @@ def test_the_lines_of_a_tour_name_the_messages_of_this_session() -> None:
 
 def test_a_session_that_was_left_in_the_middle_goes_on_there(tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
-    session, paper = open_session(Settings(backend="reader", session_dir=tmp_path), Journal(path)), Paper()
+    session, paper = Session(Settings(backend="reader", session_dir=tmp_path), Journal(path)), Paper()
     for text in ("/tour hour", "", "", "", ""):
         types(session, text, paper)
     there = session.tour
@@ -198,11 +198,11 @@ def test_a_session_that_was_left_in_the_middle_goes_on_there(tmp_path: Path) -> 
     assert there.at == 4
     types(session, "/fork 0 none", paper)
     session.leave()
-    again = open_session(*reopened(Settings(backend="reader", session_dir=tmp_path), path))
+    again = Session(*reopened(Settings(backend="reader", session_dir=tmp_path), path))
     assert again.tour
     assert (again.tour.name, again.tour.at) == ("hour", 4), "on whatever branch"
     types(again, "/tour stop", paper)
     again.leave()
-    last = open_session(*reopened(Settings(backend="reader", session_dir=tmp_path), path))
+    last = Session(*reopened(Settings(backend="reader", session_dir=tmp_path), path))
     assert last.tour is None
     last.leave()

@@ -16,7 +16,7 @@ from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
 from thimble.repl.commands.table import COMMANDS
 from thimble.repl.prompt.completion import Completions
-from thimble.session.session import open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.strategies.parameter import parameters
 from thimble.strategies.spec import parse
@@ -94,7 +94,7 @@ def test_articles_topics_budgets_and_models() -> None:
 
 
 def test_a_library_that_cannot_be_read_offers_nothing(tmp_path: Path) -> None:
-    session = open_session(Settings(backend="reader", corpus=tmp_path))
+    session = Session(Settings(backend="reader", corpus=tmp_path))
     with pytest.raises(UsageError):
         _ = session.library
     assert list(Completions(session).get_completions(Document("kv-cache"), CompleteEvent())) == []

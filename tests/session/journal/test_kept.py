@@ -31,7 +31,7 @@ from thimble.session.journal.checksum_lines import checked, fields_of
 from thimble.session.journal.journal import ALONE, GONE, IN_MEMORY, Journal
 from thimble.session.journal.records import VERSION, Named
 from thimble.session.journal.state import saved_state
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 QUESTION = "What breaks a prefix cache?"
@@ -66,7 +66,7 @@ def thimble(environ: dict[str, str], *arguments: str) -> subprocess.CompletedPro
 
 def reading(folder: Path, *questions: str, name: str = "", **settings: Any) -> Session:
     """A session of the reader that is kept, and was asked these."""
-    session = open_session(Settings(backend="reader", session_dir=folder, **settings), Journal(shelf.new_path(folder)))
+    session = Session(Settings(backend="reader", session_dir=folder, **settings), Journal(shelf.new_path(folder)))
     for question in questions:
         ask(session, question)
     if name:
@@ -217,11 +217,11 @@ import resource, signal, sys
 from pathlib import Path
 from thimble.repl.cli.headless import answer
 from thimble.session.journal.journal import Journal
-from thimble.session.session import open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-session = open_session(Settings(backend="reader"), Journal(Path(sys.argv[1])))
+session = Session(Settings(backend="reader"), Journal(Path(sys.argv[1])))
 
 def prompts():
     yield "What breaks a prefix cache?"
@@ -293,7 +293,7 @@ class Mine:
 @pytest.mark.parametrize("moment", range(2, 7))
 def test_ctrl_c_in_a_state_of_ones_own_costs_no_record(moment: int, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE.format(moment))
-    session = open_session(Settings("reader", strategy=f"{tmp_path}/mine.py:Mine"), Journal(tmp_path / "one.jsonl"))
+    session = Session(Settings("reader", strategy=f"{tmp_path}/mine.py:Mine"), Journal(tmp_path / "one.jsonl"))
     with pytest.raises(KeyboardInterrupt):
         ask(session, QUESTION)
     assert session.journal.state().history == session.agent.history

@@ -16,7 +16,7 @@ from tests.support.sessions import tool_call
 from thimble.agent.protocols import Sent, Text, Thinking
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.state import SavedState
-from thimble.session.session import open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 AT_ONCE = 60
@@ -27,7 +27,7 @@ SETTINGS = Settings(backend="reader", strategy="none", budget=2_000_000)
 @pytest.mark.parametrize("first", family(range(0, len(ALL), AT_ONCE)))
 def test_every_payload_comes_back_and_the_file_is_printable_ascii(first: int, tmp_path: Path) -> None:
     journal = Journal(tmp_path / "one.jsonl")
-    session = open_session(SETTINGS, journal)
+    session = Session(SETTINGS, journal)
     agent = session.agent
     entered = tape(session)
     for payload in ALL[first : first + AT_ONCE]:
@@ -48,14 +48,14 @@ def test_every_payload_comes_back_and_the_file_is_printable_ascii(first: int, tm
 
 def test_a_session_full_of_them_is_resumed_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
-    session = open_session(SETTINGS, Journal(path))
+    session = Session(SETTINGS, Journal(path))
     note = [tool_call("save_note", number, title=text[:50], text=text) for number, text in enumerate(ALL, 1)]
     session.agent.use(Scripted([note, *ALL], TinyCounter()))
     for payload in ALL[:40]:
         list(session.ask(payload))
     session.journal.close()
     journal = Journal.reopen(path)
-    again = open_session(SETTINGS, journal, journal.state())
+    again = Session(SETTINGS, journal, journal.state())
     again.agent.use(Scripted([], TinyCounter()))
     assert [*map(whole, again.agent.history)] == [*map(whole, session.agent.history)]
     assert again.notes.kept == session.notes.kept

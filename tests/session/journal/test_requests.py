@@ -19,7 +19,7 @@ from thimble.agent.errors import BudgetError
 from thimble.repl.commands.table import obey
 from thimble.session.journal import folder as shelf
 from thimble.session.journal.journal import Journal
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 SCRIPTS: dict[str, Sequence[str]] = {
@@ -63,13 +63,13 @@ def sent(folder: Path, script: Sequence[str], server: Any, killed: bool, **setti
     """The bodies of all requests for replies, as they were sent."""
     folder.mkdir()
     asked = Settings(session_dir=folder, timeout=30, price="cached=0.1,output=4", calls="tools", **settings)
-    session = open_session(asked, Journal(folder / "one.jsonl"))
+    session = Session(asked, Journal(folder / "one.jsonl"))
     for line in script:
         say(session, line)
         if killed and session.journal.begun:
             session.journal.close()
             again = Settings(base_url=settings["base_url"])  # no session brings an address along
-            session = open_session(*shelf.reopened(again, folder / "one.jsonl"))
+            session = Session(*shelf.reopened(again, folder / "one.jsonl"))
     session.journal.close()
     return [re.sub(r"call_\d{8}", "call", json.dumps(body)) for body in server()]  # that server counts all requests
 

@@ -17,7 +17,7 @@ from thimble.corpus.questions import load
 from thimble.repl.commands.compare.known import known
 from thimble.repl.commands.compare.trial import Trial, ask
 from thimble.repl.commands.table import obey
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 WEBARENA = "How well did humans do on the WebArena tasks?"
@@ -162,7 +162,7 @@ def prepare(messages, budget):
 
 def test_the_reader_hits_a_known_answer_or_sees_nothing_of_it(tmp_path: Path) -> None:
     (tmp_path / "blind.py").write_text(BLIND)
-    session = open_session(Settings(backend="reader"))
+    session = Session(Settings(backend="reader"))
     assert "none: answered, known answer: right" in text_of(session, f"/compare none run {WEBARENA}")
     assert "known answer: wrong: declined" in text_of(session, f"/compare {tmp_path}/blind.py run {WEBARENA}")
     assert "known answer" not in text_of(session, "/compare none run What is a prefix cache?")

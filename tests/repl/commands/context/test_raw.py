@@ -16,7 +16,7 @@ from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.repl.commands.context.request import escaped
 from thimble.repl.commands.table import obey
 from thimble.repl.screen.sanitise import clean
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 HOSTILE = "What is \x1b[2J\x9b31m\u202e masking? 日本語 🙂 \x07\x7f\x85 \u2028 [bold]"
@@ -52,7 +52,7 @@ def test_it_is_what_the_server_received(backend: str, path: str, drawn: bool) ->
         wire.send(handler, REPLIES.get(handler.path, b'{"detail":"Not Found"}'), status)
 
     with wire.loopback(handle) as url:
-        session = open_session(Settings(backend=backend, base_url=url))
+        session = Session(Settings(backend=backend, base_url=url))
         ask(session, "What is a thimble?")
         ask(session, HOSTILE)
     sent = session.agent.ledger.sent

@@ -32,7 +32,7 @@ from thimble.repl.commands.doctor.doctor import STATES, show
 from thimble.repl.commands.doctor.examine import Finding, Look, Report, Verdict, examine, side_by_side
 from thimble.repl.commands.table import run_command
 from thimble.repl.screen.sanitise import line
-from thimble.session.session import open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 NOWHERE = "http://127.0.0.1:1"
@@ -330,7 +330,7 @@ def test_in_a_terminal_it_says_that_it_looks_and_then_shows_a_table(home: Path, 
 
 
 def test_in_a_session_it_looks_at_the_session_as_it_is(home: Path) -> None:
-    session = open_session(Settings(backend="reader", budget=4_000, session_dir=home))
+    session = Session(Settings(backend="reader", budget=4_000, session_dir=home))
     session.use_strategy("truncate")
     session.use_budget(3_000)
     paper = Paper(120)

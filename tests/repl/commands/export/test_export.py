@@ -21,7 +21,7 @@ from thimble.repl.screen.resumed import show_resumed
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.state import saved_state
 from thimble.session.journal.tree import Tree
-from thimble.session.session import open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 
@@ -83,13 +83,13 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_resumed_session_is_exported_whole(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    first = open_session(Settings(backend="reader", budget=2500), Journal(path))
+    first = Session(Settings(backend="reader", budget=2500), Journal(path))
     ask(first, "Read the article about context windows")
     before = export(first, kind, tmp_path)
     first.journal.close()
     journal = Journal.reopen(path)
     lines = journal.read()[0]
-    again = open_session(Settings(backend="reader", budget=2500), journal, saved_state(Tree(lines).path(1)))
+    again = Session(Settings(backend="reader", budget=2500), journal, saved_state(Tree(lines).path(1)))
     _ = again.agent
     assert export(again, kind, tmp_path) == before
     journal.close()
@@ -98,7 +98,7 @@ def test_a_resumed_session_is_exported_whole(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_damaged_journal_is_exported_as_far_as_it_can_be_read(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    first = open_session(Settings(backend="reader", budget=2500), Journal(path))
+    first = Session(Settings(backend="reader", budget=2500), Journal(path))
     for question in ("Read the article about context windows", "What is observation masking?"):
         ask(first, question)
     first.journal.close()
@@ -106,7 +106,7 @@ def test_a_damaged_journal_is_exported_as_far_as_it_can_be_read(kind: str, tmp_p
     for number in range(0, len(raw), max(1, len(raw) // 12)):
         path.write_bytes(b"\n".join([*raw[:number], b"{}", *raw[number + 1 :]]))
         journal = Journal.reopen(path)
-        session = open_session(Settings(backend="reader", budget=2500), journal)
+        session = Session(Settings(backend="reader", budget=2500), journal)
         written = export(session, kind, tmp_path)
         assert len(written) > 500
         if kind == "json":
@@ -151,7 +151,7 @@ def test_in_markdown_a_question_that_branches_share_stands_once(tmp_path: Path) 
 def test_the_file_of_a_session_is_never_replaced(road: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "one.jsonl"
-    session = open_session(Settings(backend="reader", session_dir=tmp_path), Journal(path))
+    session = Session(Settings(backend="reader", session_dir=tmp_path), Journal(path))
     ask(session)
     before = path.read_bytes()
     with pytest.raises(UsageError, match="is where a session is kept"):
@@ -161,7 +161,7 @@ def test_the_file_of_a_session_is_never_replaced(road: str, tmp_path: Path, monk
 
 def test_what_an_answer_rests_on_is_kept_resumed_and_exported(tmp_path: Path) -> None:
     path, text = tmp_path / "one.jsonl", "So it is [made-up:3] and [a_b.md]."
-    session = open_session(Settings(backend="reader"), Journal(path))
+    session = Session(Settings(backend="reader"), Journal(path))
     session.agent.use(Scripted([text]))
     ask(session)
     invented, words = ["made-up", "a_b.md"], "cited and not read: made-up, a_b.md"
@@ -177,7 +177,7 @@ def test_what_an_answer_rests_on_is_kept_resumed_and_exported(tmp_path: Path) ->
     assert f"*from memory*\n\n*{words}*" in markdown
     session.journal.close()
     journal = Journal.reopen(path)
-    again = open_session(Settings(backend="reader"), journal, journal.state())
+    again = Session(Settings(backend="reader"), journal, journal.state())
     assert again.agent.ledger.answers == answers
     for paper in (Paper(), Paper(drawn=False)):
         show_resumed(again, paper.console)

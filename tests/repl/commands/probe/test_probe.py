@@ -13,7 +13,7 @@ from thimble.agent.events import Prepared
 from thimble.repl.commands.probe.probe import asked, questions
 from thimble.repl.commands.table import obey
 from thimble.session.plant import plant
-from thimble.session.session import Session, open_session
+from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.strategies.table import STRATEGIES
 
@@ -24,7 +24,7 @@ BY_DAY = "none", "observation-masking", "offload", "comem"
 
 def reading(strategy: str = "observation-masking", budget: int = 1_500, asked: int = 3) -> Session:
     """A session with the reader in which a fact was planted, and questions were asked since."""
-    session = open_session(Settings(backend="reader", strategy=strategy, budget=budget))
+    session = Session(Settings(backend="reader", strategy=strategy, budget=budget))
     planted(session)
     for question in QUESTIONS[:asked]:
         ask(session, question)
