@@ -15,6 +15,7 @@ from tests.support.specs import Summariser
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.ledger import Ledger
 from thimble.agent.messages import Message
+from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
 from thimble.agent.view import View
 from thimble.repl.cli import prepare as prepare_filter
@@ -79,7 +80,7 @@ def test_it_says_what_the_replay_of_prepare_says(spec: str, history: list[Messag
 
 
 @pytest.mark.parametrize("spec", SPECS)
-@given(history=nasty_histories(), limit=LIMITS)
+@given(history=nasty_histories().map(lambda nasty: repair(nasty).messages), limit=LIMITS)
 def test_survivors_add_up_and_nothing_changes(spec: str, history: list[Message], limit: int) -> None:
     session = told(history, limit)
     before = all_of(session)
