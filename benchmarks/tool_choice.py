@@ -5,7 +5,7 @@ python benchmarks/tool_choice.py gguf/smollm2 gguf/FILE.gguf --examples
 python benchmarks/tool_choice.py gguf/FILE.gguf --answers ANSWERS.jsonl
 
 The questions are the held-out ones of corpus/questions.yaml (the natural kinds) and of small_models/; of a dialogue the
-first. None was seen by lab/tool_choice, which makes up its own. Each is asked in a conversation of its own.
+first. None was seen by scripts/tool_choice, which makes up its own. Each is asked in a conversation of its own.
 
 The columns: questions; right tool, which is both of the next: the first call is one that the kind of question wants
 (KINDS), and the end is right (an answer, or, where nothing answers the question, that it cannot be answered); of the

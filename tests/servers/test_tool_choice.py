@@ -14,8 +14,8 @@ for needed in ("torch", "trl", "peft", "gguf", "xllamacpp"):
 pytestmark = pytest.mark.filterwarnings("default")  # those of torch and trl are theirs
 
 from benchmarks import tool_choice  # noqa: E402
+from scripts.tool_choice.decisions import example, talk  # noqa: E402
 from tests.servers.tiny import gguf_file  # noqa: E402
-from thimble.lab.tool_choice.decisions import example, talk  # noqa: E402
 from thimble.lab.training.base_model import load_base  # noqa: E402
 from thimble.lab.training.fine_tune import FineTuning, fine_tune  # noqa: E402
 from thimble.lab.training.gguf_weights import write_gguf  # noqa: E402

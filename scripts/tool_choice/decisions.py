@@ -11,10 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from scripts.tool_choice.made_up import MadeUp, Wanted
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import BY_SCHEMA, CANNOT
 from thimble.agent.protocols import Embedder, Tool
-from thimble.lab.tool_choice.made_up import MadeUp, Wanted
 from thimble.lab.training.fine_tune import Example
 from thimble.models.text_calls.prompt import conversation
 from thimble.models.text_calls.schema import SCHEMA

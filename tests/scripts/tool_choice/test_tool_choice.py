@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks import tool_choice
+from scripts.tool_choice.decisions import example, talk
+from scripts.tool_choice.made_up import MadeUp, words
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Text
 from thimble.corpus.library import ARTICLES
 from thimble.corpus.library import load as load_library
-from thimble.lab.tool_choice.decisions import example, talk
-from thimble.lab.tool_choice.made_up import MadeUp, words
 from thimble.models.text_calls.schema import DECLINES, SOURCE, Turn
 from thimble.tools import everyday
 
