@@ -28,8 +28,8 @@ SURE = 0.4
 """The score from which on a passage is an answer; what is below it is only shown. Set on development questions."""
 WEAK = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
-KNOWN, STATED = 0.9, 0.5
-"""The share of a question's words that what was quoted, or said by the user, must have to answer it."""
+KNOWN, READ, STATED = 0.9, 0.75, 0.5
+"""The share of a question's words that what was quoted, read in a file, or said by the user must have to answer it."""
 STRONG = 0.55
 """The score of a passage that leaves no reason to look into thimble's own pages."""
 MANUAL_SCORE = 0.28
@@ -186,7 +186,7 @@ def _spoken(said: Quote, view: ReaderView) -> set[str]:
 
 
 def in_view(part: str, view: ReaderView) -> list[Quote]:
-    """What the user said, or the reader said before, if it has most words of the question."""
+    """What the user said, the reader said before or a file said that was read, if it has most words of the question."""
     if view.wants_more:
         return []
     if ASKS_WHAT_USER_SAID.search(part):
@@ -194,8 +194,11 @@ def in_view(part: str, view: ReaderView) -> list[Quote]:
     if FIRST_PERSON.search(part) and (told := _sharing(part, view.told, STATED)):
         return told
     named, asked = paths(part, view), nameless(part, view)
-    if points(part) or len(set(terms(part))) < 3:
-        return []
+    pages = (act.shows for act in view.acts if act.shows.form == "lines")
+    whole = (shows for shows in pages if shows.whole and shows.first == 1 and shows.last >= shows.of)
+    lines = (one for shows in whole for one in shows.said if not named or one.path in named)
+    if (read := _sharing(asked, lines, READ)) or points(part) or len(set(terms(part))) < 3:
+        return read
     return _sharing(asked, (one for one in view.own if not named or one.path in named), KNOWN)
 
 

@@ -112,13 +112,15 @@ FROM_THE_START = LineRange()
 class ReaderRequest:
     """What the user wants: its kind, and what it is about.
 
-    `parts` are the questions in it, `paths` the files that it names, and `lines` those of the first one.
+    `parts` are the questions in it. `slug` is an article that is named by its title, `paths` are files, and `lines`
+    those of the first one.
     """
 
     kind: str
     text: str
     topic: str
     parts: tuple[str, ...]
+    slug: str = ""
     paths: tuple[str, ...] = ()
     lines: LineRange = FROM_THE_START
 
@@ -129,6 +131,9 @@ def request(view: ReaderView) -> ReaderRequest:
     kind = next((kind for kind, pattern in REQUEST_KINDS.items() if pattern.search(text)), "question")
     if kind == "question" and states(text):
         kind = "told"
+    topic, slug = about(text), titled(text, view)
+    if kind == "question" and slug and not topic:
+        kind = "read"
     if kind == "read" and view.wants_more:
         kind = "on"
     files, meant = paths(text, view), lines(text)
@@ -137,7 +142,7 @@ def request(view: ReaderView) -> ReaderRequest:
         files = (view.file,)
     if files and bare and (meant or kind == "question"):
         kind = "read"
-    return ReaderRequest(kind, text, about(text), _questions(text), files, meant or FROM_THE_START)
+    return ReaderRequest(kind, text, topic, _questions(text), slug, files, meant or FROM_THE_START)
 
 
 def telling(text: str, view: ReaderView) -> str:
@@ -171,6 +176,13 @@ def about(text: str) -> str:
     found = WHAT.search(text)
     said = words(found["what"] if found else text)
     return " ".join(word for word in said if word not in STOPWORDS and not set(terms(word)) & ASKING_WORDS)
+
+
+def titled(text: str, view: ReaderView) -> str:
+    """The article whose title stands in a text; "" if none does."""
+    low = f" {' '.join(words(text))} "
+    titles = (slug for slug, entry in view.entries.items() if f" {' '.join(words(entry.title))} " in low)
+    return next(titles, "")
 
 
 def _questions(text: str) -> tuple[str, ...]:

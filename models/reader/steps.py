@@ -88,7 +88,7 @@ def _question(wanted: ReaderRequest, view: ReaderView) -> Plan:
     unsearched = [
         part for part in parts if view.wants_more or not any(not shows.more for shows in searched(part, view))
     ]
-    searches = tuple(("search_articles", _with_earlier(part, view)) for part in unsearched)
+    searches = tuple(("search_articles", _with_earlier(part, wanted, view)) for part in unsearched)
     yield ReaderStep(searches, f"I will search the articles for {' and '.join(f'“{part}”' for part in unsearched)}.")
     lost = tuple(("search_articles", {"query": part, "limit": 2}) for part in parts if not searched(part, view))
     yield ReaderStep(lost, "The results have no room; I will ask for fewer.")
@@ -107,9 +107,9 @@ def _question(wanted: ReaderRequest, view: ReaderView) -> Plan:
     yield ReaderStep((*hidden, *looks), "I will look into the files too.")
 
 
-def _with_earlier(part: str, view: ReaderView) -> dict[str, Any]:
-    """The arguments of the search for a part: with what the question leans on."""
-    before = earlier(part, view)
+def _with_earlier(part: str, wanted: ReaderRequest, view: ReaderView) -> dict[str, Any]:
+    """The arguments of the search for a part: with the article that is meant, or what the question leans on."""
+    before = f"[{wanted.slug}]" if wanted.slug else earlier(part, view)
     most = {"limit": MORE_HITS} if view.wants_more else {}
     return {"query": part, **most, **({"earlier": before} if before else {})}
 
@@ -121,14 +121,18 @@ def _list(wanted: ReaderRequest, view: ReaderView) -> Plan:
 
 
 def _read(wanted: ReaderRequest, view: ReaderView) -> Plan:
-    """The article that is meant, the first that is listed for the topic; then read."""
-    says_article = re.search(rf"\b{ARTICLE_WORDS}\b", wanted.text, re.I) or WHAT.search(wanted.text)
-    if wanted.topic and not (wanted.paths or says_article):
+    """The article that is meant: named by its title, else the first that is listed for the topic; then read."""
+    unknown = not wanted.slug and wanted.topic
+    if (
+        unknown
+        and not wanted.paths
+        and not (re.search(rf"\b{ARTICLE_WORDS}\b", wanted.text, re.I) or WHAT.search(wanted.text))
+    ):
         yield ReaderStep((("list_files", {}),), "I will look whether that is a file.")
     if wanted.paths:
         yield from _lines(wanted.paths[0], wanted.lines, view)
         return
-    if wanted.topic:
+    if unknown:
         yield from _list(wanted, view)
     if slug := article(wanted, view):
         yield ReaderStep((("read_article", {"slug": slug}),), f"I will read the article {slug}.")
@@ -140,6 +144,8 @@ def _read(wanted: ReaderRequest, view: ReaderView) -> Plan:
 def article(wanted: ReaderRequest, view: ReaderView) -> str:
     """The slug of the article that a request is about; "" if none is found."""
     reading = [act.text("slug") for act in view.current("read_article")]
+    if wanted.slug:
+        return wanted.slug
     if reading or not wanted.topic:
         return next(iter([*reading, *reversed(view.read)]), "")
     listed = view.result("list_articles", {"topic": wanted.topic})
