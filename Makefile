@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 
-PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+# One worker more than there are cores: many tests wait for a terminal or a server.
+PYTEST := $(BIN)/python -m pytest -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)') --dist worksteal
 
 # The tests of what coverage is measured of. Tracing makes a test half as slow again, so the others run without.
 TRACED := tests/agent tests/strategies

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
+from hypothesis.internal.conjecture import providers
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 settings.register_profile("quick", max_examples=50, deadline=None, derandomize=True, suppress_health_check=SLOW)
@@ -30,6 +31,9 @@ QUICK_EXAMPLES = 200
 ASKED = "_hypothesis_internal_use_settings"
 """Where Hypothesis keeps the settings of a law."""
 settings.load_profile(PROFILE)
+if PROFILE == "quick":
+    # Hypothesis also draws constants out of the modules that are imported by then: others in each worker, in each run.
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_configure() -> None:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tests.support.printed_replies import ARGUMENTS, JSON, REPLIES, TOOLS, WORDS, call, deltas
@@ -256,6 +256,7 @@ def test_and_in_text_react(reply: str, made: tuple[str, str]) -> None:
 @given(JSON)
 def test_a_reply_that_was_cut_off_is_not_completed(value: Any) -> None:
     reply = f'<tool_call>{{"name": "save_note", "arguments": {{"text": {_dumped(["It", value])}'
+    assume("</tool_call>" not in reply)
     (made,) = deltas(reply, cut=True)
     assert isinstance(made, ToolCall)
     assert made == ToolCall("", "save_note", reply[len('<tool_call>{"name": "save_note", "arguments": ') :])
