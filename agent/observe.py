@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from thimble.agent import foreign
 from thimble.agent.agent import Agent
@@ -29,6 +28,8 @@ def observe(agent: Agent, call: ToolCall, first: int) -> str:
     if not call.name:
         raise ToolError(f"that call cannot be read: write a tool's name, and its arguments as one JSON object; {known}")
     if tool is None:
+        from difflib import get_close_matches
+
         near = get_close_matches(call.name, tools, 1)
         raise ToolError(f"there is no tool named {call.name[:80]!r}; {f'did you mean {near[0]}?' if near else known}")
     try:

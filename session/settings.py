@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -208,6 +207,8 @@ def _read(name: str, given: Given) -> Any:
     try:
         return setting.read(given)
     except REFUSED as error:
+        from difflib import get_close_matches
+
         near = get_close_matches(str(given.value), BACKENDS, 1) if name == "backend" else ()
         hint = f"did you mean {near[0]}? " if near else ""
         hint += f"take another with --{name.replace('_', '-')}; " if given.origin == SESSION else ""
@@ -262,6 +263,8 @@ def _from_file(path: Path, called: str) -> dict[str, Given]:
 
 def unknown(name: str, what: str) -> UsageError:
     """What to raise for a setting that there is not, with the nearest that there is."""
+    from difflib import get_close_matches
+
     near = get_close_matches(name, SETTINGS, 1)
     return UsageError(what, f"did you mean {near[0]}?" if near else f"known: {', '.join(SETTINGS)}")
 

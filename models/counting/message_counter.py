@@ -37,6 +37,7 @@ class MessageCounter(Counter):
         self._ratio = 1.0
         self._calibrated = False
         self._counted: dict[_Key, int] = {}
+        self._by_message: dict[int, tuple[Message, int]] = {}
         self._overheads: dict[str, int] = {}
 
     def measured(self, message: Message) -> int:
@@ -49,6 +50,15 @@ class MessageCounter(Counter):
 
     def count(self, message: Message) -> int:
         """Tokens of a message in a prompt, its role markers included; its thinking is not sent and not counted."""
+        known = self._by_message.get(id(message))
+        if known is None or known[0] is not message:
+            if len(self._by_message) >= REMEMBERED:
+                self._by_message.clear()
+            known = self._by_message[id(message)] = message, self._by_content(message)
+        return known[1] if self._ratio == 1.0 else self._scaled(known[1])
+
+    def _by_content(self, message: Message) -> int:
+        """Its tokens by a key that a copy shares; to make the key takes longer than to know the message itself."""
         key = (message.role, message.content, message.calls)
         tokens = self._counted.get(key)
         if tokens is None:
@@ -56,7 +66,7 @@ class MessageCounter(Counter):
             if len(self._counted) >= REMEMBERED:
                 self._counted.clear()
             self._counted[key] = tokens
-        return tokens if self._ratio == 1.0 else self._scaled(tokens)
+        return tokens
 
     def overhead(self, tools: Sequence[Schema]) -> int:
         """Tokens of the schemas, of the template around them, and of the start of the reply."""

@@ -9,7 +9,6 @@ import stat
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -147,6 +146,8 @@ def find(folder: Path, wanted: str = "") -> Path:
     if begun:
         several = ", ".join(begun[:MOST_NAMED]) + (", …" if len(begun) > MOST_NAMED else "")
         raise UsageError(f"{len(begun)} sessions begin with {wanted}", f"write more of one: {several}")
+    from difflib import get_close_matches
+
     near = get_close_matches(wanted, [*by_name, *by_id], 1)
     hint = f"did you mean {near[0]}? " if near else ""
     raise UsageError(f"there is no session {wanted[:60]!r}", f"{hint}/sessions lists them (thimble -p /sessions)")
