@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from thimble.agent.messages import Message, pending
 from thimble.agent.repair import Repaired, repair
@@ -19,13 +19,12 @@ def messages_of(answer: Sequence[Message]) -> list[Message]:
     """The messages of a strategy's answer. Raises TypeError, in words, for anything else."""
     if not isinstance(answer, Iterable):
         raise TypeError(f"prepare must return a list of messages, not {answer!r:.40}")
-    proposed: list[Message] = []
-    for one in answer:  # one by one: the answer may have no end
-        if not isinstance(one, Message):
-            raise TypeError(f"prepare must return a list of messages; {one!r:.40} in it is none")
-        if len(proposed) == MOST_MESSAGES:
-            raise TypeError(f"prepare must return a list of messages, at most {MOST_MESSAGES:,}")
-        proposed.append(one)
+    proposed = [*islice(answer, MOST_MESSAGES + 1)]  # the answer may have no end
+    if not {*map(type, proposed)} <= {Message}:
+        other = next(one for one in proposed if type(one) is not Message)
+        raise TypeError(f"prepare must return a list of messages; {other!r:.40} in it is none")
+    if len(proposed) > MOST_MESSAGES:
+        raise TypeError(f"prepare must return a list of messages, at most {MOST_MESSAGES:,}")
     return proposed
 
 

@@ -129,7 +129,7 @@ def measure(
     """Compare a view with its history and with prompts before it. Nothing is taken from the strategy's word."""
     known = {message.id for message in history}
     found, was = fates(history, messages), before.fates[: len(history)] if before else ()
-    tokens = budget.size(messages)
+    tokens, history_tokens = budget.size(messages), budget.size(history)
     shared = common_prefix(messages, before.messages) if before else 0
     warm = warm and before is not None
     kept = max([shared if warm else 0, *(common_prefix(messages, one) for one in held)])
@@ -142,7 +142,7 @@ def measure(
         fates=tuple(found),
         inserted=tuple(at for at, message in enumerate(messages) if message.id not in known),
         tokens=tokens,
-        history_tokens=budget.size(history),
+        history_tokens=history_tokens,
         limit=budget.limit,
         overhead=budget.overhead,
         cached=tokens - prefill,
@@ -152,7 +152,7 @@ def measure(
         without=0,
         notes=tuple(notes),
         warm=warm,
-        whole_cached=budget.size(history[:whole]) if whole else 0,
+        whole_cached=history_tokens - sum(map(budget.count, history[whole:])) if whole else 0,
         history=tuple(history),
     )
     return replace(view, without=_without(view, budget, before, shared))
