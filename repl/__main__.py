@@ -131,7 +131,7 @@ def _start(given: Namespace) -> int:
     if not headless and not shown:
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
-    session = _session(given, settings, playback, one_shot=headless)  # it looks for a server meanwhile
+    session = _session(given, settings, playback, one_shot=headless)
     with _shown_live(session, given.live):
         if headless:
             from thimble.repl.cli.headless import answer, prompts

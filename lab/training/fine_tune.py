@@ -15,8 +15,6 @@ from thimble.lab.training.curve import write_curve
 
 ADAPTER = "adapter"
 """The folder of the weights of LoRA, beside the whole model."""
-
-
 LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 """The linear layers of a block, as Llama and Qwen name them."""
 
