@@ -149,7 +149,7 @@ def proposed_action(actor: Backend, messages: Sequence[Message], tools: Sequence
     reply = Reply()
     for _ in reply.read(actor.stream(messages, tools)):
         pass
-    return Action(reply.text, tuple((call.name, call.arguments) for call in reply.calls))
+    return Action.of(Message("", "assistant", reply.text, calls=tuple(reply.calls)))
 
 
 @cache
