@@ -11,6 +11,7 @@ from typing import Any
 
 from thimble.agent.messages import Message
 from thimble.lab.findings import Findings, ResultTable
+from thimble.lab.job_progress import progress
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 from thimble.lab.memory_model.summaries import MemoryModel, own_words
@@ -65,23 +66,26 @@ def measure(
     A refused summary counts as 0: the agent would have everything in view.
     """
     known = {record["key"]: record for record in store.records()}
-    for (name, memory), step in product(kinds.items(), steps):
-        key = f"{name}: {step.key}"
-        if key not in known:
-            began = perf_counter()
-            view, tokens = memory(step)
-            known[key] = {
-                "key": key,
-                "memory": name,
-                "run": step.run,
-                "step": step.key,
-                "tokens": tokens,
-                "seconds": perf_counter() - began,
-                "refused": view is None,
-                "alike": agent.alike(step, view) if view else 0.0,
-            }
-            store.add(known[key])
-        yield known[key]
+    wanted = {f"{name}: {step.key}": (name, memory, step) for (name, memory), step in product(kinds.items(), steps)}
+    left = len(wanted.keys() - known.keys())
+    with progress("measured", left, left) as advance:
+        for key, (name, memory, step) in wanted.items():
+            if key not in known:
+                began = perf_counter()
+                view, tokens = memory(step)
+                known[key] = {
+                    "key": key,
+                    "memory": name,
+                    "run": step.run,
+                    "step": step.key,
+                    "tokens": tokens,
+                    "seconds": perf_counter() - began,
+                    "refused": view is None,
+                    "alike": agent.alike(step, view) if view else 0.0,
+                }
+                store.add(known[key])
+                advance(1)
+            yield known[key]
 
 
 def findings(records: Sequence[Record], told: Sequence[str]) -> Findings:

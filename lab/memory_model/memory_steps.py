@@ -16,6 +16,7 @@ from thimble.agent.protocols import BackendDefaults, Delta, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.lab.action_similarity import Action
 from thimble.lab.replay.trajectories import Trajectory
+from thimble.models.wire.calls import arguments
 from thimble.session.lagged import Lagged
 from thimble.strategies.comem import Comem, Summaries
 
@@ -31,7 +32,7 @@ class MemoryStep:
         run: The name of the run.
         at: The place of the call among the messages.
         history: The messages before it.
-        tools: What the agent could call.
+        tools: What the agent could call; of a run without `tools`, what it called.
         taken: What it did.
     """
 
@@ -84,9 +85,10 @@ class MemoryTask:
     def steps(self, runs: Sequence[Trajectory]) -> Iterator[MemoryStep]:
         """All steps of the runs, in their order."""
         for run in runs:
+            tools = run.tools or called(run.messages)
             for at, message in enumerate(run.messages):
                 if message.role == "assistant":
-                    step = MemoryStep(run.name, at, run.messages[:at], run.tools, Action.of(message))
+                    step = MemoryStep(run.name, at, run.messages[:at], tools, Action.of(message))
                     if self.prompt(step):
                         yield step
 
@@ -116,3 +118,14 @@ class MemoryTask:
     def budget(self, step: MemoryStep) -> Budget:
         """No limit: a summary is made of the whole history at once."""
         return Budget(UNLIMITED, self.counter, self.counter.overhead(step.tools))
+
+
+def called(messages: Sequence[Message]) -> Sequence[Schema]:
+    """The tools that a run called, with the names of the arguments that it gave."""
+    given: dict[str, dict[str, Schema]] = {}
+    for call in (call for message in messages for call in message.calls):
+        given.setdefault(call.name, {}).update({key: {} for key in arguments(call)})
+    return [
+        {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": properties}}}
+        for name, properties in given.items()
+    ]

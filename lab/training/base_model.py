@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,10 +29,11 @@ def load_base(path: Path) -> BaseModel:
     """
     if missing := [name for name in TRAIN_PACKAGES if not find_spec(name)]:
         raise UsageError(f"training needs {', '.join(missing)}", TRAIN_INSTALL)
+    os.environ.setdefault("TQDM_DISABLE", "1")  # ours tells how far it is
+    warnings.filterwarnings("ignore", module=r"(peft|torch|transformers|trl)\b")
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, logging
+    from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    logging.disable_progress_bar()
     torch.set_num_threads(1)
     place = {"gguf_file": path.name} if path.is_file() else {}
     folder = path.parent if place else path

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from thimble.agent.errors import UsageError
+from thimble.lab.job_progress import progress
 from thimble.lab.training.base_model import BaseModel, load_base
 from thimble.lab.training.curve import write_curve
 
@@ -116,6 +117,7 @@ def train(
     import trl
     from datasets import Dataset
     from peft import LoraConfig
+    from transformers import PrinterCallback, TrainerCallback
     from transformers.trainer_utils import get_last_checkpoint
 
     gpu, checkpoints = torch.cuda.is_available(), out / "checkpoints"
@@ -142,6 +144,7 @@ def train(
         bf16=gpu,
         gradient_checkpointing=gpu,  # without it a step is a third faster and takes more memory
         report_to="none",
+        disable_tqdm=True,
         **{"per_device_train_batch_size": 1, **flags},
     )
     trainer = getattr(trl, f"{kind}Trainer")(
@@ -152,8 +155,14 @@ def train(
         peft_config=lora,
         **(parts or {}),
     )
-    with redirect_stdout(sys.stderr):
-        trainer.train(resume_from_checkpoint=get_last_checkpoint(checkpoints) if checkpoints.is_dir() else None)
+    trainer.remove_callback(PrinterCallback)
+    newest = get_last_checkpoint(checkpoints) if checkpoints.is_dir() else None
+    left = how.steps - int(newest.rpartition("-")[2] if newest else 0)
+    told = TrainerCallback()
+    with redirect_stdout(sys.stderr), progress(f"{kind} steps:", left, left) as advance:
+        told.on_step_end = lambda *_, **__: advance(1)
+        trainer.add_callback(told)
+        trainer.train(resume_from_checkpoint=newest)
     network = trainer.model
     if lora:
         network.save_pretrained(out / ADAPTER)

@@ -20,7 +20,7 @@ from thimble.models.embeddings.static import static_embedder
 from thimble.models.gguf.server import SMOLLM2, LocalModels
 
 CONVERSATIONS = 200
-HOW = FineTuning(steps=40, batch=1, rate=1e-3, longest=1_000, rank=8, lowest=15, save_every=4)
+HOW = FineTuning(steps=200, batch=1, rate=1e-3, longest=1_000, rank=8, lowest=15, save_every=4)
 """LoRA on the upper half of the blocks takes half the time."""
 
 

@@ -132,6 +132,16 @@ def test_steps_come_before_what_was_done(runs: list[Trajectory], steps: list[Mem
     assert len({step.key for step in steps}) == len(steps)
 
 
+def test_a_run_without_tools_has_those_that_it_called(runs: list[Trajectory], agent: FrozenAgent) -> None:
+    for run in runs[:3]:
+        made = [call for message in run.messages for call in message.calls]
+        wanted = {name: {key for call in made if call.name == name for key in json.loads(call.arguments)}
+                  for name in {call.name for call in made}}  # fmt: skip
+        for step in agent.task.steps([replace(run, tools=())]):
+            offered = [tool["function"] for tool in step.tools]
+            assert {tool["name"]: {*tool["parameters"]["properties"]} for tool in offered} == wanted
+
+
 def test_whole_runs_are_held_out(runs: list[Trajectory], steps: list[MemoryStep]) -> None:
     held = {step.run for step in steps if step.held_out}
     assert held.isdisjoint(step.run for step in steps if not step.held_out)
