@@ -140,7 +140,7 @@ def main() -> None:
         ours = {"calls": "schema", "budget": "4000", "max_turns": MOST_TURNS} if name else {}
         session = Session(resolve({key: value for key, value in (flags | ours).items() if value}))
         every = [*questions()]
-        asked = every[:: len(every) // arguments.first] if arguments.first else every
+        asked = every[:: max(1, len(every) // arguments.first)] if arguments.first else every
         for one in asked:
             began = perf_counter()
             try:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
-from thimble.agent.errors import UsageError
+from thimble.agent.budget import UNLIMITED, Budget
+from thimble.agent.errors import Stopped, UsageError
+from thimble.agent.messages import Message
+from thimble.agent.protocols import Backend
 from thimble.agent.side import SideModel
 from thimble.lab.experiment_flags import add_output, whole
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
@@ -20,8 +26,9 @@ from thimble.lab.publish import publish
 from thimble.lab.replay.recorded_replay import actor_of
 from thimble.lab.replay.trajectories import read
 from thimble.lab.store import Store
-from thimble.lab.training.fine_tune import Example, FineTuning, fine_tune
-from thimble.lab.training.gguf_weights import write_gguf
+from thimble.lab.training.base_model import check_packages
+from thimble.lab.training.fine_tune import Example, FineTuning, ended, fine_tune
+from thimble.lab.training.gguf_weights import architecture, write_gguf
 from thimble.models import READER, make
 from thimble.models.gguf.server import LocalModels
 from thimble.session.parser import Parser
@@ -31,9 +38,12 @@ from thimble.strategies.spec import parse
 STRATEGY = "comem:k=1,words=60,suggestions=off"
 RATE, GRPO_RATE = 1e-3, 1e-4
 """Learning rates."""
+SAME = ("base", "agent", "strategy", "sft_steps", "grpo_steps", "rank", "lowest", "longest")
+"""Flags that --out belongs to."""
 MEMORY_EPILOG = """\
-FILE is as `thimble lab replay` takes it, with `tools`: runs of full context. One in four is held out. What has ended
-stays in --out, so the same command goes on after an interruption. docs/results/comem.md has results.
+FILE is as `thimble lab replay` takes it: runs of full context. Without `tools` the agent has those that the run called.
+One run in four is held out. --out keeps what has ended: the same command goes on after an interruption.
+docs/results/comem.md has results.
 """
 
 
@@ -43,52 +53,88 @@ def main(arguments: Sequence[str], prog: str) -> None:
     Raises:
         UsageError: a flag, a file, or a package is missing.
         ModelError: the agent or a memory model cannot be asked.
+        Stopped: Ctrl-C; what has ended is kept.
     """
     options = _parser(prog).parse_args(arguments)
+    if options.lowest and not options.rank:
+        raise UsageError("--lowest is of LoRA", "give --rank, too")
     backend = actor_of(options.agent)
     assert backend
     strategy = parse(options.strategy, SideModel(backend))
     if not isinstance(strategy, Comem):
         raise UsageError(f"{options.strategy} asks no memory model", f"--strategy {STRATEGY}")
     agent = FrozenAgent(backend, MemoryTask(strategy, backend.counter))
-    steps = list(agent.task.steps(read(options.files)))
+    runs, file = read(options.files), LocalModels().found(options.base).path
+    check_packages()
+    base = make("gguf", options.base, budget=options.longest)
+    list(base.loading())
+    architecture(file)
+    every = list(agent.task.steps(runs))
+    steps = [step for step in every if _room(base, agent.task.prompt(step)) + agent.task.most_tokens <= options.longest]
+    if len(steps) < len(every):
+        print(f"left out {len(every) - len(steps)} steps of more than {options.longest} tokens", file=sys.stderr)
     learnt, held = ([step for step in steps if step.held_out is out] for out in (False, True))
     if not (learnt and held):
         raise UsageError(f"{len(learnt)} steps to train on and {len(held)} held out are too few", "give more runs")
     options.out.mkdir(parents=True, exist_ok=True)
-    models, words = _trained(options, agent, learnt)
-    with closing(Store(options.out / "held-out.jsonl", write=True)) as store:
-        records = list(measure(held[: options.held_out], agent, memories(agent.task, models), store))
+    _same_training(options)
+    try:
+        models, words = _trained(options, base, file, agent, learnt)
+        with closing(Store(options.out / "held-out.jsonl", write=True)) as store:
+            records = list(measure(held[: options.held_out], agent, memories(agent.task, models), store))
+    except KeyboardInterrupt:
+        raise Stopped("stopped: the same command goes on") from None
     told = [f"Guideline from failures: {words or 'no words were better than none'}"]
     publish(findings(records, told), options, prog, arguments)
 
 
+def _room(base: Backend, prompt: Sequence[Message]) -> int:
+    """Tokens of a prompt."""
+    return Budget(UNLIMITED, base.counter, base.counter.overhead(())).size(prompt)
+
+
+def _same_training(options: Namespace) -> None:
+    """Refuse a folder that holds another training. Raises UsageError."""
+    given = {name: str(getattr(options, name)) for name in SAME}
+    given["files"] = " ".join(sha256(path.read_bytes()).hexdigest() for path in options.files)
+    kept = options.out / "training.json"
+    if not kept.exists():
+        kept.write_text(json.dumps(given, indent=2), "utf-8")
+    if json.loads(kept.read_text("utf-8")) != given:
+        raise UsageError(
+            f"{options.out} holds a training with other flags or runs", f"see {kept}, or give another --out"
+        )
+
+
 def _trained(
-    options: Namespace, agent: FrozenAgent, steps: Sequence[MemoryStep]
+    options: Namespace, base: Backend, file: Path, agent: FrozenAgent, steps: Sequence[MemoryStep]
 ) -> tuple[Mapping[str, MemoryModel], str]:
     """The memory models by name: the agent's own, the base model and what came of it; and the guideline."""
-    teacher, out, file = MemoryModel(agent.backend), options.out, LocalModels().found(options.base).path
-    base = make("gguf", str(file))
-    list(base.loading())
+    teacher, out = MemoryModel(agent.backend), options.out
+    sft, rl, targets, words = out / "sft", out / "grpo", out / "targets.json", out / "guideline.txt"
     prompts = {str(base.rendered(agent.task.prompt(step), ())): step for step in steps}
-    if not (out / "sft" / "config.json").exists():
-        learnt = {text: target(step, agent, teacher) for text, step in prompts.items()}
-        examples = [Example(*pair) for pair in learnt.items() if pair[1]]
-        how = FineTuning(options.sft_steps, 1, RATE, options.longest, options.rank, options.lowest, save_every=5)
-        fine_tune(file, examples, out / "sft", how)
-    hard = {text: step for text, step in prompts.items() if agent.without(step) < 1}
-    how = FineTuning(options.grpo_steps, 1, GRPO_RATE, options.longest, options.rank, options.lowest, save_every=1)
-    grpo(out / "sft", hard, agent, out / "grpo", how)
-    models = {"the agent's model": teacher, "untrained": MemoryModel(base)}
-    words = out / "guideline.txt"
-    if not words.exists():
+    if not targets.exists():
+        targets.write_text(json.dumps({text: target(step, agent, teacher) for text, step in prompts.items()}), "utf-8")
+    examples = [Example(*pair) for pair in json.loads(targets.read_text("utf-8")).items() if pair[1]]
+    how = FineTuning(options.sft_steps, RATE, options.longest, options.rank, options.lowest, save_every=5)
+    fine_tune(file, examples, sft, how)
+    if not (ended(rl) and words.exists()):
+        hard = {text: step for text, step in prompts.items() if agent.without(step) < 1}
+        if not hard:
+            raise UsageError(
+                "the agent acts as recorded at each step without a summary", "give runs that look back further"
+            )
+        how = FineTuning(options.grpo_steps, GRPO_RATE, options.longest, options.rank, options.lowest, save_every=1)
+        grpo(sft, hard, agent, rl, how)
         words.write_text(guideline(base, agent, list(hard.values())), "utf-8")
-    models["guideline from failures"] = MemoryModel(base, words.read_text("utf-8"))
-    for name, folder in (("fine-tuned", out / "sft"), ("fine-tuned, then GRPO", out / "grpo")):
+    models = {"the agent's model": teacher, "untrained": MemoryModel(base)}
+    if told := words.read_text("utf-8"):
+        models["guideline from failures"] = MemoryModel(base, told)
+    for name, folder in (("fine-tuned", sft), ("fine-tuned, then GRPO", rl)):
         if not folder.with_suffix(".gguf").exists():
             write_gguf(folder, file, folder.with_suffix(".gguf"))
-        models[name] = MemoryModel(make("gguf", str(folder.with_suffix(".gguf"))))
-    return models, words.read_text("utf-8")
+        models[name] = MemoryModel(make("gguf", str(folder.with_suffix(".gguf")), budget=options.longest))
+    return models, told
 
 
 def _parser(prog: str) -> Parser:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from thimble.agent.circles import Circles
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Backend
 from thimble.lab.action_similarity import Action, similarity
@@ -35,8 +36,10 @@ class FrozenAgent:
         return similarity(self.action(step, view), step.taken)
 
     def reward(self, step: MemoryStep, summary: str) -> float:
-        """Eq. 9 with this summary. One that the strategy refuses earns 0: with everything in view it would earn 1."""
-        view = self.task.view(step, summary)
+        """Eq. 9 with this summary; 0 where a session would not use it: it goes round in circles, or is refused."""
+        circles = Circles()
+        circles.feed(summary)
+        view = None if circles.closed else self.task.view(step, summary)
         return self.alike(step, view) if view else 0.0
 
     def without(self, step: MemoryStep) -> float:

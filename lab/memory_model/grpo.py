@@ -11,7 +11,7 @@ from typing import Any
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.memory_steps import MemoryStep
 from thimble.lab.training.base_model import load_base
-from thimble.lab.training.fine_tune import FineTuning, train
+from thimble.lab.training.fine_tune import FineTuning, ended, train
 
 GROUP = 8
 """Summaries of one prompt that are compared."""
@@ -24,42 +24,41 @@ WINDOW = 20
 def grpo(base: Path, prompts: Mapping[str, MemoryStep], agent: FrozenAgent, out: Path, how: FineTuning) -> Path:
     """Train the model, write its folder to `out`, and return that. `prompts`: the step of each, as the model reads it.
 
-    A step of the optimiser takes `how.batch` prompts. It goes on from the newest checkpoint in `out`, and does nothing
-    where the training has ended before.
+    It goes on from the newest checkpoint in `out`, and does nothing where the training has ended before. The loss is
+    Eq. 4 but for a constant: advantages are not divided by their deviation, which would let length alone decide where
+    summaries are equal.
 
     Raises:
-        UsageError: a package is missing, there is no such model, or no prompt is short enough.
+        UsageError: a package is missing, there is no such model, or there are no prompts.
         ModelError: the agent cannot be asked.
     """
-    if (out / "config.json").exists():
+    if ended(out):
         return out
-    model, most = load_base(base), agent.task.most_tokens
-    rows = [{"prompt": text} for text in prompts if len(model.tokenizer(text)["input_ids"]) + most <= how.longest]
-    earned = Earned(prompts, agent, model.tokenizer.eos_token_id)
     return train(
         "GRPO",
-        model,
-        rows,
+        load_base(base),
+        [{"prompt": text} for text in prompts],
         out,
         how,
-        {"reward_funcs": earned.rewards},
-        gradient_accumulation_steps=GROUP * how.batch,
+        {"reward_funcs": Earned(prompts, agent).rewards},
+        gradient_accumulation_steps=GROUP,
         num_generations=GROUP,
-        max_completion_length=most,
+        max_completion_length=agent.task.most_tokens,
+        loss_type="dr_grpo",
+        scale_rewards="none",
         beta=0.0,
     )
 
 
 @dataclass
 class Earned:
-    """What summaries earn. `end` is the token that ends one: one that is cut earns 0, which trl leaves to the reward.
+    """What summaries earn; one that is cut earns 0.
 
     `flat`: whether all summaries of a group earned the same, before their length counted.
     """
 
     prompts: Mapping[str, MemoryStep]
     agent: FrozenAgent
-    end: int
     flat: deque[bool] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     def rewards(
@@ -71,15 +70,14 @@ class Earned:
         **rest: Any,
     ) -> list[float]:
         """Those of whole groups, as trl asks for them. The training ends with this step where most groups are flat."""
-        steps = [self.prompts[prompt] for prompt in prompts]
+        most = self.agent.task.most_tokens
         alike = [
-            self.agent.reward(step, text) if tokens and tokens[-1] == self.end else 0.0
-            for step, text, tokens in zip(steps, completions, completion_ids, strict=True)
+            self.agent.reward(self.prompts[prompt], text) if len(tokens) < most else 0.0
+            for prompt, text, tokens in zip(prompts, completions, completion_ids, strict=True)
         ]
         self.flat.extend(len({*alike[at : at + GROUP]}) == 1 for at in range(0, len(alike), GROUP))
         if len(self.flat) == WINDOW and sum(self.flat) > WINDOW / 2:
             trainer_state.max_steps = trainer_state.global_step
-        most = self.agent.task.most_tokens
         return [
             reward * (1 - LENGTH_WEIGHT * len(tokens) / most)
             for reward, tokens in zip(alike, completion_ids, strict=True)

@@ -106,7 +106,8 @@ def _cells(records: Sequence[Record], without: Sequence[float], needs: set[str])
     more = paired(runs, without)
     yield f"{mean(runs):.3f} [{low:.3f}, {high:.3f}]"
     yield f"{more.difference:+.3f} [{more.low:+.3f}, {more.high:+.3f}]"
-    yield f"{mean([record['alike'] for record in records if record['step'] in needs] or [1]):.3f}"
+    needed = [record["alike"] for record in records if record["step"] in needs]
+    yield f"{mean(needed):.3f}" if needed else ""
     for name, form in (("tokens", ".0f"), ("refused", ".0%"), ("seconds", ".2f")):
         yield f"{mean(record[name] for record in records):{form}}"
 

@@ -21,7 +21,7 @@ from thimble.session.lagged import Lagged
 from thimble.strategies.comem import Comem, Summaries
 
 HELD_OUT = 4
-"""One run in so many is held out, chosen by the checksum of its name."""
+"""One run in so many is held out, chosen by the checksum of its id: runs of one id stay together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class MemoryStep:
     @property
     def held_out(self) -> bool:
         """Whether no step of its run is trained on."""
-        return int(sha256(self.run.encode()).hexdigest(), 16) % HELD_OUT == 0
+        return int(sha256(self.run.partition("~")[0].encode()).hexdigest(), 16) % HELD_OUT == 0
 
 
 @dataclass

@@ -21,25 +21,30 @@ class BaseModel(NamedTuple):
     tokenizer: Any
 
 
+def check_packages() -> None:
+    """Raise UsageError where a package is missing."""
+    if missing := [name for name in TRAIN_PACKAGES if not find_spec(name)]:
+        raise UsageError(f"training needs {', '.join(missing)}", TRAIN_INSTALL)
+
+
 def load_base(path: Path) -> BaseModel:
-    """The model in single precision on a CPU, which computes on one thread: two are slower. On a GPU in bfloat16.
+    """The model in single precision. A CPU computes on one thread: two are slower.
 
     Raises:
         UsageError: a package is missing, or there is no such model.
     """
-    if missing := [name for name in TRAIN_PACKAGES if not find_spec(name)]:
-        raise UsageError(f"training needs {', '.join(missing)}", TRAIN_INSTALL)
+    check_packages()
     os.environ.setdefault("TQDM_DISABLE", "1")  # ours tells how far it is
     warnings.filterwarnings("ignore", module=r"(peft|torch|transformers|trl)\b")
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoTokenizer, logging
 
+    logging.set_verbosity_error()
     torch.set_num_threads(1)
     place = {"gguf_file": path.name} if path.is_file() else {}
     folder = path.parent if place else path
-    kind = torch.bfloat16 if torch.cuda.is_available() else torch.float32
     try:
-        network = AutoModelForCausalLM.from_pretrained(folder, dtype=kind, local_files_only=True, **place)
+        network = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True, **place)
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, **place)
     except (OSError, ValueError) as error:
         fix = "give a folder in the form of Hugging Face, or a GGUF file"

@@ -14,8 +14,8 @@ from thimble.lab.job_progress import progress
 from thimble.lab.training.base_model import BaseModel, load_base
 from thimble.lab.training.curve import write_curve
 
-ADAPTER = "adapter"
-"""The folder of the weights of LoRA, beside the whole model."""
+ADAPTER, CURVE = "adapter", "curve.svg"
+"""The folder of the weights of LoRA, beside the whole model; and the picture, which is written last."""
 LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 """The linear layers of a block, as Llama and Qwen name them."""
 
@@ -37,27 +37,28 @@ class FineTuning:
     """How a model is trained.
 
     Attributes:
-        steps: Steps of the optimiser.
-        batch: Examples of a step.
+        steps: Steps of the optimiser, of one example each.
         rate: The learning rate at the start; it falls in a line to 0.
         longest: Tokens of an example; longer ones are left out.
         rank: That of LoRA on all linear layers; 0 trains all weights.
         lowest: The lowest block that LoRA changes; what lies below needs no gradients.
         save_every: Steps between two checkpoints.
-        seed: Of the order of the examples, and of LoRA.
     """
 
     steps: int = 200
-    batch: int = 4
     rate: float = 2e-4
     longest: int = 1024
     rank: int = 0
     lowest: int = 0
     save_every: int = 25
-    seed: int = 0
 
 
-def fine_tune(base: Path, examples: Sequence[Example], out: Path, how: FineTuning | None = None) -> Path:
+def ended(out: Path) -> bool:
+    """Whether a training that writes this folder has ended."""
+    return (out / CURVE).exists()
+
+
+def fine_tune(base: Path, examples: Sequence[Example], out: Path, how: FineTuning) -> Path:
     """Fine-tune the model, write its folder to `out`, and return that.
 
     It goes on from the newest checkpoint in `out`, and does nothing where the training has ended before.
@@ -65,21 +66,20 @@ def fine_tune(base: Path, examples: Sequence[Example], out: Path, how: FineTunin
     Raises:
         UsageError: a package is missing, there is no such model, or no example is short enough.
     """
-    how = how or FineTuning()
-    if (out / "config.json").exists():
+    if ended(out):
         return out
     model = load_base(base)
     rows = [row for row in (_row(model.tokenizer, one) for one in examples) if len(row["input_ids"]) <= how.longest]
     if len(rows) < len(examples):
         print(f"left out {len(examples) - len(rows)} examples of more than {how.longest} tokens", file=sys.stderr)
-    return train("SFT", model, rows, out, how, max_length=None, gradient_accumulation_steps=how.batch)
+    return train("SFT", model, rows, out, how, max_length=None, completion_only_loss=True)
 
 
 def _row(tokenizer: Any, one: Example) -> dict[str, list[int]]:
     """The tokens of an example, and which of them are to be learnt: each completion and the end of the reply."""
     row: dict[str, list[int]] = {"input_ids": [], "completion_mask": []}
     for each in (one, *one.then):
-        given = tokenizer(each.prompt, add_special_tokens=False)["input_ids"]
+        given = tokenizer(each.prompt, add_special_tokens=each is one)["input_ids"]
         learnt = [*tokenizer(each.completion, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
         row["input_ids"] += given + learnt
         row["completion_mask"] += [0] * len(given) + [1] * len(learnt)
@@ -109,7 +109,7 @@ def train(
         flags: More of its settings.
 
     Raises:
-        UsageError: there are no data.
+        UsageError: there are no data, or LoRA would change no block.
     """
     if not rows:
         raise UsageError(f"nothing to train on has at most {how.longest} tokens", "allow more, or give more runs")
@@ -118,15 +118,16 @@ def train(
     from datasets import Dataset
     from peft import LoraConfig
     from transformers import PrinterCallback, TrainerCallback
-    from transformers.trainer_utils import get_last_checkpoint
 
-    gpu, checkpoints = torch.cuda.is_available(), out / "checkpoints"
+    gpu, checkpoints, blocks = torch.cuda.is_available(), out / "checkpoints", model.network.config.num_hidden_layers
+    if how.rank and how.lowest >= blocks:
+        raise UsageError(f"the model has the blocks 0 to {blocks - 1}, none from {how.lowest} on", "lower --lowest")
     lora = (
         LoraConfig(
             r=how.rank,
             lora_alpha=2 * how.rank,
             target_modules=[*LINEAR],
-            layers_to_transform=[*range(how.lowest, model.network.config.num_hidden_layers)],
+            layers_to_transform=[*range(how.lowest, blocks)],
             task_type="CAUSAL_LM",
         )
         if how.rank
@@ -139,7 +140,7 @@ def train(
         save_steps=how.save_every,
         save_total_limit=1,
         logging_steps=1,
-        seed=how.seed,
+        seed=0,
         use_cpu=not gpu,
         bf16=gpu,
         gradient_checkpointing=gpu,  # without it a step is a third faster and takes more memory
@@ -156,18 +157,21 @@ def train(
         **(parts or {}),
     )
     trainer.remove_callback(PrinterCallback)
-    newest = get_last_checkpoint(checkpoints) if checkpoints.is_dir() else None
-    left = how.steps - int(newest.rpartition("-")[2] if newest else 0)
+    whole = {
+        int(state.parent.name.rpartition("-")[2]): state.parent for state in checkpoints.glob("*/trainer_state.json")
+    }
+    newest = max(whole, default=0)
+    left = how.steps - newest
     told = TrainerCallback()
     with redirect_stdout(sys.stderr), progress(f"{kind} steps:", left, left) as advance:
         told.on_step_end = lambda *_, **__: advance(1)
         trainer.add_callback(told)
-        trainer.train(resume_from_checkpoint=newest)
+        trainer.train(resume_from_checkpoint=str(whole[newest]) if newest else None)
     network = trainer.model
     if lora:
         network.save_pretrained(out / ADAPTER)
         network = network.merge_and_unload()
     model.tokenizer.save_pretrained(out)
-    write_curve(out / "curve.svg", trainer.state.log_history)
-    network.save_pretrained(out)  # last: a folder with a model is done
+    network.save_pretrained(out)
+    write_curve(out / CURVE, trainer.state.log_history)
     return out

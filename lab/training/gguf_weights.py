@@ -9,6 +9,9 @@ from thimble.agent.errors import UsageError
 
 TURNED = {"llama": True, "qwen2": False, "qwen3": False}
 """By architecture, whether llama.cpp rotates the halves of a query and a key in another order than transformers."""
+CONSTANTS = {"rope_freqs.weight"}
+"""Tensors of Llama 3 that no training changes; transformers does not have them."""
+CONVERTER = "llama.cpp's convert_hf_to_gguf.py writes other models"
 HALF_PRECISION = 1
 """`general.file_type` of a file whose matrices have 16 bits."""
 
@@ -22,39 +25,50 @@ def write_gguf(folder: Path, base: Path, out: Path) -> None:
         out: The file to write.
 
     Raises:
-        UsageError: the architecture is not one of `TURNED`.
+        UsageError: the architecture is not one of `TURNED`, or a tensor of the base model is not in the folder.
     """
     from gguf import MODEL_ARCH_NAMES, GGUFReader, GGUFWriter, get_tensor_name_map
 
     from thimble.lab.training.base_model import load_base
 
-    copied = GGUFReader(base)
-    facts = {name: field for name, field in copied.fields.items() if not name.startswith("GGUF.")}
-    kind = facts.pop("general.architecture").contents()
-    if kind not in TURNED:
-        how = "llama.cpp's convert_hf_to_gguf.py writes other ones"
-        raise UsageError(f"{base} is of the architecture {kind}, not {', '.join(TURNED)}", how)
-    facts.pop("general.file_type", None)
-    writer = GGUFWriter(out, kind)
+    copied, kind, part = GGUFReader(base), architecture(base), out.with_suffix(".part")
+    writer = GGUFWriter(part, kind)
     writer.add_file_type(HALF_PRECISION)
-    for name, field in facts.items():
-        writer.add_key_value(name, field.contents(), field.types[0], field.types[-1] if len(field.types) > 1 else None)
+    for name, field in copied.fields.items():
+        if not name.startswith(("GGUF.", "general.architecture", "general.file_type")) and field.contents() != []:
+            inner = field.types[-1] if len(field.types) > 1 else None
+            writer.add_key_value(name, field.contents(), field.types[0], inner)
     network = load_base(folder).network
     heads = {"q_proj": network.config.num_attention_heads, "k_proj": network.config.num_key_value_heads}
-    architecture = next(key for key, value in MODEL_ARCH_NAMES.items() if value == kind)
-    names = get_tensor_name_map(architecture, network.config.num_hidden_layers)
-    wanted = {tensor.name for tensor in copied.tensors}
+    key = next(key for key, value in MODEL_ARCH_NAMES.items() if value == kind)
+    names = get_tensor_name_map(key, network.config.num_hidden_layers)
+    wanted = {tensor.name: tensor for tensor in copied.tensors}
     for name, tensor in network.state_dict().items():
         called = names.get_name(name, try_suffixes=(".weight", ".bias"))
-        if called in wanted:  # a network whose last matrix is its first has it twice
-            part = name.split(".")[-2]
+        if wanted.pop(called, None):  # a network whose last matrix is its first has it twice
+            layer = name.split(".")[-2]
             numbers = tensor.float().numpy()
-            numbers = _turned(numbers, heads[part]) if TURNED[kind] and part in heads else numbers
+            numbers = _turned(numbers, heads[layer]) if TURNED[kind] and layer in heads else numbers
             writer.add_tensor(called, numbers.astype("float16") if numbers.ndim == 2 else numbers)
+    for name in CONSTANTS & wanted.keys():
+        writer.add_tensor(name, wanted.pop(name).data)
+    if wanted:
+        raise UsageError(f"{folder} lacks {', '.join(wanted)} of {base}", CONVERTER)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
+    part.replace(out)
+
+
+def architecture(base: Path) -> str:
+    """That of a GGUF file. Raises UsageError where it is not one of `TURNED`."""
+    from gguf import GGUFReader
+
+    kind = str(GGUFReader(base).fields["general.architecture"].contents())
+    if kind not in TURNED:
+        raise UsageError(f"{base} is of the architecture {kind}, not {', '.join(TURNED)}", CONVERTER)
+    return kind
 
 
 def _turned(numbers: Any, heads: int) -> Any:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -42,7 +41,8 @@ def memory_run(seed: int, split: Split = "seen") -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         asked, books = _library(Path(folder), seed, split)
         reader, state = built_in(), State("none", 1_000_000)
-        tools = {name: toolbox(books, Path(folder), Notebook())[name] for name in TOOLS}
+        every = toolbox(books, Path(folder), Notebook())
+        tools = {name: every[name] for name in TOOLS}
         agent = Agent(reader, parse("none", None), state, tools, SideModel(reader))
         for text in asked:
             for _ in run(agent, text):
@@ -53,13 +53,13 @@ def memory_run(seed: int, split: Split = "seen") -> dict[str, Any]:
 
 def _library(folder: Path, seed: int, split: Split) -> tuple[list[str], Library]:
     """Articles, and questions about them. The reader takes what it said before for an answer to three words or more."""
-    for attempt in count():
+    for attempt in range(ATTEMPTS):
         place = folder / str(attempt)
         questions = corpus(place, ATTEMPTS * seed + attempt, split, ARTICLES)
         if all(" " in question.attribute for question in questions):
             texts = [QUESTION.format(attribute=one.attribute, subject=one.subject) for one in questions]
             return [*texts, *Random(seed).sample(texts, len(texts))], load(place)
-    raise AssertionError
+    raise AssertionError(seed)
 
 
 def memory_runs(number: int) -> Iterator[str]:

@@ -41,7 +41,7 @@ def test_an_example_reads_as_the_template_writes_the_conversation(base: Path) ->
 
 def test_upper_blocks_learn_and_the_model_then_calls_by_schema(base: Path, tmp_path: Path) -> None:
     tokenizer = load_base(base).tokenizer
-    how = FineTuning(steps=2, batch=1, rank=4, lowest=LOWEST, longest=8_000)
+    how = FineTuning(steps=2, rank=4, lowest=LOWEST, longest=8_000)
     folder = fine_tune(base, [example(seed, None, tokenizer) for seed in range(2)], tmp_path / "trained", how)
     before, after = (load_base(path).network.state_dict() for path in (base, folder))
     learnt = {name for name in before if bool((before[name] != after[name]).any())}

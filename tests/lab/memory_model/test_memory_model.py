@@ -17,7 +17,6 @@ import pytest
 from tests.servers.memory_runs import memory_run, memory_runs
 from tests.support.scripted import Scripted
 from thimble.agent.budget import UNLIMITED, Budget
-from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, turns
 from thimble.agent.protocols import BackendDefaults, Delta, Text
 from thimble.agent.side import SideModel
@@ -132,6 +131,12 @@ def test_steps_come_before_what_was_done(runs: list[Trajectory], steps: list[Mem
     assert len({step.key for step in steps}) == len(steps)
 
 
+def test_runs_of_one_id_stay_together(runs: list[Trajectory], agent: FrozenAgent) -> None:
+    for run in runs:
+        one, other = (next(agent.task.steps([replace(run, name=name)])) for name in (run.name, f"{run.name}~2"))
+        assert one.held_out is other.held_out
+
+
 def test_a_run_without_tools_has_those_that_it_called(runs: list[Trajectory], agent: FrozenAgent) -> None:
     for run in runs[:3]:
         made = [call for message in run.messages for call in message.calls]
@@ -189,21 +194,27 @@ def trainer() -> SimpleNamespace:
 
 
 def test_a_longer_summary_earns_less_and_one_that_is_cut_nothing(agent: FrozenAgent, steps: list[MemoryStep]) -> None:
-    step, end = needed(steps, agent)[0], 2
-    earned, said = Earned({"p": step}, agent, end), own_words(step, agent.task)
+    step = needed(steps, agent)[0]
+    earned, said = Earned({"p": step}, agent), own_words(step, agent.task)
     most = agent.task.most_tokens
-    tokens = [[*range(5, 14), end], [*range(5, 104), end], [5] * most, []]
-    short, long, cut, nothing = earned.rewards(["p"] * 4, [said] * 4, tokens, trainer())
+    tokens = [[5] * 10, [5] * 100, [5] * most, []]
+    short, long, cut, nothing = earned.rewards(["p"] * 4, [said, said, said, ""], tokens, trainer())
     assert short == pytest.approx(1 - LENGTH_WEIGHT * 10 / most)
     assert long == pytest.approx(1 - LENGTH_WEIGHT * 100 / most)
     assert cut == nothing == 0
+
+
+def test_a_summary_in_circles_earns_nothing(agent: FrozenAgent, steps: list[MemoryStep]) -> None:
+    said = own_words(needed(steps, agent)[0], agent.task)
+    assert agent.reward(needed(steps, agent)[0], said) == 1
+    assert agent.reward(needed(steps, agent)[0], said + "\nThat is all." * 40) == 0
 
 
 def test_training_stops_where_most_groups_say_nothing(agent: FrozenAgent, steps: list[MemoryStep]) -> None:
     """All summaries of a group that earn the same, before their length counts, give nothing to learn."""
     step = needed(steps, agent)[0]
     good, bad = own_words(step, agent.task), "Nothing of note."
-    earned = Earned({"p": step}, agent, 2)
+    earned = Earned({"p": step}, agent)
 
     def group(texts: list[str]) -> int:
         state = trainer()
@@ -283,7 +294,8 @@ def test_each_memory_is_measured_once_and_the_table_has_the_full_context_above(
     [
         (["--strategy", "thrifty"], "thrifty asks no memory model", "--strategy comem:k=1"),
         (["--sft-steps", "0"], "--sft-steps 0 is not possible", "it takes 1 to"),
-        (["--base", "none.gguf"], "none.gguf", ""),
+        (["--base", "none"], "there is no model 'none'", "name a file"),
+        (["--lowest", "3"], "--lowest is of LoRA", "give --rank"),
     ],
 )
 def test_a_mistake_of_a_user_is_one_line_and_how_to_mend_it(
@@ -294,13 +306,6 @@ def test_a_mistake_of_a_user_is_one_line_and_how_to_mend_it(
     with pytest.raises(Exception, match=what) as raised:
         main([str(file), "--base", "x.gguf", "--out", str(tmp_path / "out"), *flags], "lab memory-model")
     assert fix in getattr(raised.value, "fix", "")
-
-
-def test_one_run_is_too_few(tmp_path: Path) -> None:
-    file = tmp_path / "runs.jsonl"
-    file.write_text(json.dumps(memory_run(0)), "utf-8")
-    with pytest.raises(UsageError, match="are too few"):
-        main([str(file), "--base", "x.gguf", "--out", str(tmp_path)], "lab memory-model")
 
 
 def test_nothing_of_it_loads_torch_before_it_trains() -> None:
