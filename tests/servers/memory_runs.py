@@ -39,7 +39,7 @@ QUESTION = "What is the {attribute} of {subject}?"
 def memory_run(seed: int, split: Split = "seen") -> dict[str, Any]:
     """A run in the form of a recorded trajectory; the same for the same seed."""
     with TemporaryDirectory() as folder:
-        asked, books = _library(Path(folder), seed, split)
+        asked, books, _ = library(Path(folder), seed, split)
         reader, state = built_in(), State("none", 1_000_000)
         every = toolbox(books, Path(folder), Notebook())
         tools = {name: every[name] for name in TOOLS}
@@ -51,14 +51,17 @@ def memory_run(seed: int, split: Split = "seen") -> dict[str, Any]:
     return {"id": f"{split}-{seed}", "tools": agent.schemas(), "messages": [chat.write(one) for one in messages]}
 
 
-def _library(folder: Path, seed: int, split: Split) -> tuple[list[str], Library]:
-    """Articles, and questions about them. The reader takes what it said before for an answer to three words or more."""
+def library(folder: Path, seed: int, split: Split) -> tuple[list[str], Library, Path]:
+    """Questions about articles, these, and where they are written.
+
+    The reader takes what it said before for an answer to three words or more.
+    """
     for attempt in range(ATTEMPTS):
         place = folder / str(attempt)
         questions = corpus(place, ATTEMPTS * seed + attempt, split, ARTICLES)
         if all(" " in question.attribute for question in questions):
             texts = [QUESTION.format(attribute=one.attribute, subject=one.subject) for one in questions]
-            return [*texts, *Random(seed).sample(texts, len(texts))], load(place)
+            return [*texts, *Random(seed).sample(texts, len(texts))], load(place), place
     raise AssertionError(seed)
 
 
