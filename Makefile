@@ -66,7 +66,7 @@ pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real ter
 reference: .venv/dev.stamp  # docs/reference/{command-line,strategies,tools}.md, from the tables of the code
 	$(BIN)/python scripts/reference.py
 
-memory-model: .train/stamp  # trains SmolLM2 to be CoMem's memory model and measures it: hours on one core; repeated, it goes on
+memory-model: .train/stamp  # trains SmolLM2 to be CoMem's memory model and measures it: an hour or two of one core; repeated, it goes on
 	$(TRAIN) -m tests.servers.memory_runs 90 > .train/runs.jsonl
 	$(TRAIN) -m thimble.lab memory-model .train/runs.jsonl --base smollm2 --out .train/smollm2 --rank 8 --lowest 15 $(ARGS)
 

@@ -36,8 +36,8 @@ from thimble.strategies.comem import Comem
 from thimble.strategies.spec import parse
 
 STRATEGY = "comem:k=1,words=60,suggestions=off"
-RATE, GRPO_RATE = 1e-3, 5e-4
-"""Learning rates."""
+RATE, GRPO_RATE, GRPO_LORA_RATE = 1e-3, 1e-4, 5e-4
+"""Learning rates: of fine-tuning, and of GRPO for all weights and for LoRA."""
 SAME = ("base", "agent", "strategy", "sft_steps", "grpo_steps", "rank", "lowest", "longest")
 """Flags that --out belongs to."""
 MEMORY_EPILOG = """\
@@ -124,7 +124,8 @@ def _trained(
             raise UsageError(
                 "the agent acts as recorded at each step without a summary", "give runs that look back further"
             )
-        how = FineTuning(options.grpo_steps, GRPO_RATE, options.longest, options.rank, options.lowest, save_every=1)
+        rate = GRPO_LORA_RATE if options.rank else GRPO_RATE
+        how = FineTuning(options.grpo_steps, rate, options.longest, options.rank, options.lowest, save_every=1)
         grpo(sft, hard, agent, rl, how)
         words.write_text(guideline(base, agent, list(hard.values())), "utf-8")
     models = {"the agent's model": teacher, "untrained": MemoryModel(base)}
@@ -147,7 +148,7 @@ def _parser(prog: str) -> Parser:
     told = f"the frozen agent, whose summaries are learnt first: {MODEL_FORM}; default: %(default)s"
     add("--agent", default=READER, type=model_name, metavar="MODEL", help=told)
     for flag, default, least, told in (
-        ("--sft-steps", 400, 1, "steps of fine-tuning, of one example each"),
+        ("--sft-steps", 200, 1, "steps of fine-tuning, of one example each"),
         ("--grpo-steps", 100, 1, "steps of GRPO, of 8 summaries for one prompt each"),
         ("--rank", 0, 0, "rank of LoRA; 0 trains all weights"),
         ("--lowest", 0, 0, "the lowest block that LoRA changes: half of the blocks take half the time"),
