@@ -73,7 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("memory", metavar="NAME", help="the memory model, as --memory of thimble")
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--pace", default="laptop-7b,0", help="the agent's machine")
+    parser.add_argument("--pace", default="laptop-7b", help="the agent's machine")
     options = parser.parse_args()
     print("| | sessions | answers kept | looked up again | tokens | summaries | seconds | waited |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
