@@ -6,6 +6,7 @@ import json
 import shutil
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
@@ -65,9 +66,12 @@ class Progress:
         self.save()
 
     def reset(self) -> Path | None:
-        """Begin the file anew; where the one before is kept, if there was one."""
-        kept = self.file.replace(self.file.with_suffix(".py.old")) if self.file.exists() else None
-        shutil.copy(self.exercise.starter, self.file)
+        """Begin the file anew; where the one before is kept, if there was one that is not the starter."""
+        file, kept = self.file, None
+        if file.exists() and file.read_bytes() != self.exercise.starter.read_bytes():
+            names = (file.with_name(f"{MINE}.old{number or ''}") for number in count())
+            kept = file.rename(next(name for name in names if not name.exists()))
+        shutil.copy(self.exercise.starter, file)
         return kept
 
 

@@ -64,8 +64,18 @@ def test_a_workshop_goes_on_in_another_place_and_below(
     assert main(["next", "7"]) == 0
     assert main(["next"]) == 0
     assert capsys.readouterr().out.count("# 7. Hybrid") == 2
-    assert main(["reset"]) == 0
-    assert (moved / "07-hybrid" / "mine.py.old").is_file()
+
+
+def test_reset_keeps_every_file_that_is_not_the_starter(workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = workshop / FIRST / "mine.py"
+    starter = mine.read_text()
+    for code, kept in (("first = 1\n", "mine.py.old"), (starter, ""), ("second = 2\n", "mine.py.old1")):
+        mine.write_text(code)
+        assert main(["reset"]) == 0
+        assert mine.read_text() == starter
+        told = capsys.readouterr().out
+        assert f"; yours is {kept}\n" in told if kept else "yours" not in told
+    assert sorted(file.read_text() for file in mine.parent.glob("mine.py.*")) == ["first = 1\n", "second = 2\n"]
 
 
 def test_the_last_exercise_tells_the_score_and_then_all_are_done(
