@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
+from signal import SIGKILL
 
 import pytest
 
 from tests.workshop.wrong_solutions import function
+from thimble.workshop import child
 from thimble.workshop.__main__ import main
+from thimble.workshop.child import LONGEST_PRINTED, MOST_PRINTED
 from thimble.workshop.exercise_set import OURS, SOLUTION, TOML, load_set
 
 FIRST = "01-count-tokens"
@@ -116,6 +121,7 @@ def test_a_bomb_ends_in_one_line(name: str, own_set: Path, capsys: pytest.Captur
     capsys.readouterr()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(file.parent)
+        patch.delenv("PYTHONUNBUFFERED", raising=False)
         assert main(["check"]) == 1
     told = capsys.readouterr()
     assert told.err == ""
@@ -123,6 +129,39 @@ def test_a_bomb_ends_in_one_line(name: str, own_set: Path, capsys: pytest.Captur
     assert "Traceback" not in told.out
     assert sum(line.startswith("✗") for line in told.out.splitlines()) == 1
     assert "printed: hello from mine" in told.out
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("10-resume", "print(messages, budget)"), ("02-window", "print('x' * 10**6, messages, budget)")],
+)
+def test_a_file_may_print_much(name: str, line: str, workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prepare = re.compile(r"(?<=budget\):)(\s+)")
+    (workshop / name / "mine.py").write_text(prepare.sub(rf"\1{line}\1", (OURS / name / SOLUTION).read_text(), count=1))
+    capsys.readouterr()
+    assert main(["check", name]) == 0
+    told = capsys.readouterr().out
+    assert f"✓ {name}" in told
+    assert 0 < told.count("overhead=") <= MOST_PRINTED
+    assert len(told) < MOST_PRINTED * LONGEST_PRINTED + 1_000
+
+
+def test_a_process_that_is_left_behind_holds_no_check_up(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "READ_SECONDS", 0.1)
+    exercise = load_set(OURS).exercises[0]
+    file = workshop / FIRST / "mine.py"
+    left = """
+import pathlib, subprocess
+if not pathlib.Path("pid").exists():
+    print("one is left behind")
+    pathlib.Path("pid").write_text(str(subprocess.Popen(["sleep", "600"]).pid))
+"""
+    file.write_text(left + exercise.solution.read_text())
+    try:
+        verdict, printed = child.tried(load_set(OURS), exercise, file)
+        assert (verdict.passed, printed) == (True, ["one is left behind"])
+    finally:
+        os.kill(int(file.with_name("pid").read_text()), SIGKILL)
 
 
 def test_a_new_set_checks_itself(own_set: Path, capsys: pytest.CaptureFixture[str]) -> None:
