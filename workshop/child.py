@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import deque
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from random import randrange
@@ -82,7 +83,8 @@ def _limit(exercises: ExerciseSet) -> None:
     signal.signal(signal.SIGPROF, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_PROF, exercises.seconds)
     for kind, most in ((resource.RLIMIT_AS, exercises.megabytes * MEGABYTE), (resource.RLIMIT_FSIZE, MEGABYTE)):
-        resource.setrlimit(kind, (most, most))
+        with suppress(OSError, ValueError):  # where the system refuses one, the others hold
+            resource.setrlimit(kind, (most, most))
 
 
 def main(folder: str, name: str, file: str) -> None:

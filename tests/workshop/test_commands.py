@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from signal import SIGKILL
 
@@ -162,6 +164,14 @@ if not pathlib.Path("pid").exists():
         assert (verdict.passed, printed) == (True, ["one is left behind"])
     finally:
         os.kill(int(file.with_name("pid").read_text()), SIGKILL)
+
+
+def test_a_check_goes_on_where_the_system_refuses_a_limit(workshop: Path) -> None:
+    (workshop / FIRST / "mine.py").write_text((OURS / FIRST / SOLUTION).read_text())
+    check = f"ulimit -v 1900000 && exec '{sys.executable}' -m thimble.workshop check"
+    told = subprocess.run(["sh", "-c", check], capture_output=True, text=True)
+    assert told.returncode == 0, told.stdout
+    assert f"✓ {FIRST}" in told.stdout
 
 
 def test_a_new_set_checks_itself(own_set: Path, capsys: pytest.CaptureFixture[str]) -> None:
