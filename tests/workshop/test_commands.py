@@ -188,6 +188,22 @@ def test_a_new_set_checks_itself(own_set: Path, capsys: pytest.CaptureFixture[st
     assert "the model solution fails: the system message is missing" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "größer 🙂"])
+def test_a_new_set_has_the_name_of_its_folder(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert main(["new", "."]) == 0
+    assert load_set(folder).title == name
+    (folder / "02-window").rename(folder / "another")
+    toml = (folder / TOML).read_text()
+    assert main(["new", "."]) == 2
+    assert "has a set already" in capsys.readouterr().err
+    assert (folder / TOML).read_text() == toml
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
