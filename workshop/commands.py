@@ -42,7 +42,7 @@ def check_command(given: Namespace) -> bool:
     if Path(TOML).is_file():
         return check_set(Path.cwd(), _console())
     progress = found(Path.cwd())
-    progress.chosen = progress.set.find(given.exercise).name if given.exercise else progress.chosen
+    progress.at = progress.set.find(given.exercise).name if given.exercise else ""
     return check(progress, _console())
 
 

@@ -19,7 +19,8 @@ PROGRESS, MINE = "progress.json", "mine.py"
 class Progress:
     """What is done, how many hints were shown, and the exercise that was chosen ("" for the first that is not done).
 
-    `exercises_in`: the folder of the set; "" for the one that ships, so that a workshop goes on on any machine.
+    `exercises_in`: the folder of the set; "" for the one that ships, so that a workshop goes on on any machine. `at`:
+    the exercise that this command is at, whichever one is chosen; it is not saved.
     """
 
     folder: Path
@@ -27,6 +28,7 @@ class Progress:
     done: list[str] = field(default_factory=list)
     hints: dict[str, int] = field(default_factory=dict)
     chosen: str = ""
+    at: str = ""
 
     @cached_property
     def set(self) -> ExerciseSet:
@@ -37,8 +39,8 @@ class Progress:
     def exercise(self) -> Exercise:
         """The exercise to write now; the last one where all are done. Raises UsageError."""
         exercises = self.set.exercises
-        if self.chosen:
-            return self.set.find(self.chosen)
+        if name := self.at or self.chosen:
+            return self.set.find(name)
         return next((one for one in exercises if one.name not in self.done), exercises[-1])
 
     @property
@@ -48,21 +50,30 @@ class Progress:
 
     def save(self) -> None:
         """Write the progress."""
-        told = {name: value for name, value in asdict(self).items() if name != "folder"}
+        told = {name: value for name, value in asdict(self).items() if name not in ("folder", "at")}
         (self.folder / PROGRESS).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
+    def read_again(self) -> None:
+        """Take over what another command has noted meanwhile. Raises UsageError."""
+        now = found(self.folder)
+        self.done, self.hints, self.chosen = now.done, now.hints, now.chosen
+
     def go_on(self) -> None:
-        """Choose the exercise after this one; after the last, the first."""
+        """Go to the exercise after this one, and choose it; after the last, the first."""
         names = [one.name for one in self.set.exercises]
-        self.chosen = names[(names.index(self.exercise.name) + 1) % len(names)]
+        place = names.index(self.exercise.name) + 1
+        self.read_again()
+        self.at = self.chosen = names[place % len(names)]
         self.save()
 
     def note_done(self) -> None:
         """Note that the exercise is done, and write the model solution beside the participant's file."""
         exercise = self.exercise
         shutil.copy(exercise.solution, self.file.with_name(SOLUTION))
+        self.read_again()
         self.done = [one.name for one in self.set.exercises if one.name in (*self.done, exercise.name)]
-        self.chosen = ""
+        if self.chosen == exercise.name:
+            self.chosen = ""
         self.save()
 
     def reset(self) -> Path | None:

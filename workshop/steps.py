@@ -49,6 +49,7 @@ def check(progress: Progress, out: Console) -> bool:
 def hint(progress: Progress, out: Console) -> None:
     """The next hint; after the last one, the first again."""
     exercise = progress.exercise
+    progress.read_again()
     shown = progress.hints.get(exercise.name, 0) % len(exercise.hints)
     say(out, f"{exercise.name}, hint {shown + 1} of {len(exercise.hints)}: {exercise.hints[shown]}")
     progress.hints[exercise.name] = shown + 1

@@ -73,6 +73,14 @@ def test_a_workshop_goes_on_in_another_place_and_below(
     assert capsys.readouterr().out.count("# 7. Hybrid") == 2
 
 
+def test_what_is_noted_while_a_check_runs_stays(workshop: Path) -> None:
+    noted = {"exercises_in": "", "done": [], "hints": {"03-orphan": 2}, "chosen": "03-orphan"}
+    another = f"import pathlib\npathlib.Path('../progress.json').write_text({json.dumps(noted)!r})\n"
+    (workshop / FIRST / "mine.py").write_text(another + (OURS / FIRST / SOLUTION).read_text())
+    assert main(["check"]) == 0
+    assert json.loads((workshop / "progress.json").read_text()) == {**noted, "done": [FIRST]}
+
+
 def test_reset_keeps_every_file_that_is_not_the_starter(workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = workshop / FIRST / "mine.py"
     starter = mine.read_text()
