@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
-from thimble.workshop.exercise_set import OURS, SOLUTION, Exercise, ExerciseSet, load_set
+from thimble.workshop.exercise_set import OURS, SOLUTION, TOML, Exercise, ExerciseSet, load_set
 
 PROGRESS, MINE = "progress.json", "mine.py"
 
@@ -90,10 +90,12 @@ def begin(folder: Path, exercises_in: Path | None) -> Progress:
     """Make a workshop in a folder. A file that is there already stays.
 
     Raises:
-        UsageError: it is one already, there is no such set, or the folder cannot be written.
+        UsageError: it is one already, or a set; there is no such set; or the folder cannot be written.
     """
     if (folder / PROGRESS).exists():
         raise UsageError(f"{folder} is a workshop already", "go there and go on: thimble workshop next")
+    if (folder / TOML).exists():
+        raise UsageError(f"{folder} is the folder of a set", "choose another folder")
     progress = Progress(folder, str(exercises_in.resolve()) if exercises_in else "")
     try:
         for exercise in progress.set.exercises:

@@ -196,6 +196,13 @@ def test_a_new_set_checks_itself(own_set: Path, capsys: pytest.CaptureFixture[st
     assert "the model solution fails: the system message is missing" in capsys.readouterr().out
 
 
+def test_a_set_is_no_workshop(own_set: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(own_set.rglob("*"))
+    assert main(["init", str(own_set), "--set", "."]) == 2
+    assert f"{own_set} is the folder of a set\n" in capsys.readouterr().err
+    assert sorted(own_set.rglob("*")) == before
+
+
 @pytest.mark.parametrize("name", ['a"b', "a\\b", "größer 🙂"])
 def test_a_new_set_has_the_name_of_its_folder(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
