@@ -196,6 +196,19 @@ def test_a_new_set_checks_itself(own_set: Path, capsys: pytest.CaptureFixture[st
     assert "the model solution fails: the system message is missing" in capsys.readouterr().out
 
 
+def test_a_function_that_is_done_is_named_by_its_file(
+    own_set: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = own_set / "participant"
+    assert main(["init", str(folder), "--set", "."]) == 0
+    mine = folder / "02-window" / "mine.py"
+    mine.write_text((own_set / "02-window" / SOLUTION).read_text())
+    monkeypatch.chdir(folder)
+    assert main(["check"]) == 0
+    assert main(["next"]) == 0
+    assert f"All are done. Use yours: thimble --strategy '{mine}'\n" in capsys.readouterr().out
+
+
 def test_a_set_is_no_workshop(own_set: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(own_set.rglob("*"))
     assert main(["init", str(own_set), "--set", "."]) == 2
