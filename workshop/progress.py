@@ -67,9 +67,10 @@ class Progress:
         self.save()
 
     def note_done(self) -> None:
-        """Note that the exercise is done, and write the model solution beside the participant's file."""
-        exercise = self.exercise
-        shutil.copy(exercise.solution, self.file.with_name(SOLUTION))
+        """Note that the exercise is done, and write the model solution beside the participant's file, the first time."""
+        exercise, beside = self.exercise, self.file.with_name(SOLUTION)
+        if not beside.exists():
+            shutil.copy(exercise.solution, beside)
         self.read_again()
         self.done = [one.name for one in self.set.exercises if one.name in (*self.done, exercise.name)]
         if self.chosen == exercise.name:

@@ -57,6 +57,9 @@ def test_a_participant_reads_fails_gets_hints_and_passes(workshop: Path, capsys:
     assert main(["check"]) == 0
     assert (workshop / FIRST / SOLUTION).read_text() == (OURS / FIRST / SOLUTION).read_text()
     assert json.loads((workshop / "progress.json").read_text())["done"] == [FIRST]
+    (workshop / FIRST / SOLUTION).write_text("changed = True\n")
+    assert main(["check", "1"]) == 0
+    assert (workshop / FIRST / SOLUTION).read_text() == "changed = True\n"
     assert main(["next"]) == 0
     assert "2. A window" in capsys.readouterr().out
 
