@@ -67,7 +67,7 @@ class Progress:
         self.save()
 
     def note_done(self) -> None:
-        """Note that the exercise is done, and write the model solution beside the participant's file, the first time."""
+        """Note that the exercise is done, and see that a model solution is beside the participant's file."""
         exercise, beside = self.exercise, self.file.with_name(SOLUTION)
         if not beside.exists():
             shutil.copy(exercise.solution, beside)
