@@ -292,7 +292,7 @@ def saves_state(run: TrialRun) -> Fault | None:
     """The state can be written as JSON after every call."""
     try:
         _states(run)
-    except TypeError as error:
+    except (TypeError, ValueError, RecursionError) as error:
         return Fault(-1, "", f"state cannot be written as JSON: {error}")
     return None
 

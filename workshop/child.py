@@ -7,10 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
+from collections import deque
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from random import randrange
+from threading import Thread
 
 from thimble.workshop.exercise_set import Exercise, ExerciseSet, load_set
 from thimble.workshop.judge import WorkshopVerdict, judge
@@ -20,15 +22,23 @@ GRACE_SECONDS = 60
 """By the clock, beside the seconds of computing: a machine may be busy, and a file may sleep."""
 MOST_PRINTED = 10
 """Lines that are shown of what the file prints."""
+LONGEST_PRINTED = 10_000
+"""Bytes that count as a line; of one that is longer, its end is shown."""
+READ_SECONDS = 5
+"""How long the last lines may take; a process that the file has left behind may hold the pipe for ever."""
 
 
 def tried(exercises: ExerciseSet, exercise: Exercise, file: Path) -> tuple[WorkshopVerdict, list[str]]:
     """The verdict on a file, which a child finds, and the last lines that the file printed."""
     job = [str(exercises.folder), exercise.name, file.name]
-    with tempfile.TemporaryFile() as printed:
+    kept = deque[bytes](maxlen=MOST_PRINTED)
+    here, there = os.pipe()
+    reader = Thread(target=_read, args=(here, kept), daemon=True)
+    reader.start()
+    with os.fdopen(there, "wb") as printed:
         try:
             run = subprocess.run(
-                [sys.executable, "-P", "-m", "thimble.workshop.child", *job],
+                [sys.executable, "-P", "-u", "-m", "thimble.workshop.child", *job],
                 cwd=file.parent,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -38,9 +48,14 @@ def tried(exercises: ExerciseSet, exercise: Exercise, file: Path) -> tuple[Works
             verdict = _verdict(run, exercises)
         except subprocess.TimeoutExpired:
             verdict = _endless(file, exercises)
-        printed.seek(0)
-        lines = printed.read().decode(errors="replace").splitlines()
-    return verdict, lines[-MOST_PRINTED:]
+    reader.join(READ_SECONDS)
+    return verdict, b"".join(kept).decode(errors="replace").splitlines()[-MOST_PRINTED:]
+
+
+def _read(pipe: int, kept: deque[bytes]) -> None:
+    """Read to the end, so that no print waits or fails."""
+    with os.fdopen(pipe, "rb") as printed:
+        kept.extend(iter(lambda: printed.readline(LONGEST_PRINTED), b""))
 
 
 def _verdict(run: subprocess.CompletedProcess[bytes], exercises: ExerciseSet) -> WorkshopVerdict:
@@ -68,7 +83,8 @@ def _limit(exercises: ExerciseSet) -> None:
     signal.signal(signal.SIGPROF, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_PROF, exercises.seconds)
     for kind, most in ((resource.RLIMIT_AS, exercises.megabytes * MEGABYTE), (resource.RLIMIT_FSIZE, MEGABYTE)):
-        resource.setrlimit(kind, (most, most))
+        with suppress(OSError, ValueError):  # where the system refuses one, the others hold
+            resource.setrlimit(kind, (most, most))
 
 
 def main(folder: str, name: str, file: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from argparse import Namespace
 from pathlib import Path
@@ -41,7 +42,7 @@ def check_command(given: Namespace) -> bool:
     if Path(TOML).is_file():
         return check_set(Path.cwd(), _console())
     progress = found(Path.cwd())
-    progress.chosen = progress.set.find(given.exercise).name if given.exercise else progress.chosen
+    progress.at = progress.set.find(given.exercise).name if given.exercise else ""
     return check(progress, _console())
 
 
@@ -66,14 +67,17 @@ def new_command(given: Namespace) -> None:
     """Write a set of one exercise, a copy of one of ours, to change.
 
     Raises:
-        UsageError: the folder is there already, or cannot be written.
+        UsageError: there is a set already, or the folder cannot be written.
     """
     folder = given.folder
+    if (folder / TOML).exists():
+        raise UsageError(f"{folder} has a set already, in {TOML}", "give the name of a new folder")
     parts = (OURS / TOML).read_text(encoding="utf-8").split("[[exercise]]")
     example = next(part for part in parts if f'name = "{EXAMPLE}"' in part).rstrip()
+    title = json.dumps(folder.resolve().name, ensure_ascii=False)
     try:
         shutil.copytree(OURS / EXAMPLE, folder / EXAMPLE)
-        (folder / TOML).write_text(f'title = "{folder.name}"\n\n[[exercise]]{example}\n', encoding="utf-8")
+        (folder / TOML).write_text(f"title = {title}\n\n[[exercise]]{example}\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{folder} cannot be made: {error.strerror}", "give the name of a new folder") from error
     say(_console(), f"A set with one exercise is in {folder.resolve()}\nGo there, and check it: thimble workshop check")

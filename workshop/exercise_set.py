@@ -72,10 +72,12 @@ class ExerciseSet:
     megabytes: int = 2_000
 
     def find(self, name: str) -> Exercise:
-        """The exercise of this name, number, or beginning of a name. Raises UsageError."""
-        for number, one in enumerate(self.exercises, 1):
-            if name == str(number) or one.name.startswith(name):
-                return one
+        """The exercise of this name, number, or beginning of a name, in this order. Raises UsageError."""
+        found = [one for one in self.exercises if one.name == name]
+        found += [one for number, one in enumerate(self.exercises, 1) if str(number) == name]
+        found += [one for one in self.exercises if one.name.startswith(name)]
+        if found:
+            return found[0]
         names = ", ".join(one.name for one in self.exercises)
         raise UsageError(f"there is no exercise {name!r}", f"the exercises: {names}")
 

@@ -6,10 +6,11 @@ import json
 import shutil
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
-from thimble.workshop.exercise_set import OURS, SOLUTION, Exercise, ExerciseSet, load_set
+from thimble.workshop.exercise_set import OURS, SOLUTION, TOML, Exercise, ExerciseSet, load_set
 
 PROGRESS, MINE = "progress.json", "mine.py"
 
@@ -18,7 +19,8 @@ PROGRESS, MINE = "progress.json", "mine.py"
 class Progress:
     """What is done, how many hints were shown, and the exercise that was chosen ("" for the first that is not done).
 
-    `exercises_in`: the folder of the set; "" for the one that ships, so that a workshop goes on on any machine.
+    `exercises_in`: the folder of the set; "" for the one that ships, so that a workshop goes on on any machine. `at`:
+    the exercise that this command is at, whichever one is chosen; it is not saved.
     """
 
     folder: Path
@@ -26,6 +28,7 @@ class Progress:
     done: list[str] = field(default_factory=list)
     hints: dict[str, int] = field(default_factory=dict)
     chosen: str = ""
+    at: str = ""
 
     @cached_property
     def set(self) -> ExerciseSet:
@@ -36,8 +39,8 @@ class Progress:
     def exercise(self) -> Exercise:
         """The exercise to write now; the last one where all are done. Raises UsageError."""
         exercises = self.set.exercises
-        if self.chosen:
-            return self.set.find(self.chosen)
+        if name := self.at or self.chosen:
+            return self.set.find(name)
         return next((one for one in exercises if one.name not in self.done), exercises[-1])
 
     @property
@@ -47,27 +50,40 @@ class Progress:
 
     def save(self) -> None:
         """Write the progress."""
-        told = {name: value for name, value in asdict(self).items() if name != "folder"}
+        told = {name: value for name, value in asdict(self).items() if name not in ("folder", "at")}
         (self.folder / PROGRESS).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
+    def read_again(self) -> None:
+        """Take over what another command has noted meanwhile. Raises UsageError."""
+        now = found(self.folder)
+        self.done, self.hints, self.chosen = now.done, now.hints, now.chosen
+
     def go_on(self) -> None:
-        """Choose the exercise after this one; after the last, the first."""
+        """Go to the exercise after this one, and choose it; after the last, the first."""
         names = [one.name for one in self.set.exercises]
-        self.chosen = names[(names.index(self.exercise.name) + 1) % len(names)]
+        place = names.index(self.exercise.name) + 1
+        self.read_again()
+        self.at = self.chosen = names[place % len(names)]
         self.save()
 
     def note_done(self) -> None:
-        """Note that the exercise is done, and write the model solution beside the participant's file."""
-        exercise = self.exercise
-        shutil.copy(exercise.solution, self.file.with_name(SOLUTION))
+        """Note that the exercise is done, and see that a model solution is beside the participant's file."""
+        exercise, beside = self.exercise, self.file.with_name(SOLUTION)
+        if not beside.exists():
+            shutil.copy(exercise.solution, beside)
+        self.read_again()
         self.done = [one.name for one in self.set.exercises if one.name in (*self.done, exercise.name)]
-        self.chosen = ""
+        if self.chosen == exercise.name:
+            self.chosen = ""
         self.save()
 
     def reset(self) -> Path | None:
-        """Begin the file anew; where the one before is kept, if there was one."""
-        kept = self.file.replace(self.file.with_suffix(".py.old")) if self.file.exists() else None
-        shutil.copy(self.exercise.starter, self.file)
+        """Begin the file anew; where the one before is kept, if there was one that is not the starter."""
+        file, kept = self.file, None
+        if file.exists() and file.read_bytes() != self.exercise.starter.read_bytes():
+            names = (file.with_name(f"{MINE}.old{number or ''}") for number in count())
+            kept = file.rename(next(name for name in names if not name.exists()))
+        shutil.copy(self.exercise.starter, file)
         return kept
 
 
@@ -75,10 +91,12 @@ def begin(folder: Path, exercises_in: Path | None) -> Progress:
     """Make a workshop in a folder. A file that is there already stays.
 
     Raises:
-        UsageError: it is one already, there is no such set, or the folder cannot be written.
+        UsageError: it is one already, or a set; there is no such set; or the folder cannot be written.
     """
     if (folder / PROGRESS).exists():
         raise UsageError(f"{folder} is a workshop already", "go there and go on: thimble workshop next")
+    if (folder / TOML).exists():
+        raise UsageError(f"{folder} is the folder of a set", "choose another folder")
     progress = Progress(folder, str(exercises_in.resolve()) if exercises_in else "")
     try:
         for exercise in progress.set.exercises:

@@ -9,6 +9,7 @@ from thimble.repl.screen.theme import is_drawn, say
 from thimble.workshop.child import tried
 from thimble.workshop.exercise_set import SOLUTION
 from thimble.workshop.progress import Progress
+from thimble.workshop.trial import spec_of
 from thimble.workshop.verdict_screen import show_verdict
 
 
@@ -24,7 +25,8 @@ def show_page(progress: Progress, out: Console) -> None:
     if progress.chosen or len(progress.done) < len(progress.set.exercises):
         say(out, f"Write {progress.file}, then: thimble workshop check", "bold")
     else:
-        say(out, f"All are done. Use yours: thimble --strategy '{progress.file}:{progress.exercise.member}'", "bold")
+        spec = spec_of(progress.file, progress.exercise.member)
+        say(out, f"All are done. Use yours: thimble --strategy '{spec}'", "bold")
     _show_done(progress, out)
 
 
@@ -49,6 +51,7 @@ def check(progress: Progress, out: Console) -> bool:
 def hint(progress: Progress, out: Console) -> None:
     """The next hint; after the last one, the first again."""
     exercise = progress.exercise
+    progress.read_again()
     shown = progress.hints.get(exercise.name, 0) % len(exercise.hints)
     say(out, f"{exercise.name}, hint {shown + 1} of {len(exercise.hints)}: {exercise.hints[shown]}")
     progress.hints[exercise.name] = shown + 1

@@ -28,6 +28,7 @@ def watch(progress: Progress, out: Console) -> None:
     """
     with _single_keys():
         show_page(progress, out)
+        progress.at = progress.exercise.name  # stay, until the key
         seen = saved(progress.file)
         while True:
             say(out, WATCH_KEYS, "quiet")
@@ -35,9 +36,8 @@ def watch(progress: Progress, out: Console) -> None:
                 pass
             match key:
                 case "":
-                    seen, exercise = now, progress.exercise.name
+                    seen = now
                     check(progress, out)
-                    progress.chosen = exercise  # stay, until the key
                 case "h":
                     hint(progress, out)
                 case "r":

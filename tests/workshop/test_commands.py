@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
+from signal import SIGKILL
 
 import pytest
 
 from tests.workshop.wrong_solutions import function
+from thimble.workshop import child
 from thimble.workshop.__main__ import main
+from thimble.workshop.child import LONGEST_PRINTED, MOST_PRINTED
 from thimble.workshop.exercise_set import OURS, SOLUTION, TOML, load_set
 
 FIRST = "01-count-tokens"
@@ -50,6 +57,9 @@ def test_a_participant_reads_fails_gets_hints_and_passes(workshop: Path, capsys:
     assert main(["check"]) == 0
     assert (workshop / FIRST / SOLUTION).read_text() == (OURS / FIRST / SOLUTION).read_text()
     assert json.loads((workshop / "progress.json").read_text())["done"] == [FIRST]
+    (workshop / FIRST / SOLUTION).write_text("changed = True\n")
+    assert main(["check", "1"]) == 0
+    assert (workshop / FIRST / SOLUTION).read_text() == "changed = True\n"
     assert main(["next"]) == 0
     assert "2. A window" in capsys.readouterr().out
 
@@ -64,8 +74,26 @@ def test_a_workshop_goes_on_in_another_place_and_below(
     assert main(["next", "7"]) == 0
     assert main(["next"]) == 0
     assert capsys.readouterr().out.count("# 7. Hybrid") == 2
-    assert main(["reset"]) == 0
-    assert (moved / "07-hybrid" / "mine.py.old").is_file()
+
+
+def test_what_is_noted_while_a_check_runs_stays(workshop: Path) -> None:
+    noted = {"exercises_in": "", "done": [], "hints": {"03-orphan": 2}, "chosen": "03-orphan"}
+    another = f"import pathlib\npathlib.Path('../progress.json').write_text({json.dumps(noted)!r})\n"
+    (workshop / FIRST / "mine.py").write_text(another + (OURS / FIRST / SOLUTION).read_text())
+    assert main(["check"]) == 0
+    assert json.loads((workshop / "progress.json").read_text()) == {**noted, "done": [FIRST]}
+
+
+def test_reset_keeps_every_file_that_is_not_the_starter(workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = workshop / FIRST / "mine.py"
+    starter = mine.read_text()
+    for code, kept in (("first = 1\n", "mine.py.old"), (starter, ""), ("second = 2\n", "mine.py.old1")):
+        mine.write_text(code)
+        assert main(["reset"]) == 0
+        assert mine.read_text() == starter
+        told = capsys.readouterr().out
+        assert f"; yours is {kept}\n" in told if kept else "yours" not in told
+    assert sorted(file.read_text() for file in mine.parent.glob("mine.py.*")) == ["first = 1\n", "second = 2\n"]
 
 
 def test_the_last_exercise_tells_the_score_and_then_all_are_done(
@@ -106,6 +134,7 @@ def test_a_bomb_ends_in_one_line(name: str, own_set: Path, capsys: pytest.Captur
     capsys.readouterr()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(file.parent)
+        patch.delenv("PYTHONUNBUFFERED", raising=False)
         assert main(["check"]) == 1
     told = capsys.readouterr()
     assert told.err == ""
@@ -113,6 +142,47 @@ def test_a_bomb_ends_in_one_line(name: str, own_set: Path, capsys: pytest.Captur
     assert "Traceback" not in told.out
     assert sum(line.startswith("✗") for line in told.out.splitlines()) == 1
     assert "printed: hello from mine" in told.out
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("10-resume", "print(messages, budget)"), ("02-window", "print('x' * 10**6, messages, budget)")],
+)
+def test_a_file_may_print_much(name: str, line: str, workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prepare = re.compile(r"(?<=budget\):)(\s+)")
+    (workshop / name / "mine.py").write_text(prepare.sub(rf"\1{line}\1", (OURS / name / SOLUTION).read_text(), count=1))
+    capsys.readouterr()
+    assert main(["check", name]) == 0
+    told = capsys.readouterr().out
+    assert f"✓ {name}" in told
+    assert 0 < told.count("overhead=") <= MOST_PRINTED
+    assert len(told) < MOST_PRINTED * LONGEST_PRINTED + 1_000
+
+
+def test_a_process_that_is_left_behind_holds_no_check_up(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "READ_SECONDS", 0.1)
+    exercise = load_set(OURS).exercises[0]
+    file = workshop / FIRST / "mine.py"
+    left = """
+import pathlib, subprocess
+if not pathlib.Path("pid").exists():
+    print("one is left behind")
+    pathlib.Path("pid").write_text(str(subprocess.Popen(["sleep", "600"]).pid))
+"""
+    file.write_text(left + exercise.solution.read_text())
+    try:
+        verdict, printed = child.tried(load_set(OURS), exercise, file)
+        assert (verdict.passed, printed) == (True, ["one is left behind"])
+    finally:
+        os.kill(int(file.with_name("pid").read_text()), SIGKILL)
+
+
+def test_a_check_goes_on_where_the_system_refuses_a_limit(workshop: Path) -> None:
+    (workshop / FIRST / "mine.py").write_text((OURS / FIRST / SOLUTION).read_text())
+    check = f"ulimit -v 1900000 && exec '{sys.executable}' -m thimble.workshop check"
+    told = subprocess.run(["sh", "-c", check], capture_output=True, text=True)
+    assert told.returncode == 0, told.stdout
+    assert f"✓ {FIRST}" in told.stdout
 
 
 def test_a_new_set_checks_itself(own_set: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,6 +197,42 @@ def test_a_new_set_checks_itself(own_set: Path, capsys: pytest.CaptureFixture[st
     solution.write_text(wrong)
     assert main(["check"]) == 1
     assert "the model solution fails: the system message is missing" in capsys.readouterr().out
+
+
+def test_a_function_that_is_done_is_named_by_its_file(
+    own_set: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = own_set / "participant"
+    assert main(["init", str(folder), "--set", "."]) == 0
+    mine = folder / "02-window" / "mine.py"
+    mine.write_text((own_set / "02-window" / SOLUTION).read_text())
+    monkeypatch.chdir(folder)
+    assert main(["check"]) == 0
+    assert main(["next"]) == 0
+    assert f"All are done. Use yours: thimble --strategy '{mine}'\n" in capsys.readouterr().out
+
+
+def test_a_set_is_no_workshop(own_set: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(own_set.rglob("*"))
+    assert main(["init", str(own_set), "--set", "."]) == 2
+    assert f"{own_set} is the folder of a set\n" in capsys.readouterr().err
+    assert sorted(own_set.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "größer 🙂"])
+def test_a_new_set_has_the_name_of_its_folder(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert main(["new", "."]) == 0
+    assert load_set(folder).title == name
+    (folder / "02-window").rename(folder / "another")
+    toml = (folder / TOML).read_text()
+    assert main(["new", "."]) == 2
+    assert "has a set already" in capsys.readouterr().err
+    assert (folder / TOML).read_text() == toml
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.support.family import family
 from tests.workshop.wrong_solutions import WRONG
-from thimble.workshop.exercise_set import OURS, Exercise, load_set
+from thimble.workshop.exercise_set import OURS, Exercise, ExerciseSet, load_set
 from thimble.workshop.judge import judge
 
 EXERCISES = load_set(OURS).exercises
@@ -21,6 +22,13 @@ every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=BY_NAME)
 def test_the_model_solution_passes(exercise: Exercise, seed: int) -> None:
     verdict = judge(exercise, exercise.solution, seed)
     assert verdict.passed, verdict.why
+
+
+def test_an_exercise_is_found_by_its_name_then_its_number_then_how_its_name_begins() -> None:
+    names = ("2-mask-more", "mask-more", "mask", "2")
+    exercises = ExerciseSet("", Path(), [replace(EXERCISES[0], name=name) for name in names])
+    asked = {"mask": "mask", "2": "2", "1": "2-mask-more", "mask-": "mask-more", "2-": "2-mask-more", "4": "2"}
+    assert {name: exercises.find(name).name for name in asked} == asked
 
 
 @every_exercise

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.pty_terminal import Terminal
 from thimble.workshop.exercise_set import OURS, SOLUTION
-from thimble.workshop.progress import begin
+from thimble.workshop.progress import begin, found
 
 
 def test_watch_checks_at_a_save_by_renaming(tmp_path: Path) -> None:
@@ -16,14 +16,22 @@ def test_watch_checks_at_a_save_by_renaming(tmp_path: Path) -> None:
     terminal = Terminal("thimble", "workshop", "watch", state=tmp_path, here=folder)
     try:
         terminal.see("1. Count tokens", "template around the messages take room too", "q leave")
+        noted = found(folder)  # by other commands, meanwhile
+        noted.done, noted.hints, noted.chosen = ["12-contest"], {"01-count-tokens": 1, "03-orphan": 2}, "07-hybrid"
+        noted.save()
         terminal.type("h")
-        terminal.see("hint 1 of 3")
+        terminal.see("hint 2 of 3")
         mine.write_text(mine.read_text() + "\n")
         terminal.see("✗ 01-count-tokens", "q leave")
         saved = mine.with_name("mine.py.part")
         saved.write_text((OURS / "01-count-tokens" / SOLUTION).read_text())
         saved.rename(mine)
         terminal.see("✓ 01-count-tokens", until=lambda _: mine.with_name(SOLUTION).is_file())
+        terminal.see("2 of 12")
+        noted.read_again()
+        assert noted.done == ["01-count-tokens", "12-contest"]
+        assert noted.hints == {"01-count-tokens": 2, "03-orphan": 2}
+        assert noted.chosen == "07-hybrid"
         terminal.type("n")
         terminal.see("2. A window", "q leave")
         terminal.type("q")

@@ -249,6 +249,23 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
             "survives-resume",
             "state does not hold it all",
         ),
+        (
+            changed("10-resume", ("        view =", "        self.state['me'] = self.state\n        view =")),
+            "survives-resume",
+            "cannot be written as JSON: Circular reference",
+        ),
+        (
+            changed(
+                "10-resume",
+                (
+                    "        view =",
+                    "        deep = []\n        for _ in range(10**5):\n            deep = [deep]\n"
+                    "        self.state['deep'] = deep\n        view =",
+                ),
+            ),
+            "survives-resume",
+            "cannot be written as JSON: maximum recursion depth",
+        ),
         (changed("10-resume", ("if budget.over(view):", "if False:")), "fits", "more than the 1,100 of the budget"),
     ],
     "11-lag": [
