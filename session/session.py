@@ -381,10 +381,10 @@ class Session:
         other = Session(settings, journal, saved, self.playback, self.reading)
         try:
             _ = other.agent
+            self.leave()
         except BaseException:
             journal.close()
             raise
-        self.leave()
         other.notices[:0] = self.news()
         self.__dict__ = other.__dict__  # both names mean one session from here on
 

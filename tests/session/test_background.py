@@ -183,6 +183,25 @@ def test_another_session_is_loaded_and_the_old_one_s_call_is_stopped(tmp_path: P
         session.leave()
 
 
+def test_ctrl_c_while_the_old_one_is_left_lets_go_of_the_other(tmp_path: Path) -> None:
+    other = keep(tmp_path / "other.jsonl", strategy="none")
+    ask(other, "What is masking?")
+    other.leave()
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with waiting(tmp_path) as (session, _):
+        record, session.agent.record = session.agent.record, interrupt
+        journal = Journal.reopen(tmp_path / "other.jsonl")
+        with pytest.raises(KeyboardInterrupt):
+            session.load(other.settings, journal, journal.state())
+        session.agent.record = record
+        Journal.reopen(tmp_path / "other.jsonl").close()
+        assert ask(session, "And then?")[1] == ""
+        session.leave()
+
+
 def test_the_memory_model_stays_where_the_agent_s_own_is_swapped(tmp_path: Path) -> None:
     with waiting(tmp_path) as (session, server):
         session.use_model("reader")
