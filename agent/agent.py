@@ -107,11 +107,11 @@ class Agent:
     def enter(self, event: Entry) -> None:
         """Add an event that has already happened to the state and the journal."""
         self.state.take(event)
+        if self.record:
+            self.record(event)
         last = self.ledger.prepared
         if isinstance(event, Replied) and last:
             self.prefixes.read(last.model, last.tools, last.view.messages, self.backend.counter)
-        if self.record:
-            self.record(event)
 
     def use(self, backend: Backend) -> None:
         """Use this backend from now on; so do the strategies, unless they have their own model."""

@@ -209,7 +209,8 @@ class Playback:
         agent.state = then.copy()
         for line in self._exchange(first):
             record = then.read(line)
-            self._wait(line.at - before, line)
+            if not answered:  # what ended in the background later is written at the next question
+                self._wait(line.at - before, line)
             before = line.at
             if "kept" in line.texts:
                 remember(then.kept or {})

@@ -381,10 +381,10 @@ class Session:
         other = Session(settings, journal, saved, self.playback, self.reading)
         try:
             _ = other.agent
+            self.leave()
         except BaseException:
             journal.close()
             raise
-        self.leave()
         other.notices[:0] = self.news()
         self.__dict__ = other.__dict__  # both names mean one session from here on
 
@@ -534,7 +534,8 @@ class Session:
     def _resume(self, agent: Agent, saved: SavedState) -> None:
         """Go on where the saved session was left; what other settings are asked for changes from here on."""
         asked, was = agent.state.settings, saved.settings
-        self._restore(agent, saved, asked["strategy"] == was["strategy"], asked["model"] == was["model"])
+        same_strategy = all(asked[name] == was[name] for name in ("strategy", "tidy"))
+        self._restore(agent, saved, same_strategy, asked["model"] == was["model"])
         for name, value in asked.items():
             if name != "system" and value != was[name]:
                 agent.enter(Changed(name, value))

@@ -28,9 +28,10 @@ class Note:
 class Notebook:
     """The notes of a session, oldest first. Their numbers begin at 1 and stay.
 
-    With a file, each new note is a line of JSON at its end, and the notes that it held at the start come first, as
-    `earlier`. Nothing takes a note out of it again. `torn` are the numbers of the lines that are no whole note, such as
-    a disk leaves that was full: they stay in the file and are left out.
+    With a file, each new note is a line of JSON at its end. The notes that it held at the start are `earlier`: a new
+    session begins with them, and one that goes on has them behind its own. Nothing takes a note out of the file again:
+    one that was undone is back in a session that is resumed. `torn` are the numbers of the lines that are no whole
+    note, such as a disk leaves that was full: they stay in the file and are left out.
 
     Raises:
         UsageError: the file cannot be read, or holds something else.
@@ -44,13 +45,16 @@ class Notebook:
 
     @property
     def state(self) -> dict[str, Any]:
-        """All notes as a JSON-able dict. Setting it replaces them; raises UsageError when it is not such a dict."""
+        """All notes as a JSON-able dict. Setting it replaces all but the earlier ones.
+
+        Raises UsageError when it is not such a dict.
+        """
         return {"notes": [{"title": note.title, "text": note.text} for note in self.kept]}
 
     @state.setter
     def state(self, saved: Mapping[str, Any]) -> None:
         try:
-            self.kept = list(dict.fromkeys([*self.earlier, *map(_note, saved.get("notes", []))]))
+            self.kept = list(dict.fromkeys([*map(_note, saved.get("notes", [])), *self.earlier]))
         except (AttributeError, KeyError, TypeError) as error:
             raise UsageError("the saved notes cannot be read", "start a new session") from error
 

@@ -217,10 +217,10 @@ class Pastes:
         return word
 
     def whole(self, text: str) -> str:
-        """The text with every paste in it again."""
+        """The text with every paste in it again, and ? for a byte that was no UTF-8."""
         for word, paste in self._texts.items():
             text = text.replace(word, paste)
-        return text
+        return text.encode("utf-8", "replace").decode()
 
 
 def open_history(whole: Callable[[str], str] = str) -> History:

@@ -42,4 +42,4 @@ def settings_of(saved: SavedState, others: Container[str] = ()) -> dict[str, obj
     model = ModelId.read(saved.model)
     own |= {**saved.settings, "backend": model.backend, "model": model.name}
     elsewhere = "backend" in others or "base_url" in others or ("model" in others and model.built_in)
-    return {name: value for name, value in own.items() if value != "" and not (elsewhere and name in MODEL_SETTINGS)}
+    return {name: value for name, value in own.items() if name not in MODEL_SETTINGS or (value and not elsewhere)}

@@ -21,13 +21,17 @@ from tests.support.histories import is_sound
 from tests.support.journal_scenes import Kept, ask, keep
 from tests.support.paths import ROOT
 from thimble.agent.background import Thread
-from thimble.agent.events import Prepared, SideBegan, SideCalled
+from thimble.agent.events import Answered, Prepared, SideBegan, SideCalled
 from thimble.agent.ledger import Call
+from thimble.repl.cli.recordings import settled
 from thimble.repl.commands.table import obey
 from thimble.repl.screen.theme import console_for
 from thimble.session.forecast import forecast
 from thimble.session.journal.journal import Journal
+from thimble.session.journal.lines import Line
+from thimble.session.playback import Playback, read_recording
 from thimble.session.session import Session
+from thimble.session.settings import Settings
 
 SPEC = "comem:k=1"
 BUDGET = 20_000
@@ -75,6 +79,22 @@ STOPS: dict[str, Callable[[Session], object]] = {
     "/retry": lambda session: type_in(session, "/retry"),
     "Ctrl-D": lambda session: session.leave(),
 }
+
+
+def test_played_the_answer_is_the_end_whenever_the_summary_was(tmp_path: Path) -> None:
+    with waiting(tmp_path) as (session, _):
+        session.leave()
+    recording = read_recording((tmp_path / "live.jsonl").read_bytes(), "it")
+    assert isinstance(recording.lines[-1].stored, SideCalled)
+    waited = []
+
+    def pace(seconds: float, line: Line) -> float:
+        waited.append(line.stored)
+        return 0.0
+
+    again = Session(settled(Settings(), recording), playback=Playback(recording, "it", pace))
+    assert ask(again, "What is masking?")[1] == ""
+    assert isinstance(waited[-1], Answered)
 
 
 @pytest.mark.parametrize("how", STOPS)
@@ -160,6 +180,25 @@ def test_another_session_is_loaded_and_the_old_one_s_call_is_stopped(tmp_path: P
         server.sees_the_client_go()
         assert [type(one) for one in written(tmp_path / "live.jsonl")] == [SideBegan, SideCalled]
         assert session.spec == "none"
+        session.leave()
+
+
+def test_ctrl_c_while_the_old_one_is_left_lets_go_of_the_other(tmp_path: Path) -> None:
+    other = keep(tmp_path / "other.jsonl", strategy="none")
+    ask(other, "What is masking?")
+    other.leave()
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with waiting(tmp_path) as (session, _):
+        record, session.agent.record = session.agent.record, interrupt
+        journal = Journal.reopen(tmp_path / "other.jsonl")
+        with pytest.raises(KeyboardInterrupt):
+            session.load(other.settings, journal, journal.state())
+        session.agent.record = record
+        Journal.reopen(tmp_path / "other.jsonl").close()
+        assert ask(session, "And then?")[1] == ""
         session.leave()
 
 

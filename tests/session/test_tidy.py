@@ -155,6 +155,25 @@ def test_it_is_swapped_in_a_session_and_kept(tmp_path: Path) -> None:
     resumed.leave()
 
 
+@pytest.mark.parametrize(("tidy", "same"), [(True, True), (False, False)])
+def test_resumed_with_the_other_the_strategy_starts_fresh_as_in_a_session(
+    tidy: bool, same: bool, tmp_path: Path
+) -> None:
+    journal = Journal(new_path(tmp_path))
+    session = Session(Settings(backend="reader", budget=1500, strategy="progressive-summary"), journal)
+    fresh = session.agent.strategy.state  # type: ignore[attr-defined]
+    for _ in range(3):
+        ask(session, "Read the article observation-masking")
+    was = session.agent.strategy.state  # type: ignore[attr-defined]
+    assert was != fresh
+    session.leave()
+    assert journal.path
+    settings, again, saved = reopened(Settings(tidy=tidy, origins={"tidy": "flag --tidy"}), journal.path)
+    resumed = Session(settings, again, saved)
+    assert resumed.agent.strategy.state == (was if same else fresh)  # type: ignore[attr-defined]
+    resumed.leave()
+
+
 def test_what_it_cannot_be_is_answered_with_what_it_can() -> None:
     with pytest.raises(UsageError) as caught:
         obey(looked("issues"), "/tidy of", Paper(100).console)

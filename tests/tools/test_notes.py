@@ -108,13 +108,21 @@ def test_notes_in_a_file_outlive_every_session(tmp_path: Path, sessions: list[li
     assert Notebook(file).kept == known
 
 
-def test_what_a_session_goes_on_with_comes_behind_the_notes_of_the_file(tmp_path: Path) -> None:
+def test_the_notes_of_the_file_come_behind_those_that_a_session_goes_on_with(tmp_path: Path) -> None:
     file = tmp_path / "notes.jsonl"
-    Notebook(file).save("a", "first")
+    session = Notebook(file)
+    session.save("a", "first")
+    was = session.state
+    session.save("b", "undone")
+    session.state = was
+    assert session.save("c", "third") == 2
     notes, before = Notebook(file), file.read_bytes()
-    notes.state = {"notes": [{"title": "b", "text": "second"}, {"title": "a", "text": "first"}]}
-    assert [note.title for note in notes.kept] == ["a", "b"]
-    assert file.read_bytes() == before
+    notes.state = session.state
+    assert [note.title for note in notes.kept] == ["a", "c", "b"]
+    assert notes.save("d", "next") == 4
+    notes.state = {}
+    assert [note.title for note in notes.kept] == ["a", "b", "c"]
+    assert file.read_bytes().startswith(before)
     assert not file.stat().st_mode & 0o077
 
 

@@ -62,6 +62,12 @@ def test_keys_that_end_it(keys: str, error: type[BaseException]) -> None:
         typed(keys)
 
 
+def test_a_byte_that_is_no_utf_8_is_a_question_mark() -> None:
+    with keyboard() as pipe:
+        pipe.send_bytes(b"What is caf\xe9? \x1b[200~\xff\x1b[201~\r")
+        assert TerminalPrompt(scripted(), lambda: None).read() == "What is caf?? ?"
+
+
 def test_the_history_is_for_the_user_alone(tmp_path: Path) -> None:
     typed("a question\r")
     assert (tmp_path / "thimble" / "history").stat().st_mode & 0o777 == 0o600

@@ -184,6 +184,18 @@ def test_a_session_goes_on_with_its_own_settings_unless_a_flag_says_otherwise(tm
     assert told.strategy == "none"
 
 
+@pytest.mark.parametrize("name", ["summariser", "memory"])
+def test_a_session_without_a_model_beside_goes_on_without_one(name: str, tmp_path: Path) -> None:
+    live = Session(Settings("reader"), Journal(tmp_path / "one.jsonl"))
+    ask(live, "What?")
+    live.journal.close()
+    for origin, goes_on_with in ((f"environment THIMBLE_{name.upper()}", ""), (f"flag --{name}", "reader")):
+        asked = replace(Settings(), **{name: "reader"}, origins={name: origin})  # type: ignore[arg-type]
+        again, journal, _ = shelf.reopened(asked, tmp_path / "one.jsonl")
+        journal.close()
+        assert getattr(again, name) == goes_on_with
+
+
 @pytest.mark.parametrize(
     ("flags", "goes_on_with"),
     [

@@ -12,16 +12,22 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from traceback import walk_stack
 from typing import Any
 
 import pytest
 
+from tests.support.histories import TinyCounter
 from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama
 from tests.support.paths import ROOT
 from tests.support.pty_terminal import Terminal
-from tests.support.sessions import Paper, ask
+from tests.support.scripted import Scripted
+from tests.support.sessions import Paper, ask, tool_call
+from thimble.agent.agent import Agent
 from thimble.agent.errors import ThimbleError, UsageError
+from thimble.agent.messages import Message
+from thimble.agent.prefix_cache import PrefixCache
 from thimble.repl.commands.table import obey
 from thimble.repl.prompt.completion import Completions
 from thimble.repl.prompt.interrupts import Interrupts
@@ -296,6 +302,26 @@ def test_ctrl_c_in_a_state_of_ones_own_costs_no_record(moment: int, tmp_path: Pa
     session = Session(Settings("reader", strategy=f"{tmp_path}/mine.py:Mine"), Journal(tmp_path / "one.jsonl"))
     with pytest.raises(KeyboardInterrupt):
         ask(session, QUESTION)
+    assert session.journal.state().history == session.agent.history
+
+
+class Pressed(TinyCounter):
+    """Ctrl-C is pressed while a reply is entered and its prompt, which the server now holds, is counted."""
+
+    def count(self, message: Message) -> int:
+        running = {frame.f_code for frame, _ in walk_stack(None)}
+        if {Agent.enter.__code__, PrefixCache.read.__code__} <= running:
+            raise KeyboardInterrupt
+        return super().count(message)
+
+
+def test_ctrl_c_after_a_reply_costs_no_record(tmp_path: Path) -> None:
+    session = Session(Settings("reader"), Journal(tmp_path / "one.jsonl"))
+    replies = [tool_call("read_article", slug="observation-masking"), "So it is."]
+    session.backends.first = lambda: Scripted(replies, Pressed())  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        ask(session, QUESTION)
+    assert session.agent.history[-1].content == "So it is."
     assert session.journal.state().history == session.agent.history
 
 
