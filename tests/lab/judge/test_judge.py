@@ -261,6 +261,12 @@ def test_a_row_a_file_the_best_first_those_without_a_score_last(says: Callable[.
     assert "cannot be loaded" in rows[-1]["reason"]
 
 
+def test_a_file_whose_name_would_join_two_strategies_is_to_be_renamed(says: Callable[..., str], folder: Path) -> None:
+    (folder / "contest" / "anna+hides.py").write_text(HIDES)
+    (told,) = (one for one in json.loads(says("--json")) if one["strategy"] == "anna+hides.py")
+    assert (told["score"], told["reason"]) == (None, "a + in a name joins two strategies: rename the file")
+
+
 def test_the_same_seed_gives_the_same_table_and_page(says: Callable[..., str], folder: Path) -> None:
     report = folder / "page.html"
     first = says("--seed", "5", "--report", str(report))
