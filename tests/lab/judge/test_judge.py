@@ -111,6 +111,16 @@ def test_a_fact_is_a_line_of_a_result_and_the_seed_says_which() -> None:
     assert {*planted(RUNS[1], 8)[1]}.isdisjoint(facts)
 
 
+@pytest.mark.parametrize("results", [1, 5])
+def test_a_run_that_ends_with_a_result_has_no_fact_in_it_that_no_view_can_show(results: int) -> None:
+    run_, facts = planted(Trajectory("one", RUNS[1].messages[: 2 + 2 * results]), 7)
+    assert run_.messages[-1].role == "tool"
+    assert len(facts) == results - 1
+    assert not any(fact in run_.messages[-1].content for fact in facts)
+    found = measured([(run_, facts)], settings("none"))
+    assert (found.kept, found.planted) == (results - 1, results - 1)
+
+
 def test_made_dialogues_go_by_the_seed_and_read_some_articles_again() -> None:
     assert generated(3) == generated(3)
     assert generated(3) != generated(4)
