@@ -16,7 +16,6 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import TCPServer, ThreadingMixIn
-from time import sleep
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -164,7 +163,7 @@ class Handler(BaseHTTPRequestHandler):
             kinds = [kind for kind, _ in new]
             text = "".join(f"event: {kind}\ndata: {data}\n\n" for kind, data in new)
             self.wfile.write(f"{text}event: place\nid: {place}\ndata: 0\n\n".encode())
-            sleep(TICK_SECONDS)
+            self.server.growing.rest()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: the terminal belongs to the session."""
