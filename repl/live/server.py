@@ -70,6 +70,9 @@ class LiveServer(ThreadingMixIn, TCPServer):
             super().__init__((host, port), Handler)
         except OSError as error:
             raise UsageError(f"nothing can listen at {where}: {error.strerror or error}", HOW_TO_LISTEN) from error
+        if self.server_address[0] in ("0.0.0.0", "::"):
+            self.server_close()
+            raise UsageError(f"no phone can open {where}: it is every address of this machine", HOW_TO_LISTEN)
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self.server_address[1]}/{self.token}/"
         style = asset("page.css") + (LIVE_FOLDER / "live.css").read_text("utf-8")

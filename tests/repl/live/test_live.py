@@ -289,6 +289,12 @@ def test_what_is_no_address_is_refused(session: Session, where: str) -> None:
         pass
 
 
+@pytest.mark.parametrize("where", ["0.0.0.0:0", "0:0"])
+def test_an_address_that_no_phone_can_open_is_refused(session: Session, where: str) -> None:
+    with pytest.raises(UsageError, match="no phone can open"), shown_live(session, where):
+        pass
+
+
 # ---- as a user has it ----
 
 
