@@ -34,6 +34,7 @@ Score = 30 · saved + 40 · facts + 30 · found. Saved: the part of the cost of 
 mean of four prices of a cached token. Facts: the part of the planted facts that is in the last view of its dialogue.
 Found: the part of the repeated calls whose earlier result was still in view."""
 MOST_JUDGE_SEED = 10**9
+JOINS = "a + in a name joins two strategies: rename the file"
 
 
 def main(arguments: Sequence[str], prog: str) -> None:
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
     specs = [*files, *JUDGED_BESIDE]
     with progress("judged", len(specs), len(specs)) as advance:
         for spec in specs:
-            found = judged(spec, options.folder, dialogues, settings, options.seconds)
+            found = JOINS if "+" in spec else judged(spec, options.folder, dialogues, settings, options.seconds)
             rows.append(row(in_line(spec), found, everything))
             advance(1)
     rows.sort(key=lambda row: -math.inf if row["score"] is None else row["score"], reverse=True)

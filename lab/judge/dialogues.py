@@ -45,9 +45,10 @@ def generated(seed: int) -> list[Trajectory]:
 
 
 def planted(run: Trajectory, seed: int) -> Dialogue:
-    """The run, repaired, with a fact as a line of its own in some of its results."""
+    """The run, repaired, with a fact as a line of its own in some of the results that its last call could be sent."""
     random, messages = Random(f"{seed} {run.name}"), repair(run.messages).messages
-    results = [at for at, message in enumerate(messages) if message.role == "tool"]
+    last = max((at for at, message in enumerate(messages) if message.role == "assistant"), default=0)
+    results = [at for at, message in enumerate(messages[:last]) if message.role == "tool"]
     facts = []
     for at in random.sample(results, min(FACTS, len(results))):
         facts.append(f"K{random.randrange(10**9):09}")

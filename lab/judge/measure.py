@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from thimble.agent.budget import Budget
 from thimble.agent.errors import UsageError
-from thimble.agent.messages import Message
-from thimble.agent.protocols import Strategy
 from thimble.lab.judge.dialogues import Dialogue
 from thimble.lab.replay.recorded_replay import (
     Figures,
@@ -41,25 +38,6 @@ class Measured:
     again: int
 
 
-@dataclass
-class AskedTwice(Strategy):
-    """A strategy that is asked twice for each view. Raises UsageError where the two differ."""
-
-    strategy: Strategy
-
-    @property
-    def fitted(self) -> bool:
-        """As the strategy has it."""
-        return self.strategy.fitted
-
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """Its view."""
-        view = self.strategy.prepare(messages, budget)
-        if [*self.strategy.prepare(messages, budget)] != [*view]:
-            raise UsageError("asked twice, it makes two different views")
-        return view
-
-
 def measured(dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], *, lawful: bool = True) -> Measured:
     """The sums of a strategy: each setting has its SPEC and another price. Facts and faults are those at the first.
 
@@ -86,14 +64,22 @@ def measured(dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], *
 
 
 def _calls(run: Trajectory, setting: ReplaySetting, lawful: bool) -> Iterator[ReplayedCall]:
-    """The replayed calls. The history is sound, so that each note of a view is about the strategy's answer."""
-    for call in replay(run, setting, AskedTwice if lawful else None):
+    """The replayed calls. The history is sound, so that each note of a view is about the strategy's answer.
+
+    A lawful strategy is replayed once more, from fresh state, and must make the same views; that costs nothing.
+    """
+    if not lawful:
+        yield from replay(run, setting)
+        return
+    for call, again in zip([*replay(run, setting)], replay(run, setting), strict=True):
         view, broken = call.view, ""
         if view and view.notes:
             broken = f"the view had to be mended: {view.notes[0]}"
         elif view and view.tokens > view.limit:
             broken = f"{view.tokens:,} tokens, and the budget is {view.limit:,}"
-        if lawful and broken:
+        elif view != again.view:
+            broken = "played twice from the start, it makes two different views"
+        if broken:
             raise UsageError(f"{run.name}, turn {call.turn}: {broken}")
         yield call
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from functools import cache
 
@@ -10,7 +10,7 @@ from thimble.agent.budget import Budget, Counter, Prices
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.fit import fit
 from thimble.agent.messages import Message, Schema, turns
-from thimble.agent.protocols import Backend, Strategy
+from thimble.agent.protocols import Backend
 from thimble.agent.repair import repair
 from thimble.agent.reply import Reply
 from thimble.agent.side import SideModel
@@ -96,10 +96,8 @@ class Figures:
         return prompt + prices.output * self.side_output_tokens
 
 
-def replay(
-    run: Trajectory, setting: ReplaySetting, adapt: Callable[[Strategy], Strategy] | None = None
-) -> Iterator[ReplayedCall]:
-    """The calls of a recorded run, each with its view under the strategy, or under what `adapt` makes of it."""
+def replay(run: Trajectory, setting: ReplaySetting) -> Iterator[ReplayedCall]:
+    """The calls of a recorded run, each with its view under the strategy."""
     counter = counter_of(setting.model)
     budget = Budget(setting.limit, counter, counter.overhead(run.tools), setting.prices)
     server, memory = (
@@ -107,7 +105,6 @@ def replay(
     )
     taken = (message for message in run.messages if message.role == "assistant")
     strategy = parse(setting.strategy, SideModel(server, static_embedder(), memory, Lagged(setting.lag)))
-    strategy = adapt(strategy) if adapt else strategy
     before: View | None = None
     for turn, (history, action) in enumerate(zip(run.histories(), taken, strict=True), 1):
         try:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 TICK_SECONDS = 0.1
 REST_TIMES = 4
 """After work of a second the thread rests so many seconds, and leaves them to the session."""
+LAST_SECONDS = 1.0
+"""Longest wait at the end until the last is told: who leaves is not held up."""
 UNSEEN = Preparing | Sent | Waiting | ToolCalled | SideBegan
 """Records that change nothing of the page."""
 
@@ -43,7 +45,8 @@ class Growing:
         self._session = session
         self._journal: Journal | None = None
         self._heard: deque[tuple[int, Record, float]] = deque()
-        self._changed, self._over = threading.Condition(), threading.Event()
+        self._changed = threading.Condition()
+        self._ends, self._over = threading.Event(), threading.Event()
         self._items: list[tuple[int, str, str]] = []
         self._told = self._last = self._ballots = 0
         self._cleaners: defaultdict[str, Sanitiser] = defaultdict(Sanitiser)
@@ -72,28 +75,34 @@ class Growing:
             self._tell_votes()
         return True
 
+    def rest(self) -> None:
+        """Wait a tick, or until it is over."""
+        self._over.wait(TICK_SECONDS)
+
     # ---- the thread that tells ----
 
     def run(self) -> None:
-        """Follow the session until the end."""
+        """Follow the session until the end, and tell all of it."""
         took = 0.0
-        while not self._over.wait(max(TICK_SECONDS, REST_TIMES * took)):
+        while not self._ends.wait(max(TICK_SECONDS, REST_TIMES * took)):
             began = perf_counter()
-            if self._session.is_ready:
-                self._go_on()
+            self._go_on()
             took = perf_counter() - began
+        with self._changed:  # a viewer gets the last that is told together with the end
+            self._go_on()
+            self._leave()
+            self._over.set()
+            self._changed.notify_all()
 
-    def leave(self) -> None:
+    def end(self) -> None:
+        """Say that it is over, when the last is told."""
+        self._ends.set()
+        self._over.wait(LAST_SECONDS)
+
+    def _leave(self) -> None:
         """Listen no more."""
         if self._journal:
             self._journal.listener = None
-
-    def end(self) -> None:
-        """Say that it is over."""
-        self.leave()
-        with self._changed:
-            self._over.set()
-            self._changed.notify_all()
 
     def _tell(self, kind: str, value: object, instead_of: str = "") -> None:
         """Tell this, and forget what was told of another kind."""
@@ -108,6 +117,8 @@ class Growing:
         self._tell("votes", {name: one.fields() if one else None for name, one in named.items()}, instead_of="votes")
 
     def _go_on(self) -> None:
+        if not self._session.is_ready:
+            return
         if self._session.journal is not self._journal:
             self._read()
         pieces: list[tuple[str, str]] = []
@@ -133,7 +144,7 @@ class Growing:
         """Tell the branch in use anew, from the journal."""
         journal, counter = self._session.journal, self._session.agent.backend.counter
         if self._journal is not journal:
-            self.leave()
+            self._leave()
             self._heard.clear()
             self._journal = journal
             journal.listener = lambda *heard: self._heard.append(heard)

@@ -8,7 +8,7 @@ const draft = make("div", { className: "said" }, thought, prose);
 const open = make("details"), counted = make("details");
 const room = make("div", { className: "room" }, open, counted);
 const stream = new EventSource("events");
-let drawn = 0, waits = false, ballot = 0;
+let drawn = 0, waits = false, ballot = 0, closed = 0; // the numbers of the open ballot and of the counted one
 document.querySelector("header").append(link);
 layout.before(room);
 
@@ -71,36 +71,53 @@ shown = (side) => {
 // ---- the room ----
 
 function vote(ballots) {
+  if (ballots.open && ballots.open.number === ballot) recount(ballots.open);
+  else open.replaceChildren(...(ballots.open ? asked(ballots.open) : []));
+  if (ballots.counted?.number !== closed) counted.replaceChildren(...(ballots.counted ? result(ballots.counted) : []));
   open.hidden = !ballots.open;
   counted.hidden = !ballots.counted;
-  const ticked = new Set(ballots.open?.number === ballot ? ticks() : []);
-  ballot = ballots.open?.number;
-  open.replaceChildren(...(ballots.open ? asked(ballots.open, ticked) : []));
-  counted.replaceChildren(...(ballots.counted ? result(ballots.counted) : []));
+  [ballot, closed] = [ballots.open?.number, ballots.counted?.number];
 }
 
-const ticks = () => [...open.querySelectorAll("input:checked")].map((input) => input.value);
+/** In place: whoever ticks, votes or goes through it by keys is not disturbed by the votes of others. */
+function recount({ voters, rows }) {
+  open.querySelector("summary").textContent = question(voters);
+  open.querySelectorAll("label").forEach((label, at) => count(label, rows[at], voters));
+}
 
-function asked({ number, voters, rows }, ticked) {
+function asked({ number, voters, rows }) {
   const said = make("span", { className: "quiet", aria: { role: "status" } });
   const send = async () => {
-    const answer = await fetch(`vote/${number}`, { method: "POST", body: ticks().join(" ") || "none" }).catch(() => null);
-    if (!answer?.ok) said.textContent = " The vote was not taken: the next prompt is made, or nobody answers.";
+    const stay = [...open.querySelectorAll("input:checked")].map((input) => input.value).join(" ") || "none";
+    const answer = await fetch(`vote/${number}`, { method: "POST", body: stay }).catch(() => null);
+    said.textContent = answer?.ok ? " Your vote is in." : " The vote was not taken: the next prompt is made, or nobody answers.";
   };
-  const box = ([place]) => make("input", { type: "checkbox", value: place, checked: ticked.has(`${place}`) });
-  return [make("summary", { textContent: `Vote: which messages will the next prompt hold as they are? ${several(voters, "phone")} voted` }),
-    ...rows.map((row) => line(row, voters, box(row), "")),
+  return [make("summary", { textContent: question(voters) }),
+    ...rows.map((row) => line(row, voters, make("input", { type: "checkbox", value: row[0] }))),
     make("p", {}, make("button", { type: "button", textContent: "Vote", onclick: send }), said)];
 }
+
+const question = (voters) => `Vote: which messages will the next prompt hold as they are? ${several(voters, "phone")} voted`;
 
 function result({ voters, rows, right }) {
   const sign = ([, , , votes, stayed]) => make("span", { textContent: stayed === votes * 2 > voters ? "✓" : "✗" });
   return [make("summary", { textContent: `The room was right about ${right} of ${several(rows.length, "message")}` }),
-    ...rows.map((row) => line(row, voters, sign(row), row[4] ? "stayed" : "went"))];
+    ...rows.map((row) => line(row, voters, sign(row), row[4] ? " stayed" : " went"))];
 }
 
-const line = ([place, who, words, votes], voters, first, last) => make("label", {}, first,
-  make("span", { className: "quiet", textContent: place }), make("span", { className: "who", textContent: who }),
-  make("span", { className: "words", textContent: words }),
-  make("meter", { max: Math.max(1, voters), value: votes, aria: { label: "votes that it stays" } }),
-  make("span", { className: "quiet", textContent: last ? `${votes}/${voters} ${last}` : `${votes}/${voters}` }));
+function line(row, voters, first, fate = "") {
+  const [place, who, words] = row;
+  return count(make("label", {}, first,
+    make("span", { className: "quiet", textContent: place }), make("span", { className: "who", textContent: who }),
+    make("span", { className: "words", textContent: words }),
+    make("meter", { aria: { label: "votes that it stays" } }), make("span", { className: "quiet" })), row, voters, fate);
+}
+
+/** Put the votes for a message into its line. */
+function count(label, [, , , votes], voters, fate = "") {
+  const meter = label.querySelector("meter");
+  meter.max = Math.max(1, voters);
+  meter.value = votes;
+  label.lastElementChild.textContent = `${votes}/${voters}${fate}`;
+  return label;
+}

@@ -16,7 +16,6 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import TCPServer, ThreadingMixIn
-from time import sleep
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -71,6 +70,9 @@ class LiveServer(ThreadingMixIn, TCPServer):
             super().__init__((host, port), Handler)
         except OSError as error:
             raise UsageError(f"nothing can listen at {where}: {error.strerror or error}", HOW_TO_LISTEN) from error
+        if self.server_address[0] in ("0.0.0.0", "::"):
+            self.server_close()
+            raise UsageError(f"no phone can open {where}: it is every address of this machine", HOW_TO_LISTEN)
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self.server_address[1]}/{self.token}/"
         style = asset("page.css") + (LIVE_FOLDER / "live.css").read_text("utf-8")
@@ -164,7 +166,7 @@ class Handler(BaseHTTPRequestHandler):
             kinds = [kind for kind, _ in new]
             text = "".join(f"event: {kind}\ndata: {data}\n\n" for kind, data in new)
             self.wfile.write(f"{text}event: place\nid: {place}\ndata: 0\n\n".encode())
-            sleep(TICK_SECONDS)
+            self.server.growing.rest()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: the terminal belongs to the session."""

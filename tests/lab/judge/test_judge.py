@@ -22,6 +22,7 @@ from thimble.lab.judge.dialogues import FACTS, generated, planted
 from thimble.lab.judge.measure import Measured, asked_again, measured
 from thimble.lab.replay.recorded_replay import ReplaySetting, replay
 from thimble.lab.replay.trajectories import Trajectory
+from thimble.workshop.exercise_set import OURS
 
 MODEL = "no such model"
 LIMIT = 2_000
@@ -110,6 +111,16 @@ def test_a_fact_is_a_line_of_a_result_and_the_seed_says_which() -> None:
     assert {*planted(RUNS[1], 8)[1]}.isdisjoint(facts)
 
 
+@pytest.mark.parametrize("results", [1, 5])
+def test_a_run_that_ends_with_a_result_has_no_fact_in_it_that_no_view_can_show(results: int) -> None:
+    run_, facts = planted(Trajectory("one", RUNS[1].messages[: 2 + 2 * results]), 7)
+    assert run_.messages[-1].role == "tool"
+    assert len(facts) == results - 1
+    assert not any(fact in run_.messages[-1].content for fact in facts)
+    found = measured([(run_, facts)], settings("none"))
+    assert (found.kept, found.planted) == (results - 1, results - 1)
+
+
 def test_made_dialogues_go_by_the_seed_and_read_some_articles_again() -> None:
     assert generated(3) == generated(3)
     assert generated(3) != generated(4)
@@ -131,8 +142,8 @@ BROKEN = {
     "no messages": ("return None", "prepare must return a list of messages, not None"),
     "raises": ("return messages[99]", "IndexError"),
     "another view each time": (
-        "import random; return [*messages[:-1], messages[-1].rewritten(str(random.random()), 'why')]",
-        "asked twice, it makes two different views",
+        "import random; return [m.rewritten(str(random.random()), 'why') if m.call_id else m for m in messages]",
+        "played twice from the start, it makes two different views",
     ),
 }
 
@@ -152,6 +163,36 @@ def test_over_the_budget_is_a_broken_law_where_nothing_makes_it_fit(tmp_path: Pa
     found = verdict(tmp_path, f"{text}fitted = False\nprepare = Everything().prepare\n", limit=150)
     assert isinstance(found, str)
     assert "and the budget is 150" in found
+
+
+SOLUTIONS = sorted(OURS.glob("*/solution.py"))
+
+
+@pytest.mark.parametrize("solution", SOLUTIONS, ids=[solution.parent.name for solution in SOLUTIONS])
+def test_each_solution_of_the_workshop_is_lawful(tmp_path: Path, solution: Path) -> None:
+    (tmp_path / "mine.py").write_text(solution.read_text())
+    dialogues = [planted(one, 7) for one in generated(7)[:1]]
+    figures(judged("mine.py", tmp_path, dialogues, settings("mine.py", 8_000), 60))
+
+
+def test_what_a_strategy_asks_of_a_model_costs_once(tmp_path: Path) -> None:
+    text = """
+from dataclasses import dataclass
+from thimble.agent.messages import Message
+
+
+@dataclass
+class Asks:
+    model: object
+
+    def prepare(self, messages, budget):
+        self.model.ask([Message("request", "user", "Sum it up.")], "summary", max_tokens=20)
+        return messages
+"""
+    found = figures(verdict(tmp_path, text))
+    dialogues = [planted(one, 7) for one in RUNS]
+    assert found == measured(dialogues, settings(str(tmp_path / "mine.py")), lawful=False)
+    assert found.costs[0] > measured(dialogues, settings("none"), lawful=False).costs[0]
 
 
 # --- hostile files ----------------------------------------------------------------------------------------------------
@@ -228,6 +269,12 @@ def test_a_row_a_file_the_best_first_those_without_a_score_last(says: Callable[.
     assert scores == sorted(scores, reverse=True)
     assert rows[-1]["strategy"] == "broken.py"
     assert "cannot be loaded" in rows[-1]["reason"]
+
+
+def test_a_file_whose_name_would_join_two_strategies_is_to_be_renamed(says: Callable[..., str], folder: Path) -> None:
+    (folder / "contest" / "anna+hides.py").write_text(HIDES)
+    (told,) = (one for one in json.loads(says("--json")) if one["strategy"] == "anna+hides.py")
+    assert (told["score"], told["reason"]) == (None, "a + in a name joins two strategies: rename the file")
 
 
 def test_the_same_seed_gives_the_same_table_and_page(says: Callable[..., str], folder: Path) -> None:

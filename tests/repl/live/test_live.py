@@ -6,7 +6,7 @@ import json
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -131,6 +131,19 @@ def test_what_is_being_written_is_told_from_its_beginning_to_who_comes_late() ->
         early.answered("Go on")
         assert early.said == []
         assert Viewer(url).answered("Go on").kinds.count("said") == 0
+
+
+def test_the_last_answer_comes_with_the_end(session: Session) -> None:
+    with ExitStack() as reading:
+        with shown_live(session, HERE) as url:
+            ask(session, "One?")
+            viewer = Viewer(url).answered("One?")
+            events = reading.enter_context(viewer.reading())
+            for question in ("Two?", "Three?"):
+                ask(session, question)
+        assert "ended" in [*events]
+    last = viewer.branch["exchanges"][-1]
+    assert (last["question"], last["ending"]) == ("Three?", viewer.branch["exchanges"][0]["ending"])
 
 
 def test_a_viewer_that_never_reads_delays_nobody() -> None:
@@ -273,6 +286,12 @@ def test_a_port_in_use_is_one_line(session: Session, url: str) -> None:
 )
 def test_what_is_no_address_is_refused(session: Session, where: str) -> None:
     with pytest.raises(UsageError, match="no HOST:PORT"), shown_live(session, where):
+        pass
+
+
+@pytest.mark.parametrize("where", ["0.0.0.0:0", "0:0"])
+def test_an_address_that_no_phone_can_open_is_refused(session: Session, where: str) -> None:
+    with pytest.raises(UsageError, match="no phone can open"), shown_live(session, where):
         pass
 
 

@@ -73,7 +73,11 @@ setTimeout(() => {
 
 def opened(page: str, folder: Path, *keys: str, fragment: str = "") -> dict[str, Any]:
     """What the driver saw, when it has pressed these keys."""
-    before, driver = BEFORE, DRIVER.replace("KEYS", json.dumps(keys))
+    return driven(page, folder, BEFORE, DRIVER.replace("KEYS", json.dumps(keys)), fragment)
+
+
+def driven(page: str, folder: Path, before: str, driver: str, fragment: str = "") -> dict[str, Any]:
+    """What a driver wrote into the title. `before` runs before all of the page, the driver after it."""
     page = page.replace("script-src ", f"script-src {_hash(before)} {_hash(driver)} ", 1)
     page = page.replace('<meta name="viewport"', f'<script>{before}</script>\n<meta name="viewport"', 1)
     page = page.replace("</body>", f"<script>{driver}</script></body>")
