@@ -54,6 +54,7 @@ class SavedState(State):
     lost: list[str] = field(default_factory=list)
     _texts: defaultdict[str, DeltaReader] = field(default_factory=lambda: defaultdict(DeltaReader))
     _copies: dict[Name, Message] = field(default_factory=dict)
+    _unnamed: list[Message] = field(default_factory=list)
     _tools: tuple[str, Sequence[Schema]] = ("", ())
 
     @property
@@ -96,7 +97,7 @@ class SavedState(State):
         return stored
 
     def _prepared(self, stored: PreparedLine, number: int, whole: bool) -> Prepared:
-        self._copies |= {name_of(copy): copy for copy in stored.copies}
+        self._unnamed += stored.copies
         view = View(messages=(), fates=(), inserted=(), **{name: getattr(stored, name) for name in FIGURES})
         view = self._listed(view) if whole else view
         if whole and not view.messages:
@@ -109,6 +110,8 @@ class SavedState(State):
         names, told = parsed(Listing, self._texts["messages"].text), parsed(Fates, self._texts["fates"].text)
         if names is None or told is None:
             return view
+        self._copies |= {name_of(copy): copy for copy in self._unnamed}
+        self._unnamed.clear()
         there = {message.id: message for message in self.history}
         history = self.history if len(told.fates) == len(self.history) else repair(self.history).messages
         try:
