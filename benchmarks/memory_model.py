@@ -41,7 +41,7 @@ def row(spec: str, memory: str, pace: str, runs: int) -> Sequence[object]:
     kept, again, calls, side = [], [], [], []
     for seed in range(runs):
         with TemporaryDirectory() as folder:
-            asked, _, place = library(Path(folder), seed, "unseen")
+            asked, place = library(Path(folder), seed, "unseen")
             session = Session(
                 Settings(backend="reader", pace=pace, corpus=place, strategy=spec, memory=memory, budget=100_000)
             )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from thimble.agent.messages import Message, ToolCall
+from thimble.agent.messages import Message, ToolCall, turns
 from thimble.agent.prompts import SYSTEM
 from thimble.agent.repair import repair
 from thimble.corpus.library import load
@@ -47,7 +47,7 @@ def generated(seed: int) -> list[Trajectory]:
 def planted(run: Trajectory, seed: int) -> Dialogue:
     """The run, repaired, with a fact as a line of its own in some of the results that its last call could be sent."""
     random, messages = Random(f"{seed} {run.name}"), repair(run.messages).messages
-    last = max((at for at, message in enumerate(messages) if message.role == "assistant"), default=0)
+    last = max((turn.start for turn in turns(messages)), default=0)
     results = [at for at, message in enumerate(messages[:last]) if message.role == "tool"]
     facts = []
     for at in random.sample(results, min(FACTS, len(results))):

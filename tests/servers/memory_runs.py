@@ -23,7 +23,7 @@ from thimble.agent.messages import Message
 from thimble.agent.prompts import BY_SCHEMA
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
-from thimble.corpus.library import Library, load
+from thimble.corpus.library import load
 from thimble.models import built_in, chat
 from thimble.strategies.spec import parse
 from thimble.tools import toolbox
@@ -39,9 +39,9 @@ QUESTION = "What is the {attribute} of {subject}?"
 def memory_run(seed: int, split: Split = "seen") -> dict[str, Any]:
     """A run in the form of a recorded trajectory; the same for the same seed."""
     with TemporaryDirectory() as folder:
-        asked, books, _ = library(Path(folder), seed, split)
+        asked, place = library(Path(folder), seed, split)
         reader, state = built_in(), State("none", 1_000_000)
-        every = toolbox(books, Path(folder), Notebook())
+        every = toolbox(load(place), Path(folder), Notebook())
         tools = {name: every[name] for name in TOOLS}
         agent = Agent(reader, parse("none", None), state, tools, SideModel(reader))
         for text in asked:
@@ -51,8 +51,8 @@ def memory_run(seed: int, split: Split = "seen") -> dict[str, Any]:
     return {"id": f"{split}-{seed}", "tools": agent.schemas(), "messages": [chat.write(one) for one in messages]}
 
 
-def library(folder: Path, seed: int, split: Split) -> tuple[list[str], Library, Path]:
-    """Questions about articles, these, and where they are written.
+def library(folder: Path, seed: int, split: Split) -> tuple[list[str], Path]:
+    """Questions about articles, and the folder of these.
 
     The reader takes what it said before for an answer to three words or more.
     """
@@ -61,7 +61,7 @@ def library(folder: Path, seed: int, split: Split) -> tuple[list[str], Library, 
         questions = corpus(place, ATTEMPTS * seed + attempt, split, ARTICLES)
         if all(" " in question.attribute for question in questions):
             texts = [QUESTION.format(attribute=one.attribute, subject=one.subject) for one in questions]
-            return [*texts, *Random(seed).sample(texts, len(texts))], load(place), place
+            return [*texts, *Random(seed).sample(texts, len(texts))], place
     raise AssertionError(seed)
 
 
