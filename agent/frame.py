@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from thimble.agent import view as views
 from thimble.agent.agent import Agent, NextCall
 from thimble.agent.messages import Message
-from thimble.agent.prompts import CLOSING, NUDGE
+from thimble.agent.prompts import AGAIN, CLOSING, NUDGE
 
 LONG_TOKENS = 100
 """A result of more tokens than these has the question again behind it, where the model has worked examples."""
@@ -33,7 +33,7 @@ class Frame:
         if agent.examples and sum(map(agent.backend.counter.count, results)) > LONG_TOKENS:
             asked = next(message for message in reversed(agent.history) if message.role == "user")
             after.append(
-                Message("again", "user", f"Question: {asked.content}", why="the question again, behind a long result")
+                Message("again", "user", AGAIN.format(asked.content), why="the question again, behind a long result")
             )
         if call.closing:
             after.append(CLOSING_MESSAGE)

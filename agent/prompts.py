@@ -17,6 +17,11 @@ BY_SCHEMA = """\
 You answer questions from a library of articles and a folder of files, never from memory."""
 """The system prompt of a model that calls by schema."""
 
+AGAIN = """\
+Question: {}
+Copy the two or three sentences that answer it."""
+"""The end of a prompt behind a long result: a small model copies well, and invents when it says a thing its own way."""
+
 DELEGATE = """\
 You read for a colleague who sees nothing of your work but your last words: a brief.
 

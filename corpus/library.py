@@ -16,7 +16,7 @@ from thimble.corpus.folder import File, Skipped, look, read
 from thimble.corpus.graph import Graph, graph_of
 from thimble.corpus.index import Index, index_of
 from thimble.corpus.markdown import shorten
-from thimble.corpus.words import content_words, slugify, stem
+from thimble.corpus.words import content_words, slugify, stem, terms
 
 ARTICLES = Path(__file__).parent / "articles"
 MOST_ARTICLES = 100_000
@@ -66,23 +66,42 @@ class Library:
                 found[name].append(article)
         return found
 
+    @cached_property
+    def _name_terms(self) -> dict[str, set[str]]:
+        """The folded words of each slug and title."""
+        return {article.slug: {*terms(f"{article.slug} {article.title}")} for article in self.articles}
+
     def get(self, slug: str) -> Article:
         """The article with exactly this slug. Raises UsageError naming the nearest slugs."""
         if slug in self._by_slug:
             return self._by_slug[slug]
-        import difflib
+        near = [article.slug for article in self.named_like(slug)[:3]]
+        if not near:
+            import difflib
 
-        near = difflib.get_close_matches(slugify(slug), _alike(slugify(slug), self._by_slug), n=3, cutoff=0.4)
+            near = difflib.get_close_matches(slugify(slug), _alike(slugify(slug), self._by_slug), n=3, cutoff=0.4)
         hint = f"; nearest: {', '.join(near)}" if near else ""
         raise UsageError(f"no article {shorten(slug, 80)!r}{hint}", "list the articles to see every slug")
 
     def find(self, name: str) -> Article:
-        """The one article with this slug, title or file name, in any case and spacing; otherwise as `get`."""
+        """The one article with this slug, title or file name, in any case and spacing, or with all of its words.
+
+        Otherwise as `get`.
+        """
         if exact := self._by_slug.get(slugify(name)):
             return exact
         named = {slugify(name), slugify(Path(name.strip().replace("\\", "/")).stem)} - {""}
-        alike = {article.slug: article for each in named for article in self._by_name.get(each, ())}
-        return next(iter(alike.values())) if len(alike) == 1 else self.get(name)
+        alike = [*{article.slug: article for each in named for article in self._by_name.get(each, ())}.values()]
+        if not alike:
+            wanted = {*terms(name)}
+            alike = [article for article in self.named_like(name) if wanted <= self._name_terms[article.slug]]
+        return alike[0] if len(alike) == 1 else self.get(name)
+
+    def named_like(self, name: str) -> list[Article]:
+        """The articles that share words with a name, in slug or title; those with the most of them first."""
+        wanted = {*terms(name)}
+        shared = ((len(wanted & self._name_terms[article.slug]), article) for article in self.articles)
+        return [article for _, article in sorted((each for each in shared if each[0]), key=lambda each: -each[0])]
 
     def matching(self, topic: str) -> list[Article]:
         """The articles with every word of the topic in tags, title, slug or summary; `agents` equals `agent`."""

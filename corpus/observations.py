@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
+from thimble.agent.messages import CANCELLED, NO_RESULT
 from thimble.corpus.marks import shown
 from thimble.corpus.passages import passages
 from thimble.corpus.words import TERMINAL_STYLE
@@ -72,6 +73,12 @@ LISTED_FILE = Form("{path} ({facts})", path=r"\S.*", facts=r"[\d.,]+ (?:bytes?|K
 NOTE_LINE = Form("{number}. {title}: {text}", number=PRINTED_NUMBER, title=r"[^:\n]+", text=".*")
 SAVED_NOTE = Form("Saved note {number}: {title}", number=PRINTED_NUMBER)
 RECALLED = Form("{id} · {of} · {place}", id=r"\w+", of=r"result of \w+|words of the \w+")
+PIECE = Form("[{source}] {title}: {text}", source=r"[^\[\]\s]{1,200}", title="[^:]+")
+"""A piece that `search` found in an article."""
+SOURCE = re.compile(r"^\[([^\[\]\s]{1,200})\](?: |$)", re.MULTILINE)
+NO_RESULTS = Form("No results for {query}.")
+NOTHING_FITS = Form("Nothing fits {query} well. The nearest:")
+"""The first line of what a search found where nothing answers its query."""
 
 USER = "user"
 """The source of what the user said."""
@@ -132,6 +139,19 @@ class Result:
         if self.form != "lines" or self.whole:
             return self.form == "lines" and self.first <= line <= max(self.last, self.first)
         return any(one.line == line for one in self.said) or (line == 1 and self.first == 1 and bool(self.said))
+
+
+def fits(content: str) -> bool:
+    """Whether a result has what was asked for: not an error, and not a search that found nothing that fits."""
+    head = content.partition("\n")[0]
+    return bool(head) and not (
+        head.startswith("Error: ") or head in (CANCELLED, NO_RESULT) or NO_RESULTS.read(head) or NOTHING_FITS.read(head)
+    )
+
+
+def sources(content: str) -> list[str]:
+    """The articles and files that a result of `search` or `list` names at the beginnings of its lines, each once."""
+    return list(dict.fromkeys(re.sub(r":\d+$", "", source) for source in SOURCE.findall(content)))
 
 
 @lru_cache(maxsize=512)

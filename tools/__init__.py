@@ -33,14 +33,10 @@ def toolbox(library: Library, files_root: Path, notes: Notebook, embedder: Embed
 def everyday(
     library: Library, files_root: Path, embedder: Embedder | None, history: Callable[[], Sequence[Message]]
 ) -> dict[str, Tool]:
-    """The few tools of a model that calls by schema: one search over all, and those that read and list."""
-    from thimble.tools.articles import article_tools
-    from thimble.tools.files import file_tools
-    from thimble.tools.search import search_tools
+    """The few tools of a model that calls by schema: search, list and read."""
+    from thimble.tools.everyday import everyday_tools
 
-    searches = search_tools(library, files_root, embedder, history)
-    others = [*article_tools(library, embedder), *file_tools(files_root, embedder)]
-    return {tool.name: tool for tool in [*searches, *others] if not tool.name.startswith("search_")}
+    return {tool.name: tool for tool in everyday_tools(library, files_root, embedder, history)}
 
 
 def on_demand(history: Callable[[], Sequence[Message]], brief: Callable[[str], str]) -> dict[str, Tool]:

@@ -53,7 +53,7 @@ class ArticleTools:
             page: 20 articles a page.
         """
         asked = bool(topic.strip())
-        articles = self._about(topic) if asked else self._library.articles
+        articles = self.about(topic) if asked else self._library.articles
         about = f" about {quoted(topic)}" if asked else ""
         if not articles:
             return f"No articles{about}.\nKnown tags: {', '.join(self._library.tags) or 'none'}"
@@ -118,15 +118,15 @@ class ArticleTools:
             text += f"\n\n{PAGE_REST.written(place=part, call=rest, what='the rest')}"
         return text
 
-    def _about(self, topic: str) -> list[Article]:
-        """The articles whose subject it is; where these are few, those with the passages that fit it best too."""
+    def about(self, topic: str, near: int = FEW_ARTICLES) -> list[Article]:
+        """The articles whose subject it is; if these are few, the `near` ones with the best passages for it too."""
         fits = self._search.fits(topic)
         best = {self._library.articles[place].slug: place for place in sorted(fits, key=lambda place: -fits[place])}
         rank = {slug: rank for rank, slug in enumerate(best)}
         found = sorted(self._library.matching(topic), key=lambda article: rank.get(article.slug, len(rank)))
         if len(found) < FEW_ARTICLES and any(hit.score >= self._search.enough for hit in self._search.find(topic, 1)):
             slugs = {article.slug for article in found}
-            found += [self._library.articles[best[slug]] for slug in [*best][:FEW_ARTICLES] if slug not in slugs]
+            found += [self._library.articles[best[slug]] for slug in [*best][:near] if slug not in slugs]
         return found
 
     def _find(self, slug: str) -> Article:

@@ -1,45 +1,52 @@
-"""Worked examples of the tools of `everyday`, for a small model: what it does with a question, as messages."""
+"""Worked examples of the everyday tools, for a small model: how it lists, reads, searches and declines, as messages."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import CANNOT
 
-WHY = "a worked example: how to look up, answer and decline"
+WHY = "a worked example: how to list, read, search and decline"
 EXAMPLE_DIALOGUES = (
     (
-        "Who won the chess world cup?",
-        '{"query": "Who won the chess world cup?"}',
-        'Nothing fits "Who won the chess world cup?" well. The nearest:\n'
-        "[garden-games] Croquet: The winner is the first to reach the peg.",
-        f"It {CANNOT}: the results are about croquet, not about chess.",
+        "Which articles are about pears?",
+        ("list", "topic", "pears"),
+        '2 articles about "pears"\n[old-pears] Pears that keep\n[pear-rust] Rust on pears',
+        "There are two: Pears that keep [old-pears] and Rust on pears [pear-rust].",
+    ),
+    (
+        "Read the article on rust",
+        ("read", "name", "pear-rust"),
+        "# Rust on pears\nslug: pear-rust · page 1 of 1 · 22 words\n\nRust is a fungus that winters on juniper. In May its "
+        "spores reach the pears. Cut the juniper, and the leaves stay clean.",
+        "Rust is a fungus that winters on juniper and reaches the pears in May; without juniper the leaves stay clean. "
+        "[pear-rust]",
     ),
     (
         "how often do tomatoes want water",
-        '{"query": "How often do tomatoes want water?"}',
+        ("search", "query", "How often do tomatoes want water?"),
         "[notes/may.md:3] watered twice\n"
-        "[garden-soil] Clay: Clay holds water for a week.\n"
         "[growing-tomatoes] Water: Deep watering wets the soil down to the roots. Tomatoes want it every two or three "
         "days; in hot weeks daily. Wet leaves bring mould.",
         "Tomatoes want it every two or three days; in hot weeks daily. [growing-tomatoes]",
     ),
     (
-        "and why should the leaves stay dry?",
-        '{"query": "Why should the leaves of tomatoes stay dry?"}',
-        "[garden-soil] Leaves: Old leaves make good soil in a year.\n"
-        "[growing-tomatoes] Water: Deep watering wets the soil down to the roots. Wet leaves bring mould.",
-        "Wet leaves bring mould. [growing-tomatoes]",
+        "Who won the chess world cup?",
+        ("search", "query", "Who won the chess world cup?"),
+        'Nothing fits "Who won the chess world cup?" well. The nearest:\n'
+        "[garden-games] Croquet: The winner is the first to reach the peg.",
+        f"It {CANNOT}: what was found is about croquet, not about chess.",
     ),
 )
-"""Question, arguments of its search, result and answer; the last question leans on the one before."""
+"""Question, call (tool, parameter, argument), result and answer."""
 
 
 def examples() -> Iterator[Message]:
     """The examples as messages, each with an id of its own and the reason why it is there."""
-    for number, (question, arguments, result, answer) in enumerate(EXAMPLE_DIALOGUES, 1):
-        call = ToolCall(f"example-{number}", "search", arguments)
+    for number, (question, (tool, parameter, argument), result, answer) in enumerate(EXAMPLE_DIALOGUES, 1):
+        call = ToolCall(f"example-{number}", tool, json.dumps({parameter: argument}))
         yield Message(f"example-{number}-asked", "user", question, why=WHY)
         yield Message(f"example-{number}-called", "assistant", calls=(call,), why=WHY)
         yield Message(f"example-{number}-found", "tool", result, call_id=call.id, name=call.name, why=WHY)

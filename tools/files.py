@@ -126,10 +126,16 @@ class FileTools:
             notes = [f"[the first {min(len(found), len(shown))} of {many:,} shown]", *notes]
         return "\n".join([f"{head} for {quoted(phrase)}", *shown, *notes])
 
+    def paths(self) -> list[str]:
+        """The paths of the files; none if the folder cannot be read."""
+        try:
+            return self._folder.files()[0]
+        except ToolError:
+            return []
+
     def near(self, query: str) -> list[FileLine]:
         """The lines that hold all words of a query, as near as can be; else the passages nearest to it."""
-        files, _ = self._folder.files(".")
-        each, again = tee(self._texts(files, []))
+        each, again = tee(self._texts(self.paths(), []))
         found, _ = matching(each, query[:QUERY], MATCHES)
         return [replace(line, score=1.0) for line in found] or nearest(tuple(again), query, self._embedder)[0]
 

@@ -6,7 +6,7 @@ import inspect
 import json
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -27,21 +27,28 @@ LARGEST = 10**100
 DOCSTRING_HEADING = r"^(Args|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$"
 
 
-def tool(function: Callable[..., str], limit: int = RESULT_CHARACTERS) -> FunctionTool:
+def tool(
+    function: Callable[..., str], limit: int = RESULT_CHARACTERS, known: Mapping[str, Sequence[str]] | None = None
+) -> FunctionTool:
     """Make a tool of a function that returns its observation, cut to at most `limit` characters.
+
+    `known` has, by parameter, the values that the schema lists. `run` takes any other value, too.
 
     Every parameter has an annotation; its description comes from the `Args:` of the docstring, whose text before them
     describes the tool. Raises TypeError for a function that cannot be described so.
     """
-    return FunctionTool(function, limit)
+    return FunctionTool(function, limit, known)
 
 
 class FunctionTool:
     """A function that a model may call: its schema, and a run that forgives arguments of nearly the right type."""
 
-    def __init__(self, function: Callable[..., str], limit: int = RESULT_CHARACTERS) -> None:
+    def __init__(
+        self, function: Callable[..., str], limit: int, known: Mapping[str, Sequence[str]]
+    ) -> None:
         self.name = function.__name__
         self._function = function
+        self._known = known or {}
         self._limit = limit
         self._parameters = inspect.signature(function).parameters
         self.description, self._described = _docstring(function)
@@ -105,6 +112,8 @@ class FunctionTool:
         schema = {**_schemas_of(self._shared)[name]}
         if text := self._described.get(name):
             schema["description"] = text
+        if name in self._known:
+            schema["enum"] = [*self._known[name]]
         default = self._parameters[name].default
         if default not in (inspect.Parameter.empty, None, ""):
             schema["default"] = default

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from thimble.agent import foreign
-from thimble.agent.frame import is_framing
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.prompts import CANNOT
 from thimble.agent.protocols import Delta, Text
@@ -17,17 +16,12 @@ from thimble.models.text_calls.prompt import CallForm, first_sentence
 SCHEMA_TOLD = """\
 Reply with one JSON object:
 {}
-{{"answer": answer, "source": source}} the one or two sentences of what was found that answer the question, and where \
-they stand
+{{"answer": answer}} the two or three sentences of what was found that answer the question, copied
 {{"cannot_answer": why}} if nothing that was found answers the question"""
 DECLINES = f"It {CANNOT}: "
 """What `cannot_answer` becomes in the conversation."""
 LONGEST_ARGUMENT, LONGEST_ANSWER = 300, 800
 """Characters of an argument and of an answer: a small model may write one without end."""
-READS = ("read_article", "read_file")
-"""Tools whose argument is a source."""
-SOURCE = re.compile(r"^\[([^\[\]\s]{1,200})\] ", re.MULTILINE)
-"""A source at the beginning of a line of a result, as `search` writes it."""
 ANSWER_SOURCE = re.compile(r" \[([^\[\]\s]+)\]$")
 """The source at the end of an answer, as `Turn` writes it."""
 ANSWER_BEGINNING = re.compile(r'\s*\{\s*"(?P<kind>answer|cannot_answer)"\s*:\s*"')
@@ -54,12 +48,13 @@ def _arguments(function: Schema) -> Mapping[str, Any]:
 
 def _said(content: str, calls: Sequence[ToolCall]) -> str:
     """Words, calls and answers as the model has to write them."""
-    objects = [*map(_called, calls)] or [_answered(content)]
+    objects = [*map(called, calls)] or [_answered(content)]
     said = [content] if calls and content else []
     return "\n".join([*said, *(json.dumps(each, ensure_ascii=False) for each in objects)])
 
 
-def _called(call: ToolCall) -> dict[str, Any]:
+def called(call: ToolCall) -> dict[str, Any]:
+    """A call as the model has to write it."""
     try:
         arguments = json.loads(call.arguments)
     except ValueError:
@@ -78,51 +73,15 @@ def _answered(content: str) -> dict[str, str]:
 SCHEMA = CallForm("calls by schema", SCHEMA_TOLD, _line, _said, "")
 
 
-def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: bool) -> Schema:
-    """The JSON schema of the next turn.
-
-    A tool that the last turn called is not in it, and one that was called twice with the same arguments for this
-    question is not in it any more: so no call is made twice in a row, whatever the model. An answer names one of the
-    sources that the results show; before the first call there is no answer.
-    """
-    functions = [tool["function"] for tool in tools]
-    made = _made(messages)
-    out = {call.name for call in made[-1:]} | {call.name for call in made if made.count(call) > 1}
-    forms = [_form({f["name"]: _value(f)}) for f in functions if f["name"] not in out] if may_call else []
-    if made or not forms:
-        sources = _sources([message for message in messages if not is_framing(message)])
-        words = {"type": "string", "maxLength": LONGEST_ANSWER} if may_call else {"type": "string"}
-        forms.append(_form({"answer": words} | ({"source": {"enum": sources}} if sources else {})))
-        forms.append(_form({"cannot_answer": {"type": "string", "maxLength": LONGEST_ARGUMENT}}))
-    return {"anyOf": forms}
-
-
-def _made(messages: Sequence[Message]) -> list[ToolCall]:
-    """The calls for the current question, oldest first, without their ids."""
-    calls: list[ToolCall] = []
-    for message in reversed(messages):
-        if message.role == "assistant" and not message.calls:
-            break
-        calls += [ToolCall("", call.name, call.arguments) for call in reversed(message.calls)]
-    return calls[::-1]
-
-
-def _sources(messages: Sequence[Message]) -> list[str]:
-    """The sources that the results show and the calls have read, each once, the newest last."""
-    read = (call for message in messages for call in message.calls if call.name in READS)
-    named = [value for call in read for value in _called(call).values() if isinstance(value, str)]
-    shown = (source for message in messages if message.role == "tool" for source in SOURCE.findall(message.content))
-    return [*dict.fromkeys([*shown, *named])]
-
-
-def _form(properties: Mapping[str, Any]) -> Schema:
+def object_schema(properties: Mapping[str, Any]) -> Schema:
+    """The schema of an object with just these properties."""
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
-def _value(function: Schema) -> Schema:
+def value_schema(function: Schema) -> Schema:
     """The schema of what a tool takes: its one argument bare, or an object of several."""
     values = {name: _bounded(schema) for name, schema in _arguments(function).items()}
-    return next(iter(values.values())) if len(values) == 1 else _form(values)
+    return next(iter(values.values())) if len(values) == 1 else object_schema(values)
 
 
 def _bounded(schema: Schema) -> Schema:

@@ -1,0 +1,62 @@
+"""The next turn of a model that calls by schema: what is offered, by what the calls for its question have found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from thimble.agent.frame import is_framing
+from thimble.agent.messages import Message, Schema
+from thimble.agent.turns import question
+from thimble.corpus.observations import fits, sources
+from thimble.corpus.words import terms
+from thimble.models.text_calls.schema import LONGEST_ANSWER, LONGEST_ARGUMENT, called, object_schema, value_schema
+
+READ = "read"
+LOOKING = ("search", "list")
+"""Tools that look for something: they are not offered once something was found."""
+
+
+def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: bool) -> Schema:
+    """The JSON schema of the next turn.
+
+    - Before the first call every tool is offered; an answer only if the prompt still shows an earlier result.
+    - Once something was found, an answer comes first, and only what was found or what the question names can be read.
+    - `cannot_answer` is offered once calls were made and nothing that they found fits.
+    - The tool of the last turn is not offered again, nor one that was called twice with the same argument.
+    """
+    own = [message for message in messages if not is_framing(message)]
+    start = next((at + 1 for at in reversed(range(len(own))) if own[at].role == "assistant" and not own[at].calls), 0)
+    earlier, exchange = own[:start], own[start:]
+    made = [called(call) for message in exchange for call in message.calls]
+    found = [message.content for message in exchange if message.role == "tool" and fits(message.content)]
+    out = {name for call in made[-1:] for name in call} | {name for call in made for name in call if made.count(call) > 1}
+
+    forms: list[Schema] = []
+    for function in (tool["function"] for tool in tools if may_call):
+        name, value = function["name"], value_schema(function)
+        if name == READ:
+            names = _readable(value, question(own), made, found)
+            if names != []:
+                forms.append(object_schema({name: {"enum": names} if names else value}))
+        elif name not in out and not (found and name in LOOKING):
+            forms.append(object_schema({name: value}))
+    remembers = not made and any(message.role == "tool" and not message.why for message in earlier)
+    if found or remembers or not forms:
+        answer = object_schema({"answer": {"type": "string", "maxLength": LONGEST_ANSWER}})
+        forms = [answer, *forms] if found else [*forms, answer]
+    if not found and (made or not may_call):
+        forms.append(object_schema({"cannot_answer": {"type": "string", "maxLength": LONGEST_ARGUMENT}}))
+    return {"anyOf": forms}
+
+
+def _readable(
+    value: Schema, asked: Message | None, made: Sequence[dict[str, object]], found: Sequence[str]
+) -> list[str] | None:
+    """The names that `read` may be given; None for any."""
+    known = value.get("enum")
+    shown = [name for content in found for name in sources(content)]
+    wanted = {*terms(asked.content)} if asked else set()
+    named = [name for name in known or shown if {*terms(name)} <= wanted]
+    names = [*named, *shown] if found else named or known
+    done = {call.get(READ) for call in made}
+    return None if names is None else [name for name in dict.fromkeys(names) if name not in done]
