@@ -12,28 +12,21 @@ from thimble.agent.frame import is_framing
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.prompts import CANNOT
 from thimble.agent.protocols import Delta, Text
+from thimble.corpus.attribution import SOURCES_BEHIND, attribute, pieces
+from thimble.corpus.markdown import sentences
 from thimble.models.text_calls.prompt import CallForm, first_sentence
 
 SCHEMA_TOLD = """\
 Reply with one JSON object:
 {}
-{{"answer": answer, "source": source}} the one or two sentences of what was found that answer the question, and where \
-they stand
+{{"answer": answer}} the one or two sentences of what was found that answer the question
 {{"cannot_answer": why}} if nothing that was found answers the question"""
 DECLINES = f"It {CANNOT}: "
 """What `cannot_answer` becomes in the conversation."""
 LONGEST_ARGUMENT, LONGEST_ANSWER = 300, 800
 """Characters of an argument and of an answer: a small model may write one without end."""
-READS = ("read_article", "read_file")
-"""Tools whose argument is a source."""
-SOURCE = re.compile(r"^\[([^\[\]\s]{1,200})\] ", re.MULTILINE)
-"""A source at the beginning of a line of a result, as `search` writes it."""
-ANSWER_SOURCE = re.compile(r" \[([^\[\]\s]+)\]$")
-"""The source at the end of an answer, as `Turn` writes it."""
 ANSWER_BEGINNING = re.compile(r'\s*\{\s*"(?P<kind>answer|cannot_answer)"\s*:\s*"')
 """What stands before the words of an answer."""
-SOURCED = re.compile(r'"\s*,\s*"source"\s*:\s*("(?:[^"\\]|\\.)+")')
-"""What stands behind them: where they come from."""
 SAID_WORDS = re.compile(r'(?:[^"\\]|\\u[dD][89abAB]\w\w\\u\w{4}|\\u(?![dD][89abAB])\w{4}|\\[^u])*')
 """The words of a JSON string as far as they are whole: half an escape, or half a surrogate pair, waits."""
 
@@ -71,8 +64,7 @@ def _called(call: ToolCall) -> dict[str, Any]:
 def _answered(content: str) -> dict[str, str]:
     if content.startswith(DECLINES):
         return {"cannot_answer": content.removeprefix(DECLINES)}
-    cited = ANSWER_SOURCE.search(content)
-    return {"answer": content[: cited.start()], "source": cited[1]} if cited else {"answer": content}
+    return {"answer": SOURCES_BEHIND.sub("", content)}
 
 
 SCHEMA = CallForm("calls by schema", SCHEMA_TOLD, _line, _said, "")
@@ -82,17 +74,16 @@ def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: 
     """The JSON schema of the next turn.
 
     A tool that the last turn called is not in it, and one that was called twice with the same arguments for this
-    question is not in it any more: so no call is made twice in a row, whatever the model. An answer names one of the
-    sources that the results show; before the first call there is no answer.
+    question is not in it any more: so no call is made twice in a row, whatever the model. Before the first call there
+    is no answer.
     """
     functions = [tool["function"] for tool in tools]
     made = _made(messages)
     out = {call.name for call in made[-1:]} | {call.name for call in made if made.count(call) > 1}
     forms = [_form({f["name"]: _value(f)}) for f in functions if f["name"] not in out] if may_call else []
     if made or not forms:
-        sources = _sources([message for message in messages if not is_framing(message)])
         words = {"type": "string", "maxLength": LONGEST_ANSWER} if may_call else {"type": "string"}
-        forms.append(_form({"answer": words} | ({"source": {"enum": sources}} if sources else {})))
+        forms.append(_form({"answer": words}))
         forms.append(_form({"cannot_answer": {"type": "string", "maxLength": LONGEST_ARGUMENT}}))
     return {"anyOf": forms}
 
@@ -105,14 +96,6 @@ def _made(messages: Sequence[Message]) -> list[ToolCall]:
             break
         calls += [ToolCall("", call.name, call.arguments) for call in reversed(message.calls)]
     return calls[::-1]
-
-
-def _sources(messages: Sequence[Message]) -> list[str]:
-    """The sources that the results show and the calls have read, each once, the newest last."""
-    read = (call for message in messages for call in message.calls if call.name in READS)
-    named = [value for call in read for value in _called(call).values() if isinstance(value, str)]
-    shown = (source for message in messages if message.role == "tool" for source in SOURCE.findall(message.content))
-    return [*dict.fromkeys([*shown, *named])]
 
 
 def _form(properties: Mapping[str, Any]) -> Schema:
@@ -131,19 +114,24 @@ def _bounded(schema: Schema) -> Schema:
 
 
 class Turn:
-    """Reads a turn while it streams: the words of an answer come out at once, a call at the end.
+    """Reads a turn while it streams: the sentences of an answer come out as they end, its source and a call at the end.
 
     Args:
         tools: What is offered.
+        messages: The prompt: in what its results show, the source of the answer is found.
     """
 
     over = False
+    cut = False
+    """Whether the answer was cut, by its length or at the end of a reply that was: then it ends with a sentence."""
 
-    def __init__(self, tools: Sequence[Schema]) -> None:
+    def __init__(self, tools: Sequence[Schema], messages: Sequence[Message] = ()) -> None:
         self._functions = {tool["function"]["name"]: tool["function"] for tool in tools}
+        self._messages = [message for message in messages if not is_framing(message)]
         self._text = ""
         self._said: re.Match[str] | None = None
         self._at = 0
+        self._shown, self._rest = "", ""
 
     def take(self, delta: Delta) -> list[Delta]:
         """What can be shown after this delta."""
@@ -153,11 +141,18 @@ class Turn:
         return [Text(shown)] if shown else []
 
     def end(self, *, cut: bool = False) -> list[Delta]:
-        """What is left at the end: the source of an answer, or the call; a malformed one has no name."""
-        if self._said:
-            named = SOURCED.match(self._text, self._at)
-            return [Text(f" [{json.loads(named[1])}]")] if named else []
-        return [self._call()] if self._text.strip() and not self._at else []
+        """What is left at the end: an answer's last sentence and source, or the call; a malformed one has no name."""
+        if not self._said:
+            return [self._call()] if self._text.strip() and not self._at else []
+        answers = self._said["kind"] == "answer"
+        limit = LONGEST_ANSWER if answers else LONGEST_ARGUMENT
+        closed = self._text.startswith('"', self._at)
+        self.cut = len(self._shown + self._rest) == limit if closed else cut
+        if self.cut:
+            self._rest = "" if self._shown else self._rest.rpartition(" ")[0] or self._rest
+        sources = attribute(self._shown + self._rest, pieces(self._messages)) if answers else []
+        left = self._rest.rstrip() + "".join(f" [{source}]" for source in sources if source)
+        return [Text(left)] if left else []
 
     def _feed(self, text: str) -> str:
         """The text to show after this piece. What does not begin as an object is text, as if nothing were enforced."""
@@ -175,7 +170,11 @@ class Turn:
         words = SAID_WORDS.match(self._text, self._at)
         assert words, "it may be empty"
         self._at = words.end()
-        return begins + str(json.loads(f'"{words[0]}"', strict=False))
+        self._rest += json.loads(f'"{words[0]}"', strict=False)
+        *whole, last = sentences(self._rest) or [""]
+        ended = self._rest[: len(self._rest.rstrip()) - len(last)].rstrip() if whole else ""
+        self._shown, self._rest = self._shown + ended, self._rest.removeprefix(ended)
+        return begins + ended
 
     def _call(self) -> ToolCall:
         try:
