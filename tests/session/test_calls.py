@@ -19,6 +19,8 @@ from thimble.agent.protocols import Waiting
 from thimble.corpus.search import Search
 from thimble.models.text_calls.kept_way import keep_way
 from thimble.session import jsonl
+from thimble.session.journal import folder, lines
+from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 
@@ -137,14 +139,28 @@ def test_there_is_no_passage_where_nothing_fits_or_nothing_was_searched_for() ->
             assert bool(grounds("", [Message("q", "user", QUESTION), call], 1).passage) is there
 
 
-def test_words_that_stand_in_nothing_that_was_read_are_from_memory_and_have_no_source() -> None:
+def test_words_that_stand_in_nothing_that_was_read_are_from_memory_also_when_the_session_goes_on(
+    tmp_path: Path,
+) -> None:
     model = Model(calls=False, says="Thimbles were banned in Bruges in 1911.")
+    path, read = tmp_path / "2026-11-22-0217-k3f9.jsonl", "Observation masking hides old tool outputs."
     with model.served() as url:
-        session, events = asked(url, calls="schema")
-        assert events[-1] == Answered(model.says, "answered")
-        assert (events[-1].from_memory, events[-1].invented) == (True, ())  # type: ignore[union-attr]
+        settings = Settings(backend="ollama", base_url=url, calls="schema", session_dir=tmp_path)
+        session = Session(settings, Journal(path))
+        *_, answered = session.ask(QUESTION)
+        assert answered == Answered(model.says, "answered")
+        assert (answered.from_memory, answered.invented) == (True, ())  # type: ignore[union-attr]
         assert session.agent.ledger.from_memory
         session.leave()
+        kept = [line.stored for line in lines.read(path.read_bytes())[0] if isinstance(line.stored, Answered)]
+        assert [one.passage for one in kept] == [answered.passage] != [""]  # type: ignore[union-attr]
+        settings, journal, past = folder.reopened(settings, path)
+        again = Session(settings, journal, past)
+        assert again.agent.ledger.from_memory
+        for model.says, from_memory in ((read, False), ("Needles rust.", True)):
+            *_, answered = again.ask("Hm?")
+            assert answered.from_memory is from_memory  # type: ignore[union-attr]
+        again.leave()
 
 
 @pytest.mark.parametrize(("calls", "protocol"), [("tools", ""), ("schema", "calls by schema"), ("text", "text ReAct")])
