@@ -20,13 +20,15 @@ from thimble.agent.view import View
 class Grounds:
     """What an answer rests on: the names that it cites, `read` and `invented`, and whether a tool told anything.
 
-    `declined`: it says, as the system prompt asks, that the question cannot be answered from here.
+    `declined`: it says, as the system prompt asks, that the question cannot be answered from here. `passage`: what the
+    built-in search finds for the question, beside the model.
     """
 
     read: tuple[str, ...] = ()
     invented: tuple[str, ...] = ()
     looked_up: bool = True
     declined: bool = False
+    passage: str = ""
 
     @property
     def from_memory(self) -> bool:

@@ -165,13 +165,16 @@ class Answered:
     of `agent.prompts.CANNOT`, that the question cannot be answered; then it cites nothing that was read. "thought": the
     answer is empty, the model only thought. `from_memory`: nothing was looked up for this question, and the answer
     cites nothing that was read; never of the built-in reader, which has no memory. `invented`: the names that it cites
-    and no tool has shown. Both follow from the text and the history: answers that differ only in them are equal.
+    and no tool has shown. `passage`: of a model that calls by schema, what the built-in search finds for the question,
+    its source behind it; never sent to a model. These follow from the text, the history and the articles: answers that
+    differ only in them are equal.
     """
 
     text: str
     ending: Ending
     from_memory: bool = field(default=False, compare=False)
     invented: tuple[str, ...] = field(default=(), compare=False)
+    passage: str = field(default="", compare=False, metadata={"if_set": True})
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,8 +121,9 @@ def _answered(agent: Agent, reply: Message, first: int, closing_turn: bool) -> A
     grounds = agent.grounds(reply.content, agent.history, first)
     ending = _ending(agent, reply, closing_turn, grounds)
     if ending not in ("answered", "turn-limit"):
-        return Answered(reply.content, ending)
-    return Answered(reply.content, ending, grounds.from_memory and not agent.backend.id.built_in, grounds.invented)
+        return Answered(reply.content, ending, passage=grounds.passage)
+    from_memory = grounds.from_memory and not agent.backend.id.built_in
+    return Answered(reply.content, ending, from_memory, grounds.invented, grounds.passage)
 
 
 def is_unfounded(agent: Agent, reply: Message) -> bool:

@@ -32,10 +32,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 from thimble.agent.errors import ThimbleError
 from thimble.agent.events import Answered, ToolReturned
+from thimble.corpus.observations import SOURCE
 from thimble.corpus.questions import DECLINED_KINDS, NATURAL
 from thimble.corpus.questions import load as load_questions
 from thimble.lab.statistics import wilson
-from thimble.models.text_calls.schema import SOURCE
 from thimble.session.grounding import citations
 from thimble.session.session import Session
 from thimble.session.settings import resolve

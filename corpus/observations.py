@@ -76,6 +76,7 @@ RECALLED = Form("{id} · {of} · {place}", id=r"\w+", of=r"result of \w+|words o
 PIECE = Form("[{source}] {title}: {text}", source=r"[^\[\]\s]{1,200}", title="[^:]+")
 """A piece that `search` found in an article."""
 SOURCE = re.compile(r"^\[([^\[\]\s]{1,200})\](?: |$)", re.MULTILINE)
+"""A source at the beginning of a line of a result, as `search` and `list` write it."""
 NO_RESULTS = Form("No results for {query}.")
 NOTHING_FITS = Form("Nothing fits {query} well. The nearest:")
 """The first line of what a search found where nothing answers its query."""

@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from thimble.agent import foreign
 from thimble.agent.agent import Grounds
 from thimble.agent.messages import CANCELLED, NO_RESULT, Message, ToolCall
 from thimble.agent.prompts import CANNOT
+from thimble.corpus.leaning import leans
+
+if TYPE_CHECKING:
+    from thimble.corpus.search import Search
 
 NOT_READ = " (not read)"
 """What is shown behind a citation of what was never read."""
@@ -102,14 +107,36 @@ def shown(history: Sequence[Message]) -> Iterator[str]:
         yield text
 
 
-def grounded(answer: str, history: Sequence[Message], first: int) -> Grounds:
-    """What an answer rests on; the messages from place `first` on came after its question."""
+def grounded(answer: str, history: Sequence[Message], first: int, search: Search | None = None) -> Grounds:
+    """What an answer rests on; the messages from place `first` on came after its question.
+
+    Of a model that names no source itself, which comes with the `search` of its library, the words have to stand in
+    something that was ever read.
+    """
     names = dict.fromkeys(cited.name for cited in citations(answer))
     invented = unread(names, history)
-    looked_up = any(True for _ in shown(history[first:]))
+    if search:
+        from thimble.corpus.attribution import attribute, pieces
+
+        looked_up = bool(attribute(answer, pieces(history)))
+    else:
+        looked_up = any(True for _ in shown(history[first:]))
     read = tuple(name for name in names if name not in invented)
     declined = bool(DECLINED.search(answer))
-    return Grounds(read, tuple(name for name in names if name in invented), looked_up, declined)
+    beside = passage(search, history, first) if search else ""
+    return Grounds(read, tuple(name for name in names if name in invented), looked_up, declined, beside)
+
+
+def passage(search: Search, history: Sequence[Message], first: int) -> str:
+    """The best passage for the question right before place `first`, its slug behind it as [slug].
+
+    "" where nothing fits, or where no search was made for the question: then an article or a list was wanted.
+    """
+    if not any(call.name == "search" for message in history[first:] for call in message.calls):
+        return ""
+    *_, before, asked = ["", "", *(message.content for message in history[:first] if message.role == "user")]
+    hits = search.find(asked, 1, before if leans(asked) else "")
+    return "".join(f"{hit.text} [{hit.article.slug}]" for hit in hits if hit.score >= search.enough)
 
 
 def marked(text: str, history: Sequence[Message], prose: Prose | None = None) -> str:

@@ -45,7 +45,7 @@ EVENTS: dict[type, str] = {
         "tool_returned: call_id=call.id tool=call.name arguments=call.arguments id=message.id ok text=message.content "
         "tokens seconds began"
     ),
-    events.Answered: "answered: text ending from_memory invented",
+    events.Answered: "answered: text ending from_memory invented passage",
     events.Planted: "planted: fact path id=holder.id messages",
 }
 """The type of each event and its fields, as `selected` takes them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,8 +35,6 @@ def make_agent(settings: Settings, backends: Backends, backend: Backend, embedde
         UsageError: the strategy, a price or the name of a side model is not possible.
         ModelError: a side model cannot be used.
     """
-    from thimble.session.grounding import grounded  # the first prompt need not wait for it
-
     spec = in_our_names(settings.strategy.strip())
     summariser, memory = map(backends.side_model, SIDE_MODELS)
     side = SideModel(summariser or backend, embedder, memory)
@@ -46,13 +45,14 @@ def make_agent(settings: Settings, backends: Backends, backend: Backend, embedde
         tools={},
         side=side,
         max_turns=settings.max_turns,
-        grounds=grounded,
         prices=by_timings if settings.price == AUTO else fixed(read_prices(settings.price)),
     )
 
 
 def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder: Embedder | None) -> None:
     """Give an agent its tools; to one that calls by schema the everyday ones, with worked examples."""
+    from thimble.session.grounding import grounded  # the first prompt need not wait for it
+
     side = agent.side
 
     def delegated(task: str) -> str:
@@ -61,9 +61,13 @@ def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder
     agent.tools = toolbox(library, files, notes, embedder)
     agent.on_demand = on_demand(lambda: agent.history, delegated)
     agent.examples = tuple(examples()) if by_schema(agent.backend) else ()
+    agent.grounds = grounded
     if agent.examples:
+        from thimble.corpus.search import Search
+
         agent.on_demand |= agent.tools
         agent.tools = everyday(library, files, embedder, lambda: agent.history)
+        agent.grounds = partial(grounded, search=Search(library, embedder))
 
 
 def strategy_of(spec: str, side: SideModel, tidy: bool) -> Strategy:

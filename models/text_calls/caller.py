@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -133,7 +134,7 @@ class ToolCaller(BackendDefaults):
         yield from key.end()
         if circled:
             raise Circled
-        yield usage
+        yield replace(usage, finish="length") if reading.cut else usage
 
     def _question(
         self, way: Calls, messages: Sequence[Message], tools: Sequence[Schema], may_call: bool
@@ -146,7 +147,7 @@ class ToolCaller(BackendDefaults):
         self._counters[way].sends(texts)
         if way == "text" or not tools:
             return texts, (), printed, {}
-        return texts, (), Turn(tools), {"shape": turn_schema(messages, tools, may_call)}
+        return texts, (), Turn(tools, messages), {"shape": turn_schema(messages, tools, may_call)}
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""

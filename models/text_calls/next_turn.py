@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thimble.agent.frame import is_framing
+from thimble.agent.frame import NUDGE_MESSAGE, is_framing
 from thimble.agent.messages import Message, Schema
 from thimble.agent.turns import question
+from thimble.corpus.comparison import compared
 from thimble.corpus.observations import fits, sources
 from thimble.corpus.words import terms
 from thimble.models.text_calls.schema import LONGEST_ANSWER, LONGEST_ARGUMENT, called, object_schema, value_schema
@@ -22,6 +23,7 @@ def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: 
     - Before the first call every tool is offered; an answer only if the prompt still shows an earlier result.
     - Once something was found, an answer comes first, and only what was found or what the question names can be read.
     - `cannot_answer` is offered once calls were made and nothing that they found fits.
+    - The answer to a comparison has a part for each of the two things.
     - The tool of the last turn is not offered again, nor one that was called twice with the same argument.
     """
     own = [message for message in messages if not is_framing(message)]
@@ -29,7 +31,7 @@ def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: 
     earlier, exchange = own[:start], own[start:]
     made = [called(call) for message in exchange for call in message.calls]
     found = [message.content for message in exchange if message.role == "tool" and fits(message.content)]
-    out = {name for call in made[-1:] for name in call} | {name for call in made for name in call if made.count(call) > 1}
+    out = {name for call in made if call == made[-1] or made.count(call) > 1 for name in call}
 
     forms: list[Schema] = []
     for function in (tool["function"] for tool in tools if may_call):
@@ -40,9 +42,10 @@ def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: 
                 forms.append(object_schema({name: {"enum": names} if names else value}))
         elif name not in out and not (found and name in LOOKING):
             forms.append(object_schema({name: value}))
-    remembers = not made and any(message.role == "tool" and not message.why for message in earlier)
+    nudged = any(message.id == NUDGE_MESSAGE.id for message in messages)
+    remembers = not (made or nudged) and any(message.role == "tool" and not message.why for message in earlier)
     if found or remembers or not forms:
-        answer = object_schema({"answer": {"type": "string", "maxLength": LONGEST_ANSWER}})
+        answer = object_schema({"answer": _answer(question(own))})
         forms = [answer, *forms] if found else [*forms, answer]
     if not found and (made or not may_call):
         forms.append(object_schema({"cannot_answer": {"type": "string", "maxLength": LONGEST_ARGUMENT}}))
@@ -60,3 +63,9 @@ def _readable(
     names = [*named, *shown] if found else named or known
     done = {call.get(READ) for call in made}
     return None if names is None else [name for name in dict.fromkeys(names) if name not in done]
+
+
+def _answer(asked: Message | None) -> Schema:
+    parts = compared(asked.content) if asked else None
+    part = {"type": "string", "maxLength": LONGEST_ANSWER // 2 if parts else LONGEST_ANSWER}
+    return object_schema(dict.fromkeys(parts, part)) if parts else part

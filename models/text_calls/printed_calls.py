@@ -32,7 +32,7 @@ class PrintedCalls:
     """
 
     def __init__(self, tools: Tools, *, labelled: bool = False, tells: bool = True) -> None:
-        self.over = False
+        self.over = self.cut = False
         """Whether the rest of the reply is of no use: its stream is closed then, and its usage is unknown."""
         self.held = ""
         """The text that has arrived and was not shown yet."""

@@ -8,9 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from thimble.agent import foreign
+from thimble.agent.frame import is_framing
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.prompts import CANNOT
 from thimble.agent.protocols import Delta, Text
+from thimble.corpus.attribution import SOURCES_BEHIND, attribute, pieces
+from thimble.corpus.markdown import sentences
 from thimble.models.text_calls.prompt import CallForm, first_sentence
 
 SCHEMA_TOLD = """\
@@ -22,12 +25,9 @@ DECLINES = f"It {CANNOT}: "
 """What `cannot_answer` becomes in the conversation."""
 LONGEST_ARGUMENT, LONGEST_ANSWER = 300, 800
 """Characters of an argument and of an answer: a small model may write one without end."""
-ANSWER_SOURCE = re.compile(r" \[([^\[\]\s]+)\]$")
-"""The source at the end of an answer, as `Turn` writes it."""
-ANSWER_BEGINNING = re.compile(r'\s*\{\s*"(?P<kind>answer|cannot_answer)"\s*:\s*"')
-"""What stands before the words of an answer."""
-SOURCED = re.compile(r'"\s*,\s*"source"\s*:\s*("(?:[^"\\]|\\.)+")')
-"""What stands behind them: where they come from."""
+ANSWER_BEGINNING = re.compile(r'\s*\{\s*"(?P<kind>answer|cannot_answer)"\s*:\s*(?:\{\s*"(?P<part>[^"]*)"\s*:\s*)?"')
+"""What stands before the words of an answer, or of its first part."""
+NEXT_PART = re.compile(r'"\s*,\s*"(?P<part>[^"]*)"\s*:\s*"')
 SAID_WORDS = re.compile(r'(?:[^"\\]|\\u[dD][89abAB]\w\w\\u\w{4}|\\u(?![dD][89abAB])\w{4}|\\[^u])*')
 """The words of a JSON string as far as they are whole: half an escape, or half a surrogate pair, waits."""
 
@@ -66,8 +66,7 @@ def called(call: ToolCall) -> dict[str, Any]:
 def _answered(content: str) -> dict[str, str]:
     if content.startswith(DECLINES):
         return {"cannot_answer": content.removeprefix(DECLINES)}
-    cited = ANSWER_SOURCE.search(content)
-    return {"answer": content[: cited.start()], "source": cited[1]} if cited else {"answer": content}
+    return {"answer": SOURCES_BEHIND.sub("", content)}
 
 
 SCHEMA = CallForm("calls by schema", SCHEMA_TOLD, _line, _said, "")
@@ -90,19 +89,24 @@ def _bounded(schema: Schema) -> Schema:
 
 
 class Turn:
-    """Reads a turn while it streams: the words of an answer come out at once, a call at the end.
+    """Reads a turn while it streams: the sentences of an answer come out as they end, its source and a call at the end.
 
     Args:
         tools: What is offered.
+        messages: The prompt: in what its results show, the source of the answer is found.
     """
 
     over = False
+    cut = False
+    """Whether the answer was cut, by its length or at the end of a reply that was: then it ends with a sentence."""
 
-    def __init__(self, tools: Sequence[Schema]) -> None:
+    def __init__(self, tools: Sequence[Schema], messages: Sequence[Message] = ()) -> None:
         self._functions = {tool["function"]["name"]: tool["function"] for tool in tools}
+        self._messages = [message for message in messages if not is_framing(message)]
         self._text = ""
         self._said: re.Match[str] | None = None
         self._at = 0
+        self._shown, self._rest, self._label = "", "", ""
 
     def take(self, delta: Delta) -> list[Delta]:
         """What can be shown after this delta."""
@@ -112,11 +116,20 @@ class Turn:
         return [Text(shown)] if shown else []
 
     def end(self, *, cut: bool = False) -> list[Delta]:
-        """What is left at the end: the source of an answer, or the call; a malformed one has no name."""
-        if self._said:
-            named = SOURCED.match(self._text, self._at)
-            return [Text(f" [{json.loads(named[1])}]")] if named else []
-        return [self._call()] if self._text.strip() and not self._at else []
+        """What is left at the end: an answer's last sentence and source, or the call; a malformed one has no name."""
+        if not self._said:
+            return [self._call()] if self._text.strip() and not self._at else []
+        answers = self._said["kind"] == "answer"
+        limit = LONGEST_ANSWER if answers else LONGEST_ARGUMENT
+        closed = self._text.startswith('"', self._at)
+        if self._label:
+            self._end_part()
+        self.cut = len(self._shown + self._rest) == limit if closed else cut
+        if self.cut:
+            self._rest = "" if self._shown else self._rest.rpartition(" ")[0] or self._rest
+        sources = attribute(self._shown + self._rest, pieces(self._messages)) if answers else []
+        left = self._rest.rstrip() + "".join(f" [{source}]" for source in sources if source)
+        return [Text(left)] if left else []
 
     def _feed(self, text: str) -> str:
         """The text to show after this piece. What does not begin as an object is text, as if nothing were enforced."""
@@ -131,10 +144,32 @@ class Turn:
                 return ""
             self._at = self._said.end()
             begins = "" if self._said["kind"] == "answer" else DECLINES
+            self._rest = self._label = f"{self._said['part']}: " if self._said["part"] else ""
+        self._rest += self._words()
+        while part := NEXT_PART.match(self._text, self._at):
+            self._at = part.end()
+            self._end_part()
+            self._label = f"{part['part']}: "
+            self._rest += f"\n{self._label}{self._words()}"
+        *whole, last = sentences(self._rest) or [""]
+        ended = self._rest[: len(self._rest.rstrip()) - len(last)].rstrip() if whole else ""
+        self._shown, self._rest = self._shown + ended, self._rest.removeprefix(ended)
+        return begins + ended
+
+    def _end_part(self) -> None:
+        """Leave out the last sentence of a part if it was cut off, unless it is the only one."""
+        *whole, last = sentences(self._rest) or [""]
+        if last.rstrip("\"'”’)]").endswith((".", "!", "?")):
+            return
+        if whole or self._label not in self._rest:
+            self._rest = self._rest.rstrip().removesuffix(last).rstrip()
+
+    def _words(self) -> str:
+        """The words from here on, as far as they are whole."""
         words = SAID_WORDS.match(self._text, self._at)
         assert words, "it may be empty"
         self._at = words.end()
-        return begins + str(json.loads(f'"{words[0]}"', strict=False))
+        return str(json.loads(f'"{words[0]}"', strict=False))
 
     def _call(self) -> ToolCall:
         try:

@@ -11,7 +11,7 @@ from thimble.repl.screen.footer import footer
 from thimble.repl.screen.sanitise import clean
 from thimble.repl.screen.streams import tell, write
 from thimble.repl.screen.theme import console_for
-from thimble.repl.screen.trace import PLAIN_WIDTH, Kind, labelled, unread
+from thimble.repl.screen.trace import PLAIN_WIDTH, Kind, labelled, passage_line, unread
 from thimble.repl.screen.wrapping import columns, wrapped
 from thimble.session.session import Session
 
@@ -40,6 +40,7 @@ class Printer(Lines):
                 if answer := wrapped(clean(event.text).strip(), columns(sys.stdout)):
                     self.begin()
                     write(f"{answer}\n")
+                self._line("passage", passage_line(event))
                 tell(footer(self._session.agent, self._columns))
                 self._line("note", f"  ! {unread(event.invented)}" if event.invented else "")
             case _:

@@ -31,6 +31,7 @@ KIND_STYLES: dict[Kind, str] = {
     "over": "over",
     "error": "error",
     "thought": "thought",
+    "passage": "quiet",
 }
 ENDING_LINES = {
     "turn-limit": "  ! the last turn of this question was reached: the model had to answer without another look",
@@ -92,6 +93,7 @@ class Lines:
             case events.Answered():
                 if event.ending in ENDING_LINES and not (event.ending == "refused" and event.text.strip()):
                     self._line("note" if event.ending == "turn-limit" else "error", ENDING_LINES[event.ending])
+                self._line("passage", trace.passage_line(event))
 
     def _replied(self, event: Replied) -> None:
         self._end_text(called=bool(event.message.calls))
@@ -220,7 +222,8 @@ class Screen(Lines):
 
     def _line(self, kind: Kind, text: str | None) -> None:
         if text:
-            self._print(Text(text, style=KIND_STYLES[kind]), "trace")
+            shown = Text(text.lstrip(), style=KIND_STYLES[kind])
+            self._print(Padding(shown, (0, 0, 0, len(text) - len(shown)), expand=False), "trace")
 
     def _say(self, text: str) -> None:
         self._wait("writing")

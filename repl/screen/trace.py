@@ -11,7 +11,7 @@ from typing import Literal
 from rich.cells import cell_len, chop_cells
 
 from thimble.agent.errors import Halted
-from thimble.agent.events import Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
+from thimble.agent.events import Answered, Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
 from thimble.agent.fates import Fate
 from thimble.agent.frame import SAID_ALOUD, is_framing
 from thimble.agent.messages import Message, ToolCall
@@ -22,7 +22,7 @@ from thimble.session import figures
 GLYPHS = {"list": "≡", "search": "⌕", "read": "▤", "save": "✎", "get": "✎", "recall": "↺"}
 PLAIN_WIDTH = 400
 """Columns of a line where nothing is drawn: a listener has no columns, and a log has room."""
-Kind = Literal["tool", "act", "note", "over", "error", "thought"]
+Kind = Literal["tool", "act", "note", "over", "error", "thought", "passage"]
 LABELS: dict[Kind, str] = {
     "tool": "tool",
     "act": "strategy",
@@ -30,6 +30,7 @@ LABELS: dict[Kind, str] = {
     "over": "over budget",
     "error": "error",
     "thought": "thinking",
+    "passage": "passage",
 }
 """The label of each kind of line, where its sign is not drawn."""
 CIRCLES = {
@@ -167,6 +168,14 @@ def prompt_cut_line(event: PromptCut) -> str:
 def unread(names: Sequence[str]) -> str:
     """What an answer cites and no tool has shown."""
     return f"cited and not read: {', '.join(line(name[:MOST_CHARACTERS]) for name in names)}"
+
+
+def passage_line(event: Answered) -> str:
+    """`  ❝ Tomatoes want water every two days. [growing-tomatoes]`: what the search finds, beside the model; or "".
+
+    Its lines are one, of any length.
+    """
+    return f"  ❝ {line(event.passage)}" if event.passage else ""
 
 
 def side_began_line(event: SideBegan) -> str:

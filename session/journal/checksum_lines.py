@@ -20,11 +20,12 @@ def as_json(value: object, separators: tuple[str, str] = (",", ":")) -> str:
 
 
 def as_fields(value: Any) -> Any:
-    """A value in JSON types: a dataclass becomes its fields by name."""
+    """A value in JSON types: a dataclass becomes its fields by name, one that is marked `if_set` only where it is."""
     if isinstance(value, str | int | float | None):
         return value
     if is_dataclass(value):
-        return {field.name: as_fields(getattr(value, field.name)) for field in fields(value)}
+        named = ((field, getattr(value, field.name)) for field in fields(value))
+        return {field.name: as_fields(each) for field, each in named if each or "if_set" not in field.metadata}
     if isinstance(value, Mapping):
         return {key: as_fields(each) for key, each in value.items()}
     return [as_fields(each) for each in value]

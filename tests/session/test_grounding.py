@@ -19,6 +19,8 @@ from thimble.agent.loop import run
 from thimble.agent.messages import CANCELLED, Message, ToolCall
 from thimble.agent.prompts import CANNOT, SYSTEM
 from thimble.agent.protocols import Text, Usage
+from thimble.corpus.library import load
+from thimble.corpus.search import Search
 from thimble.models import READER
 from thimble.repl.cli.recordings import SHIPPED
 from thimble.session.grounding import NOT_READ, Prose, citations, grounded, marked, shown, unread
@@ -193,6 +195,14 @@ def test_an_answer_from_memory() -> None:
     ]
     assert [answer.from_memory for answer in session.agent.ledger.answers] == [True, False, False, True]
     assert [answer.invented for answer in session.agent.ledger.answers] == [0, 0, 0, 1]
+
+
+def test_where_code_names_the_source_an_answer_is_from_memory_if_they_stand_in_nothing_that_was_ever_read() -> None:
+    words = "A thimble guards the finger that pushes the needle."
+    history = [*told(f"[thimbles] Use: {words}", "search", query="thimble"), Message("m9", "user", "again?")]
+    for answer, from_memory in ((words, False), (f"{words} [thimbles]", False), ("It was banned in 1911.", True)):
+        assert grounded(answer, history, len(history), Search(load())).from_memory is from_memory
+    assert grounded(words, told("Error: no such thing"), 0, Search(load())).from_memory
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def events(payload: str) -> list[Event]:
         *(Said("text", char) for char in payload[:200]),
         PromptCut(1, 9000, 4000, True),
         Replied(2, history[1], Usage(finish="length"), 0.1, None),
-        Answered(payload, "turn-limit"),
+        Answered(payload, "turn-limit", passage=payload),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -11,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.histories import sound_histories
+from thimble.agent.fates import MASK
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Delta, Text
 from thimble.models.text_calls.prompt import as_text
-from thimble.models.text_calls.schema import DECLINES, SCHEMA, Turn, turn_schema
+from thimble.models.text_calls.schema import DECLINES, LONGEST_ANSWER, LONGEST_ARGUMENT, SCHEMA, Turn, turn_schema
 
 
 def tool(name: str, required: Sequence[str] = (), **properties: str) -> Schema:
@@ -52,11 +54,14 @@ def forms(messages: Sequence[Message], may_call: bool = True) -> list[list[str]]
     return [[*form["properties"]] for form in turn_schema(messages, TOOLS, may_call)["anyOf"]]
 
 
-def read(written: str, *cuts: int) -> tuple[str, Delta | None]:
-    """What a turn shows that arrives in pieces, and what it leaves at its end."""
-    turn, places = Turn(TOOLS), sorted({0, len(written), *(cut for cut in cuts if cut < len(written))})
-    shown = [delta for a, b in pairwise(places) for delta in turn.take(Text(written[a:b]))]
-    return "".join(delta.text for delta in shown if isinstance(delta, Text)), next(iter(turn.end()), None)
+def read(written: str, *cuts: int, found: Sequence[Message] = (), cut: bool = False) -> tuple[str, Delta | None]:
+    """All that a turn shows that arrives in pieces, and its call."""
+    turn, places = Turn(TOOLS, found), sorted({0, len(written), *(cut for cut in cuts if cut < len(written))})
+    deltas = [delta for a, b in pairwise(places) for delta in turn.take(Text(written[a:b]))]
+    deltas += turn.end(cut=cut)
+    assert turn.cut or not cut or not deltas or written.endswith("}")
+    shown = "".join(delta.text for delta in deltas if isinstance(delta, Text))
+    return shown, next((delta for delta in deltas if isinstance(delta, ToolCall)), None)
 
 
 # ---- what it is told ----
@@ -103,14 +108,7 @@ def test_a_call_that_was_made_twice_is_not_offered_any_more() -> None:
     assert ["search"] not in forms(asked(same, other, same, other))
 
 
-def test_an_answer_names_a_source_that_was_shown_or_read() -> None:
-    messages = asked(("search", {"query": "thimble"}, FOUND), ("read_article", {"slug": "sewing"}, "# Sewing"))
-    (answer,) = (form for form in turn_schema(messages, TOOLS, True)["anyOf"] if "answer" in form["properties"])
-    assert [*answer["properties"]] == ["answer", "source"] == answer["required"]
-    assert answer["properties"]["source"] == {"enum": ["thimbles", "notes/may.md:3", "sewing"]}
-
-
-def test_without_a_source_it_may_answer_once_it_has_looked() -> None:
+def test_it_may_answer_once_it_has_looked() -> None:
     assert forms(asked(("search", {"query": "x"}, "No results.")))[-2:] == [["answer"], ["cannot_answer"]]
 
 
@@ -130,21 +128,95 @@ texts = st.text(st.characters(codec="utf-8"), max_size=60)
 cuts = st.lists(st.integers(1, 80), max_size=8)
 
 
-@given(texts, texts, st.booleans(), st.booleans(), cuts)
-def test_an_answer_streams_as_it_is_written(
-    source: str, words: str, ascii_: bool, cited: bool, cuts: list[int]
+@given(texts, st.booleans(), cuts)
+def test_an_answer_is_shown_as_it_is_written(words: str, ascii_: bool, cuts: list[int]) -> None:
+    assert read(json.dumps({"answer": words}, ensure_ascii=ascii_), *cuts) == (words.rstrip(), None)
+
+
+def test_a_sentence_is_shown_when_it_has_ended_and_the_next_begins() -> None:
+    turn = Turn(TOOLS)
+    pieces = ['{"answer": "It guards', " a finger", ".", " ", "Two", " are", " a pair.", '"}']
+    assert [turn.take(Text(piece)) for piece in pieces] == [*[[]] * 4, [Text("It guards a finger.")], *[[]] * 3]
+    assert (turn.end(), turn.cut) == ([Text(" Two are a pair.")], False)
+
+
+sentence = st.builds(
+    lambda words, end: f"{' '.join(words).capitalize()}{end}",
+    st.lists(st.text("abcdé", min_size=2, max_size=9), min_size=1, max_size=9),
+    st.sampled_from([". ", "! ", "?\n", '." ', "… "]),
+)
+
+
+@given(st.lists(sentence, min_size=1, max_size=6), st.booleans(), st.data())
+def test_a_reply_that_is_cut_anywhere_ends_with_a_sentence_or_a_word(
+    said: list[str], declines: bool, data: st.DataObject
 ) -> None:
-    written = json.dumps({"answer": words} | ({"source": source} if cited else {}), ensure_ascii=ascii_)
-    shown, left = read(written, *cuts)
-    assert shown == words
-    assert left == (Text(f" [{source}]") if cited and source else None)
+    begins = '{"cannot_answer": "' if declines else '{"answer": "'
+    written = json.dumps("".join(said), ensure_ascii=data.draw(st.booleans()))[1:-1]
+    for end in range(len(written) + 1):
+        shown, _ = read(begins + written[:end], *data.draw(cuts), cut=True)
+        shown = shown.removeprefix(DECLINES)
+        wholes = ["".join(said[:many]).rstrip() for many in range(len(said) + 1)]
+        first = wholes[1].split(" ")
+        assert shown in wholes or shown in {" ".join(first[:many]) for many in range(len(first))} | {*accents(first[0])}
+
+
+def accents(word: str) -> list[str]:
+    """What came of the only word."""
+    return [word[:end] for end in range(len(word) + 1)]
+
+
+@pytest.mark.parametrize(("kind", "limit"), [("answer", LONGEST_ANSWER), ("cannot_answer", LONGEST_ARGUMENT)])
+def test_words_that_the_schema_has_ended_are_cut_at_a_sentence(kind: str, limit: int) -> None:
+    words = ("It is so, as was found in vitro. " * 40)[:limit]
+    turn = Turn(TOOLS)
+    shown = "".join(delta.text for delta in [*turn.take(Text(json.dumps({kind: words}))), *turn.end()])  # type: ignore[union-attr]
+    shown = shown.removeprefix(DECLINES)
+    assert turn.cut
+    assert shown == words[: limit // 33 * 33 - 1]
+    turn = Turn(TOOLS)
+    turn.take(Text(json.dumps({kind: words[:-1]})))
+    turn.end(cut=True)
+    assert not turn.cut, "the object is complete, whatever came behind it"
+
+
+def test_a_server_that_enforces_no_length_has_it_as_it_comes() -> None:
+    words = "It is so. " * 100
+    assert read(json.dumps({"answer": words}))[0] == words.rstrip()
+
+
+# ---- its source ----
+
+HIT = "[may.md:3] It guards two fingers\n[thimbles] Use: A thimble guards the finger that pushes the needle."
+WORDS = "It guards the finger that pushes the needle."
+
+
+def test_code_names_the_source() -> None:
+    messages = asked(("search", {"query": "thimble"}, HIT))
+    written = json.dumps({"answer": WORDS})
+    for at in range(1, len(written)):
+        assert read(written, at, found=messages) == (f"{WORDS} [thimbles]", None)
+    assert read(json.dumps({"answer": "Thimbles were banned in 1911."}), found=messages)[0].endswith("1911.")
+    assert read(json.dumps({"cannot_answer": WORDS}), found=messages)[0] == DECLINES + WORDS
+
+
+def test_a_source_is_what_the_prompt_shows() -> None:
+    messages = asked(("search", {"query": "thimble"}, HIT))
+    masked = [replace(one, content=MASK.format(1), why="old") if one.role == "tool" else one for one in messages]
+    example = [replace(one, id=f"example-{one.id}") for one in messages]
+    assert [read(json.dumps({"answer": WORDS}), found=found)[0] for found in (masked, example)] == [WORDS] * 2
+
+
+def test_the_model_never_sees_a_source_behind_an_answer() -> None:
+    for content in (WORDS, f"{WORDS} [thimbles]", f"{WORDS} [thimbles] [may.md:3]"):
+        assert json.loads(as_text(Message("a", "assistant", content), SCHEMA).content) == {"answer": WORDS}
 
 
 @given(texts, cuts)
 def test_a_turn_that_declines_says_so_first(words: str, cuts: list[int]) -> None:
     shown, left = read(json.dumps({"cannot_answer": words}), *cuts)
-    assert (shown, left) == (DECLINES + words, None)
-    assert json.loads(as_text(Message("a", "assistant", shown), SCHEMA).content) == {"cannot_answer": words}
+    assert (shown.rstrip(), left) == ((DECLINES + words).rstrip(), None)
+    assert json.loads(as_text(Message("a", "assistant", shown), SCHEMA).content) == {"cannot_answer": words.rstrip()}
 
 
 @given(texts, st.integers(0, 60))

@@ -181,7 +181,7 @@ def test_every_event_is_a_line_with_a_type(articles: Path, capsys: pytest.Captur
     assert by_type["asked"]["text"] == "one?"
     assert by_type["tool_returned"]["text"].startswith("1 article\n1. thimbles")
     assert by_type["tool_returned"]["call_id"] == by_type["tool_called"]["call_id"] == "c1"
-    grounds = {"from_memory": False, "invented": []}
+    grounds = {"from_memory": False, "invented": [], "passage": ""}
     assert by_type["answered"] == {"type": "answered", "text": "The answer.", "ending": "answered", **grounds}
     sums = totals(session.agent.ledger.calls)
     assert by_type["session"]["prompt_tokens"] == asdict(sums.prompt)

@@ -9,7 +9,7 @@ from rich.text import Text as Shown
 
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.sessions import Paper, ask, scripted, tool_call
-from thimble.agent.events import Event, Prepared, Preparing, Replied, Said
+from thimble.agent.events import Answered, Event, Prepared, Preparing, Replied, Said
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.repl.screen.exchange import Lines, Screen
@@ -41,6 +41,24 @@ def screen(*events: Event, width: int = 80, color: bool = False) -> Paper:
         renderer.show(event)
     renderer.__exit__(None, None, None)
     return paper
+
+
+PASSAGE = "Tomatoes want water every two or three days; in hot weeks daily.\n\x1b[31mWet leaves bring mould. [tomatoes]"
+ANSWER = [*said("Daily."), Answered("Daily.", "answered", passage=PASSAGE)]
+
+
+def test_a_passage_stands_beneath_the_answer() -> None:
+    assert lines(*ANSWER).text == (
+        "model: Daily.\n"
+        "passage: Tomatoes want water every two or three days; in hot weeks daily. Wet leaves bring mould. [tomatoes]\n"
+    )
+    assert [line.rstrip() for line in screen(*ANSWER, width=60).text.splitlines()] == [
+        "Daily.",
+        "",
+        "  ❝ Tomatoes want water every two or three days; in hot",
+        "  weeks daily. Wet leaves bring mould. [tomatoes]",
+    ]
+    assert "\x1b[31m" not in screen(*ANSWER, color=True).text
 
 
 READ_IT = [Message("m3", "tool", "slug: observation-masking", call_id="c1", name="read_article")]

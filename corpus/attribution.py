@@ -1,0 +1,61 @@
+"""Attribution: the sources that an answer has its words from, found by code in what was read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from thimble.agent.messages import Message
+from thimble.corpus.marks import shown
+from thimble.corpus.observations import SOURCE
+from thimble.corpus.words import terms
+
+ENOUGH, SECOND = 0.35, 0.5
+"""The share of an answer that its source has; the share of that which a second source adds."""
+READ = re.compile(r"# .*\nslug: (\S+)|(\S.*) · (?:lines|entries) \d")
+"""How what was read of an article begins, or of a file."""
+SOURCES_BEHIND = re.compile(r"(?: \[[^\[\]\s]+\])+$")
+"""The sources at the end of an answer."""
+
+
+def pieces(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
+    """What results among these messages show, with its source: an article's slug, a path, `path:line`, or "".
+
+    What a strategy has masked is not shown, and an error shows nothing. An earlier answer shows its one source.
+    """
+    for message in messages:
+        if message.role == "assistant" and (cited := re.fullmatch(r"(.*) \[([^\[\]\s]+)\]", message.content, re.DOTALL)):
+            yield cited[2], cited[1]
+        text = shown(message.content or "", message.id if message.why else "").text
+        if message.role != "tool" or text.startswith("Error:"):
+            continue
+        if read := READ.match(text):
+            yield read[1] or read[2], text
+        else:
+            before, *sourced = SOURCE.split(text)
+            yield from zip(sourced[::2], sourced[1::2], strict=True)
+            if message.name != "search":  # there it quotes the query
+                yield "", before
+
+
+def attribute(answer: str, pieces: Iterable[tuple[str, str]]) -> list[str]:
+    """The source that shares most with an answer, words and runs of three words; of equals the last.
+
+    A second one is named if it adds half as much. None if the words of the answer stand nowhere.
+    """
+    said = _parts(SOURCES_BEHIND.sub("", answer))
+    shares = dict[str, set[tuple[str, ...]]]()
+    for source, text in pieces:
+        shares[source] = shares.pop(source, set()) | said & _parts(text)
+    first = max(reversed(shares), key=lambda source: len(shares[source]), default="")
+    if len(shares.get(first, ())) < max(1, ENOUGH * len(said)):
+        return []
+    adds = {source: len(its - shares[first]) for source, its in shares.items()}
+    second = max(adds, key=adds.__getitem__)
+    return [first, second] if adds[second] >= SECOND * len(shares[first]) else [first]
+
+
+def _parts(text: str) -> set[tuple[str, ...]]:
+    """The words of a text that tell something, and its runs of three of them."""
+    said = terms(text)
+    return {*zip(said, strict=True), *zip(said, said[1:], said[2:], strict=False)}
