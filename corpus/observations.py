@@ -69,6 +69,8 @@ LONG_LINE = Form("{text}… [+{more} characters]", more=r"[\d,]+")
 FOUND_LINE = Form("{path}:{number}: {text}", path=FILE_PATH, number=PRINTED_NUMBER, text=".*")
 NEAR_LINE = Form("{path}:{number}: {text} (score {score})", path=FILE_PATH, number=PRINTED_NUMBER, score=r"\d\.\d+")
 LISTED_FILE = Form("{path} ({facts})", path=r"\S.*", facts=r"[\d.,]+ (?:bytes?|KB)\b.*|binary|not readable")
+CITED_LINE = Form("[{source}] {text}", source=r"[^\[\]\s]+")
+"""A piece that the search over articles and files found."""
 NOTE_LINE = Form("{number}. {title}: {text}", number=PRINTED_NUMBER, title=r"[^:\n]+", text=".*")
 SAVED_NOTE = Form("Saved note {number}: {title}", number=PRINTED_NUMBER)
 RECALLED = Form("{id} · {of} · {place}", id=r"\w+", of=r"result of \w+|words of the \w+")
@@ -227,11 +229,17 @@ def _matches(text: str, path: str) -> Result:
     return Result("matches", tuple(said), head=text.split("\n")[0].rstrip("."))
 
 
+def _cited(text: str, path: str) -> Result:
+    found = filter(None, map(CITED_LINE.read, text.split("\n")))
+    return Result("text", tuple(Quote(piece["text"], piece["source"]) for piece in found))
+
+
 def _as_it_is(text: str, path: str) -> Result:
     return Result("list", tuple(Quote(line) for line in text.split("\n") if line.strip()), head=text.split("\n")[0])
 
 
 _FORMS: Mapping[str, Callable[[str, str], Result]] = {
+    "search": _cited,
     "search_articles": _hits,
     "list_articles": _listing,
     "read_article": _page,
