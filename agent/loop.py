@@ -93,7 +93,9 @@ def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Ev
     yield Prepared(turn, agent.strategy_name, backend.id, view, backend.counter.exact, call.tools, call.before)
 
     reply, began, started = Reply(), time(), perf_counter()
-    stream = backend.stream(view.messages, call.tools, max_tokens=agent.max_output, may_call=not call.closing)
+    stream = backend.stream(
+        view.messages, call.tools, max_tokens=agent.max_output, expects="answer" if call.closing else "turn"
+    )
     try:
         with closing(stream):
             for event in reply.read(stream):
@@ -146,7 +148,7 @@ def _ending(agent: Agent, reply: Message, closing_turn: bool, grounds: Grounds) 
 
 def prepare(agent: Agent, call: NextCall) -> views.View:
     """The view for this call. Raises BudgetError."""
-    agent.side.offer(call.tools, agent.backend)
+    agent.side.offer(call.tools, agent.examples, agent.backend)
     return Frame.of(agent, call).prepare(agent, call)
 
 

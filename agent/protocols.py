@@ -101,6 +101,10 @@ class Sent:
 
 Delta = Sent | Waiting | Text | Thinking | ToolCall | Usage
 
+Expects = Literal["turn", "answer", "text"]
+"""What a reply is to be: calls or an answer; an answer, on the last turn, where a call would not be run; or free text,
+outside the conversation, in no enforced form."""
+
 
 class Backend(Protocol):
     """A model of a server, or a substitute. `BackendDefaults` has the defaults of some members."""
@@ -139,7 +143,7 @@ class Backend(Protocol):
         *,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        may_call: bool = True,
+        expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
         """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
 
@@ -151,7 +155,7 @@ class Backend(Protocol):
             tools: What the model may call. They are part of the prompt.
             max_tokens: The most tokens of the reply.
             temperature: None for that of the session; a model without one ignores it.
-            may_call: Off where a call would not be run: an enforced schema then has none.
+            expects: What the reply is to be; see `Expects`.
         """
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:

@@ -5,7 +5,7 @@ The agent waits for `ask`. `begin` asks the memory model in the background, one 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from time import perf_counter, time
@@ -15,9 +15,9 @@ from thimble.agent.background import Errand, Thread, Worker
 from thimble.agent.budget import Counter
 from thimble.agent.errors import Circled, Halted, ModelError
 from thimble.agent.events import SideBegan, SideCalled
-from thimble.agent.messages import Message, Schema
+from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.prefix_cache import PrefixCache
-from thimble.agent.protocols import Backend, BackendDefaults, Delta, Embedder, Text, Usage
+from thimble.agent.protocols import Backend, BackendDefaults, Delta, Embedder, Expects, Text, Usage
 from thimble.agent.reply import Reply
 
 TEMPERATURE = 0.0
@@ -30,7 +30,9 @@ class SideModel:
     `memory`: the backend that is asked in the background; None for the same one.
     `worker`: does what is asked in the background.
     `embedder`: makes vectors of texts; None if there are none.
-    `offered`: the tools of the agent's own call, if this is the same backend; see `offer`.
+    `summariser`: which backend is asked in place of this one; by default itself.
+    `offered`, `examples`: the tools and worked examples of the agent's own call, if this is the same backend; see
+    `offer`.
     `prefixes`: the prompts that servers can still hold; the agent's own.
     """
 
@@ -40,12 +42,15 @@ class SideModel:
         embedder: Embedder | None = None,
         memory: Backend | None = None,
         worker: Worker | None = None,
+        summariser: Callable[[Backend], Backend] = lambda backend: backend,
     ) -> None:
         self.backend = backend
         self.embedder = embedder
         self.memory = memory
         self.worker = worker or Thread()
+        self.summariser = summariser
         self.offered: Sequence[Schema] = ()
+        self.examples: Sequence[Message] = ()
         self.prefixes = PrefixCache()
         self._calls: list[SideBegan | SideCalled] = []
         self._errands: list[tuple[Errand, SideCalled]] = []
@@ -54,24 +59,34 @@ class SideModel:
         """Itself: a copy of a strategy asks the same model."""
         return self
 
-    def offer(self, tools: Sequence[Schema], backend: Backend) -> None:
-        """Remember the tools of the agent's own call, which goes to this backend."""
-        self.offered = tools if self.backend is backend else ()
+    def offer(self, tools: Sequence[Schema], examples: Sequence[Message], backend: Backend) -> None:
+        """Remember the tools and worked examples of the agent's own call, which goes to this backend."""
+        self.offered, self.examples = (tools, examples) if self.backend is backend else ((), ())
 
     def ask(self, messages: Sequence[Message], purpose: str, max_tokens: int, *, behind: bool = False) -> str:
-        """The text of the reply, of at most `max_tokens` tokens, at temperature 0. Tool calls in it are ignored.
+        """The text of the reply, of at most `max_tokens` tokens, at temperature 0.
 
         With `behind`, the messages begin like the agent's own prompt. A server that renders the tools at the start of a
-        prompt then gets the same tools; otherwise its prefix cache would miss from the first token.
+        prompt then gets the same tools and examples; otherwise its prefix cache would miss from the first token. Not
+        every server can be told to call none (Ollama has no tool_choice): a model that calls one in place of text is
+        asked again without them, since it would do so each time.
 
         Raises:
             ModelError: the server cannot be used; the failed call is reported too.
         """
-        backend = self.reporting(self.backend, purpose)
-        tools = self.offered if behind and getattr(self.backend, "renders_tools", False) else ()
-        asked = backend.stream(messages, tools, max_tokens=max_tokens, temperature=TEMPERATURE, may_call=False)
-        with closing(asked) as stream:
-            return "".join(delta.text for delta in stream if isinstance(delta, Text))
+        asked = self.summariser(self.backend)
+        backend = self.reporting(asked, purpose)
+        prompts: list[tuple[Sequence[Message], Sequence[Schema]]] = [(messages, ())]
+        if behind and self.offered and asked is self.backend and getattr(asked, "renders_tools", False):
+            system = sum(message.role == "system" for message in messages[:1])
+            prompts.insert(0, ([*messages[:system], *self.examples, *messages[system:]], self.offered))
+        for prompt, tools in prompts:
+            made = backend.stream(prompt, tools, max_tokens=max_tokens, temperature=TEMPERATURE, expects="text")
+            with closing(made) as stream:
+                reply = [*stream]
+            if not any(isinstance(delta, ToolCall) for delta in reply):
+                break
+        return "".join(delta.text for delta in reply if isinstance(delta, Text))
 
     def begin(self, messages: Sequence[Message], purpose: str, max_tokens: int) -> Errand:
         """Ask the memory model in the background, as `ask` does; the errand has the reply when it has ended."""
@@ -79,7 +94,7 @@ class SideModel:
         asked = _asked(backend, purpose, messages, (), self.prefixes)
 
         def ask(reply: Reply) -> None:
-            made = backend.stream(messages, (), max_tokens=max_tokens, temperature=TEMPERATURE, may_call=False)
+            made = backend.stream(messages, (), max_tokens=max_tokens, temperature=TEMPERATURE, expects="text")
             with closing(made) as stream:
                 for _ in reply.read(stream):
                     background.check()
@@ -160,15 +175,13 @@ class _Reporting(BackendDefaults):
         *,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        may_call: bool = True,
+        expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
         """The backend's reply."""
         began, started, reply, error = time(), perf_counter(), Reply(), ""
         asked = _asked(self.backend, self.purpose, messages, tools, self.prefixes)
         try:
-            made = self.backend.stream(
-                messages, tools, max_tokens=max_tokens, temperature=temperature, may_call=may_call
-            )
+            made = self.backend.stream(messages, tools, max_tokens=max_tokens, temperature=temperature, expects=expects)
             with closing(made) as deltas:
                 for delta in deltas:
                     reply.take(delta, perf_counter() - started)

@@ -28,9 +28,10 @@ from thimble.agent.agent import Agent
 from thimble.agent.events import Answered, Replied, ToolReturned
 from thimble.agent.loop import run
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import Backend, BackendDefaults, Delta, Text, Usage
+from thimble.agent.protocols import Backend, BackendDefaults, Delta, Expects, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
+from thimble.lab.replay.fake_model import newest_name
 from thimble.models import backend_on, room, server_at
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.prefix import PrefixMeter
@@ -84,7 +85,7 @@ class Recorded(BackendDefaults):
         *,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        may_call: bool = True,
+        expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
         """The next step, in the time of the server."""
         self._step += 1
@@ -110,10 +111,10 @@ class Described(BackendDefaults):
         *,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        may_call: bool = True,
+        expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
         """Words."""
-        text = " ".join(f"word{at}" for at in range(self._tokens // 2))
+        text = " ".join([newest_name(messages), *(f"word{at}" for at in range(self._tokens // 2))])
         yield from paced([Text(text)], self._meter.usage(messages, tools, text), self._hardware)
 
 

@@ -34,6 +34,7 @@ from thimble.agent.protocols import Delta, Strategy, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
 from thimble.agent.view import View, prepare
+from thimble.lab.replay.fake_model import newest_name
 from thimble.models.counting.message_counter import ChatCounter
 from thimble.strategies.spec import parse
 from thimble.strategies.table import STRATEGIES, without_a_model
@@ -173,7 +174,8 @@ def _summaries() -> None:
 def _summary(messages: Sequence[Message], tools: Sequence[Schema]) -> Delta:
     """A summary with all the requested words, no two alike: a model that repeats itself is cut off."""
     asked = re.search(r"at most (\d+) words", messages[-1].content)
-    return Text(" ".join(f"{number:05}" for number in range(int(asked[1]))) if asked else "found")
+    words = [newest_name(messages), *(f"{number:05}" for number in range(1, int(asked[1]) if asked else 1))]
+    return Text(" ".join(words))
 
 
 def _views(spec: str, model: Scripted | None = None, steps: int = 40) -> list[View]:

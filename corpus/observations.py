@@ -70,11 +70,11 @@ LONG_LINE = Form("{text}… [+{more} characters]", more=r"[\d,]+")
 FOUND_LINE = Form("{path}:{number}: {text}", path=FILE_PATH, number=PRINTED_NUMBER, text=".*")
 NEAR_LINE = Form("{path}:{number}: {text} (score {score})", path=FILE_PATH, number=PRINTED_NUMBER, score=r"\d\.\d+")
 LISTED_FILE = Form("{path} ({facts})", path=r"\S.*", facts=r"[\d.,]+ (?:bytes?|KB)\b.*|binary|not readable")
+CITED_LINE = Form("[{source}] {text}", source=r"[^\[\]\s]+")
+"""A piece that `search` found in articles and files, or a title in what `list` listed."""
 NOTE_LINE = Form("{number}. {title}: {text}", number=PRINTED_NUMBER, title=r"[^:\n]+", text=".*")
 SAVED_NOTE = Form("Saved note {number}: {title}", number=PRINTED_NUMBER)
 RECALLED = Form("{id} · {of} · {place}", id=r"\w+", of=r"result of \w+|words of the \w+")
-PIECE = Form("[{source}] {title}: {text}", source=r"[^\[\]\s]{1,200}", title="[^:]+")
-"""A piece that `search` found in an article."""
 SOURCE = re.compile(r"^\[([^\[\]\s]{1,200})\](?: |$)", re.MULTILINE)
 """A source at the beginning of a line of a result, as `search` and `list` write it."""
 NO_RESULTS = Form("No results for {query}.")
@@ -248,11 +248,28 @@ def _matches(text: str, path: str) -> Result:
     return Result("matches", tuple(said), head=text.split("\n")[0].rstrip("."))
 
 
+def _listed(text: str, path: str) -> Result:
+    found = filter(None, map(CITED_LINE.read, text.split("\n")))
+    return Result("listing", (), tuple(Entry(line["source"], line["text"]) for line in found), text.split("\n")[0])
+
+
+def _either(text: str, path: str) -> Result:
+    return (_lines if FILE_PAGE.read(text.partition("\n")[0]) else _page)(text, path)
+
+
+def _cited(text: str, path: str) -> Result:
+    found = filter(None, map(CITED_LINE.read, text.split("\n")))
+    return Result("text", tuple(Quote(piece["text"], piece["source"]) for piece in found))
+
+
 def _as_it_is(text: str, path: str) -> Result:
     return Result("list", tuple(Quote(line) for line in text.split("\n") if line.strip()), head=text.split("\n")[0])
 
 
 _FORMS: Mapping[str, Callable[[str, str], Result]] = {
+    "search": _cited,
+    "list": _listed,
+    "read": _either,
     "search_articles": _hits,
     "list_articles": _listing,
     "read_article": _page,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from thimble.agent.errors import ModelError, ThimbleError, UsageError
-from thimble.agent.protocols import Backend
+from thimble.agent.protocols import Backend, ModelId
 from thimble.models import READER, backend_on, built_in, find, room, server_at
 from thimble.models.gguf import is_file
 from thimble.models.server import DEFAULT_MODEL, NoModel, ServedBackend, Server, ServerOptions
@@ -53,6 +53,7 @@ class Backends:
         self.playback = playback
         self.widest = max(settings.budget, widest)
         self.can_pull = False
+        self._told: set[ModelId] = set()
         self.look_for_server = Once(self._find_server)
         self.reader = Once(self._reader)
         self.local = Once(self._local)
@@ -153,6 +154,17 @@ class Backends:
         except ModelError as error:
             what = f"{called(which)} cannot be used: {error.what}"
             raise ModelError(what, f"{error.fix}; or take --{which} {READER}") from error
+
+    def summariser(self, model: Backend) -> Backend:
+        """The one that strategies ask in place of a model: the reader for a small one, unless the user names one."""
+        if self.settings.summariser or not getattr(model, "small", False):
+            return model
+        if model.id not in self._told:
+            self._told.add(model.id)
+            why = f"{model.id.called} is small or calls by schema"
+            own = f"for its own words --summariser {model.model}"
+            self.notify(f"{why}: the built-in reader summarises, in extracts; {own}.")
+        return self.reader()
 
     def leave(self) -> None:
         """End the processes of the models of this machine."""

@@ -46,7 +46,7 @@ def _fold(session: Session, words: str) -> Compacted:
 
     agent, system = session.agent, session.system(session.agent)
     tools = agent.schemas()
-    agent.side.offer(tools, agent.backend)
+    agent.side.offer(tools, agent.examples, agent.backend)
     before = len(agent.ledger.calls)
     try:
         folded = fold_now(agent.strategy, agent.history, agent.budget(tools), words)

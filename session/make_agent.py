@@ -37,7 +37,9 @@ def make_agent(settings: Settings, backends: Backends, backend: Backend, embedde
     """
     spec = in_our_names(settings.strategy.strip())
     summariser, memory = map(backends.side_model, SIDE_MODELS)
-    side = SideModel(summariser or backend, embedder, memory)
+    if summariser and summariser.id == backend.id and not ("@" in settings.summariser or backend.id.built_in):
+        summariser = backend  # the same one, or they would not share a prefix
+    side = SideModel(summariser or backend, embedder, memory, summariser=backends.summariser)
     return Agent(
         backend=backend,
         strategy=strategy_of(spec, side, settings.tidy),

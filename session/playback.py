@@ -28,7 +28,7 @@ from thimble.agent.events import (
     Withdrawn,
 )
 from thimble.agent.messages import Message, Schema
-from thimble.agent.protocols import BackendDefaults, Delta, ModelId
+from thimble.agent.protocols import BackendDefaults, Delta, Expects, ModelId
 from thimble.agent.repair import is_sound, repair
 from thimble.models import READER
 from thimble.session import figures
@@ -293,7 +293,7 @@ class RecordedModel(BackendDefaults):
         *,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        may_call: bool = True,
+        expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
         """Nothing. Raises NotRecorded."""
         raise NotRecorded("this prompt is not on the cassette, and no model is asked", "send a recorded line")

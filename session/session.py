@@ -328,7 +328,7 @@ class Session:
         """
         agent, backend = self.agent, self.backends.of(name.strip())
         self._stop_background()
-        agent.use(backend)
+        self._use(backend)
         self._checked = None  # or it would keep the process of the old one
         agent.enter(Changed("model", str(agent.backend.id)))
 
@@ -449,7 +449,7 @@ class Session:
             UsageError: the SPEC names no strategy.
         """
         agent, was = self.agent, self.agent.side
-        side = SideModel(was.backend, was.embedder, was.memory, Lagged(self.agent.ledger.lag))
+        side = SideModel(was.backend, was.embedder, was.memory, Lagged(self.agent.ledger.lag), was.summariser)
         spec = in_our_names(spec)
         strategy = strategy_of(spec, side, agent.state.tidy) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
@@ -479,6 +479,14 @@ class Session:
             self.agent.side.stop()
             self.agent.catch_up()
 
+    def _use(self, backend: Backend) -> None:
+        """Go on with this model; strategies still ask the one that the user has named for them."""
+        side = self.agent.side
+        named = side.backend
+        self.agent.use(backend)
+        if self.settings.summariser:
+            side.backend = named
+
     def _new_branch(self, after: int) -> Branched:
         there = self.journal.tree.branches
         return Branched(next(number for number in count(1) if number not in there), after)
@@ -494,7 +502,7 @@ class Session:
         strategy = strategy_of(then.strategy, agent.side, then.tidy)
         self._stop_background()
         agent.strategy = strategy
-        agent.use(self.backends.widened(backend))
+        self._use(self.backends.widened(backend))
         self.guess = None
         same_strategy = not any(_is_of(change, "strategy", "tidy") for change in changes)
         same_model = not any(_is_of(change, "model") for change in changes)

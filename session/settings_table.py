@@ -249,7 +249,8 @@ ROWS = (
         "summariser",
         text,
         MODEL,
-        "the model that strategies ask: NAME of that server, NAME@URL of another, FILE.gguf, or reader",
+        "the model that strategies ask: NAME of that server, NAME@URL of another, FILE.gguf, or reader; "
+        "default: the agent's, or the reader for a small one",
         "NAME",
         kept=True,
     ),

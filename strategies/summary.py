@@ -7,6 +7,7 @@ one call go in pieces: a summary covers only messages that a summariser has read
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -15,9 +16,9 @@ from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError, ModelError
 from thimble.agent.fit import fit
 from thimble.agent.messages import Message, blocks, pending, turns
-from thimble.agent.prompts import SUMMARY_TAG
+from thimble.agent.prompts import CANNOT, SUMMARY_TAG
 from thimble.agent.side import SideModel
-from thimble.agent.turns import pinned, question
+from thimble.agent.turns import pinned
 
 PATIENCE = 5
 """Turns to wait for the next summary after a call that failed or whose summary was refused."""
@@ -29,7 +30,7 @@ INSTRUCTION = """\
 Stop here. Write down what you need of everything above in order to go on: your words replace it, and what they leave \
 out is gone. Take over what an earlier summary says, unless it was corrected since. Copy values, names, paths, ids and \
 [sources] exactly, and errors word for word; guess nothing, add nothing.
-Write at most {words} words in these sections, a line a point, nothing else.
+Write plain text of at most {words} words in these sections, a line a point, nothing else.
 Sections:
 {sections}"""
 
@@ -43,6 +44,25 @@ SECTIONS = """\
 
 QUOTED = "Asked, word for word:"
 """Above the user's own words in a summary."""
+
+NAME = re.compile(r"(?<=\[)\w++(?=\])|\b(?=[^\W\d_]*+[\d_./:-](?:\w|[.,]\d))\w[\w.,/:-]*+|(?<=[\w,;)] )[A-Z]\w++")
+"""A [source], a number of two digits, a path or an identifier, a capitalised word within a sentence."""
+
+REFUSAL = re.compile(rf"\W*(?:\w+\W+){{0,4}}{CANNOT}")
+"""The beginning of an answer that declines."""
+
+
+def names(text: str) -> set[str]:
+    """The numbers, names, paths and sources in a text."""
+    return {found[0].rstrip(".,/:-") for found in NAME.finditer(text)}
+
+
+def is_founded(summary: str, replaced: Sequence[str]) -> bool:
+    """Whether a summary has any name that stands in what it replaces, if there are names, and does not decline."""
+    if REFUSAL.match(summary):
+        return False
+    said = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in names(summary)]
+    return any(name.search(text) for name in said for text in replaced) or not any(map(names, replaced))
 
 
 def wished(words: str) -> str:
@@ -105,8 +125,8 @@ class Folding:
 
         `why` is the rule that asks for the summary, with its numbers.
 
-        If the call fails, or the summary is empty or not smaller than its messages, nothing changes, and the next
-        summary waits for `PATIENCE` turns. An interruption leaves the state as it was.
+        If the call fails, or the summary is empty, unfounded or not smaller than its messages, nothing changes, and the
+        next summary waits for `PATIENCE` turns. An interruption leaves the state as it was.
         """
         if self.waits(messages):
             return False
@@ -157,12 +177,10 @@ class Folding:
         return "\n".join(["", QUOTED, *reversed(lines)]) if lines else ""
 
     def _request(self, messages: Sequence[Message], budget: Budget) -> Request:
-        """The instruction, after the current question if that is short: the summary should help to answer it."""
+        """The instruction alone: a small model would answer a question that stands before it."""
         words = min(self.words, budget.limit // 12)
         text = INSTRUCTION.format(words=words, sections=self.sections)
-        asked = question(messages)
-        short = [asked] if asked and budget.count(asked) <= budget.limit / 8 else []
-        request = Request([*short, Message("summarise", "user", text)], 3 * words, budget)
+        request = Request(Message("summarise", "user", text), 3 * words, budget)
         return request if request.left(messages) >= LEAST_READ * budget.limit else request.bare
 
 
@@ -195,19 +213,20 @@ class Piece:
             return ""
 
     def folded(self, text: str) -> Folded | None:
-        """The summary in these words; None if it is empty, or not smaller than what it covers."""
+        """The summary in these words; None if it is empty, unfounded, or not smaller than what it covers."""
         made = Folded(text.strip() + self.quoted, self.covers, self.why, self.refused)
-        return made if text.strip() and self.request.budget.count(summary_message(made)) < self.tokens else None
+        founded = text.strip() and is_founded(text, [message.content or "" for message in self.old])
+        return made if founded and self.request.budget.count(summary_message(made)) < self.tokens else None
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request for a summary: the `ending` of the prompt, the most tokens of the reply, and the budget of both.
+    """A request for a summary: the instruction, the most tokens of the reply, and the budget of both.
 
     `behind`: the tools go along, so that a prefix cache holds what the agent's own prompt begins with.
     """
 
-    ending: Sequence[Message]
+    instruction: Message
     reply: int
     budget: Budget
     behind: bool = True
@@ -219,7 +238,7 @@ class Request:
 
     def left(self, view: Sequence[Message]) -> int:
         """Tokens that are left for what is read, behind the first message."""
-        return self.room.limit - self.budget.size([*view[:1], *self.ending])
+        return self.room.limit - self.budget.size([*view[:1], self.instruction])
 
     @property
     def room(self) -> Budget:
@@ -227,19 +246,23 @@ class Request:
         return replace(self.budget, limit=self.budget.limit - self.reply)
 
     def piece(self, view: Sequence[Message], stays: Collection[str]) -> Sequence[Message]:
-        """The start of the view that one call can read, with at least one block that may go; [] if none is left."""
+        """The start of the view that one call can read, with at least one block that may go; [] if none is left.
+
+        It does not end with a question, which the model would answer.
+        """
         goes = [message.id not in stays and not message.covers for message in view]
         room, stop = self.left(view), 0
         for block in blocks(view):
             room -= sum(self.budget.count(view[index]) for index in block)
             if room < 0 and any(goes[:stop]):
                 break
-            stop = block.stop
+            if view[block[-1]].role != "user" or view[block[-1]].why:
+                stop = block.stop
         return view[:stop] if any(goes[:stop]) else []
 
     def prompt(self, piece: Sequence[Message]) -> Sequence[Message]:
         """The prompt for a piece; observations too large for one call are shortened. Raises BudgetError."""
-        whole = [*piece, *(message for message in self.ending if message not in piece)]
+        whole = [*piece, self.instruction]
         return fit(whole, self.room, {message.id for message in whole})
 
 

@@ -13,7 +13,7 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import Embedder, Tool
 from thimble.corpus.leaning import leans
 from thimble.corpus.library import Library
-from thimble.corpus.observations import NO_RESULTS, NOTHING_FITS, PAGE_REST, PIECE, SECTIONS_LINE
+from thimble.corpus.observations import CITED_LINE, NO_RESULTS, NOTHING_FITS, PAGE_REST, SECTIONS_LINE
 from thimble.corpus.search import Search
 from thimble.tools.articles import ArticleTools
 from thimble.tools.files import FileTools
@@ -65,11 +65,11 @@ class EverydayTools:
         asked = [message.content for message in self._history() if message.role == "user"]
         earlier = asked[-2] if len(asked) > 1 and leans(query) else ""
         found = [
-            (hit.score, PIECE.written(source=hit.article.slug, title=hit.section.title, text=hit.text))
+            (hit.score, CITED_LINE.written(source=hit.article.slug, text=f"{hit.section.title}: {hit.text}"))
             for hit in self._search.find(query, PIECES, earlier)
         ]
         found += [
-            (OF_FILE * line.score, f"[{line.path}:{line.number}] {line.text}")
+            (OF_FILE * line.score, CITED_LINE.written(source=f"{line.path}:{line.number}", text=line.text))
             for line in self._files.near(query)[:PIECES]
         ]
         if not found:

@@ -13,6 +13,7 @@ from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.agent.view import View, prepare
+from thimble.lab.replay.fake_model import newest_name
 from thimble.strategies.spec import parse
 from thimble.strategies.table import STRATEGIES, asks_a_model
 
@@ -28,7 +29,7 @@ def entries() -> list[Entry]:
 
 def start(spec: str) -> Session:
     """A conversation under a SPEC; where that asks a model, it answers with the one summary."""
-    side = SideModel(Scripted([SUMMARY] * 999, TinyCounter()))
+    side = SideModel(Scripted([lambda messages, tools: f"{newest_name(messages)} {SUMMARY}"] * 999, TinyCounter()))
     strategy, budget = parse(spec, side), Budget(BUDGET, TinyCounter())
     before: View | None = None
 

@@ -10,7 +10,8 @@ from random import Random
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema, common_prefix
 from thimble.agent.prefix_cache import MOST_PROMPTS
-from thimble.agent.protocols import Backend, BackendDefaults, Delta, Text, Usage
+from thimble.agent.protocols import Backend, BackendDefaults, Delta, Expects, Text, Usage
+from thimble.strategies.summary import names
 
 SUMMARY_WORDS = ("what", "was", "found", "so", "far", "in", "the", "old", "part", "of", "this", "run")
 
@@ -23,6 +24,12 @@ class SideCall:
     prompt_tokens: int
     cached_tokens: int
     output_tokens: int
+
+
+def newest_name(messages: Sequence[Message]) -> str:
+    """A name of the newest message before the instruction that has one: without any, a summary is refused."""
+    found = (sorted(names(message.content or "")) for message in reversed(messages[:-1]))
+    return min(next(filter(None, found), [""]), key=len)
 
 
 class FakeModel(BackendDefaults):
@@ -65,17 +72,17 @@ class FakeModel(BackendDefaults):
         *,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        may_call: bool = True,
+        expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
         """Answer a strategy."""
         overhead = self.counter.overhead(tools)
         prompt = overhead + sum(map(self.counter.count, messages))
         cached = self.cached(messages, overhead) if self._remember else 0
         if self._writer:
-            made = self._writer.stream(messages, tools, max_tokens=max_tokens, temperature=0.0, may_call=may_call)
+            made = self._writer.stream(messages, tools, max_tokens=max_tokens, temperature=0.0, expects=expects)
             text = "".join(delta.text for delta in made if isinstance(delta, Text))
         else:
-            text = self._text(min(self._tokens, max_tokens or self._tokens))
+            text = self._text(messages, min(self._tokens, max_tokens or self._tokens))
         output = self._size(text)
         if self._remember:
             self._known = [*self._known, (overhead, messages)][-MOST_PROMPTS:]
@@ -83,10 +90,15 @@ class FakeModel(BackendDefaults):
         yield Text(text)
         yield Usage(prompt_tokens=prompt, cached_tokens=cached, output_tokens=output, finish="stop")
 
-    def _text(self, tokens: int) -> str:
-        """A text of this many tokens that never goes round in circles; the first words are the number of the call."""
+    def _text(self, messages: Sequence[Message], tokens: int) -> str:
+        """A text of this many tokens, another at each call, with a name; it never goes round in circles."""
         self._written += 1
-        words = ["summary", str(self._written), *Random(self._written).choices(SUMMARY_WORDS, k=tokens)]
+        words = [
+            "summary",
+            str(self._written),
+            newest_name(messages),
+            *Random(self._written).choices(SUMMARY_WORDS, k=tokens),
+        ]
         fitting = bisect_right(range(len(words) + 1), tokens, key=lambda number: self._size(" ".join(words[:number])))
         return " ".join(words[: fitting - 1])
 

@@ -15,7 +15,7 @@ from typing import Any
 from thimble.agent.budget import Counter
 from thimble.agent.errors import Circled, ModelError
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import BackendDefaults, Delta, Sent, Waiting
+from thimble.agent.protocols import BackendDefaults, Delta, Expects, Sent, Waiting
 from thimble.models.ollama import guard, wire
 from thimble.models.ollama.model_info import ModelInfo, keep_seconds, think
 from thimble.models.ollama.server import CHAT, OllamaServer
@@ -82,6 +82,11 @@ class Ollama(BackendDefaults):
         """Whether the model accepts tools; None if the server does not say."""
         return self._info().can("tools")
 
+    @property
+    def small(self) -> bool:
+        """Whether the server says that the model is small."""
+        return self._info().small
+
     def digest(self) -> str:
         """The digest of the model, "" if the server does not say. Raises ModelError."""
         return self.server.digest(self.model)
@@ -98,7 +103,7 @@ class Ollama(BackendDefaults):
         *,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        may_call: bool = True,
+        expects: Expects = "turn",
         shape: Schema | None = None,
     ) -> Generator[Delta, None, None]:
         """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`; `Sent` comes first.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from thimble.agent import foreign
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema
-from thimble.agent.protocols import BackendDefaults, Delta, Sent, Thinking
+from thimble.agent.protocols import BackendDefaults, Delta, Expects, Sent, Thinking
 from thimble.models.openai import wire
 from thimble.models.openai.connection import Connection
 from thimble.models.openai.errors import CHAT, refusal, unreadable
@@ -88,7 +88,7 @@ class OpenAIBackend(BackendDefaults):
         *,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        may_call: bool = True,
+        expects: Expects = "turn",
         shape: Schema | None = None,
     ) -> Generator[Delta, None, None]:
         """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
@@ -102,6 +102,8 @@ class OpenAIBackend(BackendDefaults):
         """
         wishes = {} if self._plain or temperature is None else {"temperature": temperature}
         plain = self._request(messages, tools, max_tokens)
+        if tools and expects != "turn":
+            plain["tool_choice"] = "none"
         if shape is not None:
             form = {"name": "turn", "schema": shape, "strict": True}
             plain["response_format"] = {"type": "json_schema", "json_schema": form}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import BackendDefaults, Delta, Finish, Text
+from thimble.agent.protocols import BackendDefaults, Delta, Expects, Finish, Text
 from thimble.models.counting.prefix import PrefixMeter
 from thimble.models.hardware import Hardware
 from thimble.models.paced import paced
@@ -85,13 +85,13 @@ class Reader(BackendDefaults):
         *,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        may_call: bool = True,
+        expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
         """Stream the reply word by word, then its calls, then the usage; cut at `max_tokens` as a server would.
 
         The reader follows rules and draws nothing: it ignores the temperature.
         """
-        said = reply(messages, tools if may_call else ())
+        said = reply(messages, tools if expects == "turn" else ())
         written = said.text + "".join(call.name + call.arguments for call in said.calls)
         whole = max_tokens is None or self._tokens(written) <= max_tokens
         text = said.text if max_tokens is None else self._cut(said.text, max_tokens)

@@ -91,9 +91,10 @@ def _points(messages: Sequence[Message]) -> Points:
     """The points of the messages and of an earlier summary among them."""
     view, earlier = look(messages), _earlier(messages)
     asked = [_line(message.content) for message in messages if real_question(message)]
+    said = [*map(_cited, reversed([*view.own, *view.thoughts]))]
     points = {
         "asked": [*asked[-1:], *asked[:1], *reversed(asked[1:-1]), *earlier["asked"]],
-        "found": [*_by_turns([*map(_cited, reversed(view.own))], earlier["found"]), *map(_cited, _unsaid(view))],
+        "found": [*_by_turns(said, earlier["found"]), *map(_cited, _unsaid(view)), *_listed(view)],
         "read": [*_read(view), *earlier["read"]],
         "open": [*_open(messages), *earlier["open"]],
     }
@@ -125,7 +126,15 @@ def _unsaid(view: ReaderView) -> list[Quote]:
     shown = [one for act in view.acts for one in act.shows.said if one.source]
     first = {(one.source, one.section): one for one in reversed(shown)}
     begun = [Quote(first_sentences(one.text, 1), one.source) for one in reversed(first.values())]
-    return [one for one in begun if not any(one.text in told.text for told in view.own)]
+    return [one for one in begun if not any(one.text in told.text for told in (*view.own, *view.thoughts))]
+
+
+def _listed(view: ReaderView) -> Iterator[str]:
+    """What each list in view names, the newest first."""
+    for act in reversed(view.acts):
+        names = [entry.slug for entry in act.shows.entries] or [one.text.split(" ")[0] for one in act.shows.said[1:]]
+        if act.shows.form in ("listing", "list") and names:
+            yield f"listed: {', '.join(names)}"
 
 
 def _cited(one: Quote) -> str:
@@ -136,7 +145,7 @@ def _read(view: ReaderView) -> list[str]:
     """The articles and files that were read, the newest first."""
     slugs = dict.fromkeys((*view.read, *(act.text("slug") for act in view.acts if act.name == "read_article")))
     titles = [f"“{view.title(slug)}” [{slug}]" for slug in reversed(slugs) if slug in view.entries]
-    files = [act.text("path") for act in view.acts if act.name == "read_file"]
+    files = [act.text("path") or act.text("name") for act in view.acts if act.shows.form == "lines"]
     return [*titles, *filter(None, files)]
 
 

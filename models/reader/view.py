@@ -245,5 +245,6 @@ def _read(message: Message) -> list[str]:
     """The slugs of the articles that an assistant message asks to read, or that a summary names as read."""
     if is_summary(message):
         return [one["slug"] for one in reversed([*NAMED_ARTICLE.finditer(message.content)])]
-    calls = (_arguments(call) for call in message.calls if call.name == "read_article")
-    return [str(arguments["slug"]).strip() for arguments in calls if arguments.get("slug")]
+    calls = (_arguments(call) for call in message.calls if call.name in ("read_article", "read"))
+    named = (arguments.get("slug") or arguments.get("name") for arguments in calls)
+    return [str(name).strip() for name in named if name]

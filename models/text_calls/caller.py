@@ -11,7 +11,7 @@ from typing import Any, Literal
 from thimble.agent.budget import Counter
 from thimble.agent.errors import Circled, ModelError
 from thimble.agent.messages import Message, Schema, last_turn
-from thimble.agent.protocols import Backend, BackendDefaults, Delta, Usage, Waiting
+from thimble.agent.protocols import Backend, BackendDefaults, Delta, Expects, Usage, Waiting
 from thimble.models.server import Calls, Check, OptionRefused, ServedBackend, ToolsRefused
 from thimble.models.text_calls.kept_way import keep_way, kept_way
 from thimble.models.text_calls.parsers import malformed, offered
@@ -55,6 +55,11 @@ class ToolCaller(BackendDefaults):
         shaped = self.wanted != "text" and self._digest is not None
         able: Mapping[Calls, bool] = {"tools": native, "schema": shaped}
         return next((way for way, can in able.items() if can and way not in self._refused), "text")
+
+    @property
+    def small(self) -> bool:
+        """Whether its summaries are poor and slow: it calls by schema, or its server says that it is small."""
+        return self.calls == "schema" or getattr(self.inner, "small", False)
 
     @property
     def is_open(self) -> bool:
@@ -103,16 +108,16 @@ class ToolCaller(BackendDefaults):
         messages: Sequence[Message],
         tools: Sequence[Schema],
         *,
-        may_call: bool = True,
+        expects: Expects = "turn",
         **asked: Any,
     ) -> Generator[Delta, None, None]:
         """Stream one reply without the key, its calls as calls. Closing it closes the connection. Raises ModelError."""
         key, usage, circled = api_key.KeyHider(), Usage(), False
         while True:
             way = self.calls
-            texts, offers, reading, shape = self._question(way, messages, tools, may_call)
+            texts, offers, reading, shape = self._question(way, messages, tools, expects)
             try:
-                with closing(self.inner.stream(texts, offers, may_call=may_call, **asked, **shape)) as deltas:
+                with closing(self.inner.stream(texts, offers, expects=expects, **asked, **shape)) as deltas:
                     for delta in deltas:
                         if isinstance(delta, Usage):
                             usage = delta
@@ -137,7 +142,7 @@ class ToolCaller(BackendDefaults):
         yield replace(usage, finish="length") if reading.cut else usage
 
     def _question(
-        self, way: Calls, messages: Sequence[Message], tools: Sequence[Schema], may_call: bool
+        self, way: Calls, messages: Sequence[Message], tools: Sequence[Schema], expects: Expects
     ) -> tuple[Sequence[Message], Sequence[Schema], PrintedCalls | Turn, Mapping[str, Any]]:
         """The messages and tools that the model is sent in this way, the reader of its reply, and the reply's shape."""
         printed = PrintedCalls(offered(tools), labelled=way == "text", tells=not _was_told(messages))
@@ -145,9 +150,11 @@ class ToolCaller(BackendDefaults):
             return messages, tools, printed, {}
         texts = conversation(messages, tools, CALL_FORMS[way])
         self._counters[way].sends(texts)
-        if way == "text" or not tools:
+        if way == "text" or not (tools or expects == "text"):
             return texts, (), printed, {}
-        return texts, (), Turn(tools, messages), {"shape": turn_schema(messages, tools, may_call)}
+        if expects == "text":  # unasked, too, a small model may write the object that it was told of
+            return texts, (), Turn(tools), {}
+        return texts, (), Turn(tools, messages), {"shape": turn_schema(messages, tools, expects == "turn")}
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""

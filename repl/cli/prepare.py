@@ -163,7 +163,7 @@ def _asked(settings: Settings) -> Backend:
     notices: list[str] = []
     backends = Backends(settings, notices.append)
     try:
-        backend = backends.side_model("summariser") or backends.first()
+        backend = backends.side_model("summariser") or backends.summariser(backends.first())
     except ModelError as error:
         if settings.backend != "auto":
             raise

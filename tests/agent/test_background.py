@@ -67,10 +67,10 @@ def test_a_reply_is_there_when_its_call_has_ended_and_is_accounted_for_once() ->
 def test_the_memory_model_is_asked_if_there_is_one_and_without_tools() -> None:
     agent, memory = Script([]), Script([[Text("short")]])
     side = SideModel(agent, memory=memory, worker=Lagged())
-    side.offer([{"name": "read_article"}], agent)
+    side.offer([{"name": "read_article"}], [], agent)
     side.begin(ASKED, "memory", 50).wait()
     (request,) = memory.requests
-    assert (request.tools, request.max_tokens, request.temperature, request.may_call) == ((), 50, 0.0, False)
+    assert (request.tools, request.max_tokens, request.temperature, request.expects) == ((), 50, 0.0, "text")
 
 
 @pytest.mark.parametrize("worker", [Thread, Lagged, Timed])

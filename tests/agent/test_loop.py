@@ -290,7 +290,7 @@ def test_a_model_that_never_stops_calling_is_made_to_answer() -> None:
     events = list(run(session, "?"))
     assert events[-1] == Answered("So be it.", "turn-limit")
     assert [len(request.tools) for request in script(session).requests] == [4, 4, 4, 4]
-    assert [request.may_call for request in script(session).requests] == [True, True, True, False]
+    assert [request.expects for request in script(session).requests] == ["turn", "turn", "turn", "answer"]
     assert observations(session)[-1] == f"Error: {NOT_RUN}"
     assert session.tools["read_article"].seen == [{"slug": f"{number}"} for number in range(1, 4)]  # type: ignore[attr-defined]
     assert (script(session).prompts[-1][-1].role, script(session).prompts[-1][-1].content) == ("user", CLOSING)

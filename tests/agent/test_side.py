@@ -23,7 +23,7 @@ def side(*steps: Step) -> tuple[SideModel, Script]:
 def test_only_the_text_of_a_reply_is_the_answer() -> None:
     model, script = side([Thinking("hm"), Text("short"), call(1), Text("er"), Usage(prompt_tokens=9, output_tokens=2)])
     assert model.ask(ASKED, "summary", 50) == "shorter"
-    assert script.requests == [ScriptedRequest(tuple(ASKED), (), 50, temperature=0, may_call=False)]
+    assert script.requests == [ScriptedRequest(tuple(ASKED), (), 50, temperature=0, expects="text")]
     (made,) = model.drain()
     assert (made.purpose, made.error) == ("summary", "")
     assert made.usage == Usage(prompt_tokens=9, output_tokens=2)
@@ -84,4 +84,4 @@ def test_another_backend_may_report_here_too() -> None:
     assert [one.error for one in made] == ["", "gone", ""]
     assert made[0].prompt_tokens == made[1].prompt_tokens + 20
     assert other.requests[0] == ScriptedRequest(tuple(ASKED), ({"name": "x"},), 9)
-    assert script.requests == [ScriptedRequest(tuple(ASKED), (), 50, temperature=0, may_call=False)]
+    assert script.requests == [ScriptedRequest(tuple(ASKED), (), 50, temperature=0, expects="text")]

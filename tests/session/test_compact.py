@@ -27,7 +27,7 @@ READS = [
     [tool_call("read_article", 2, slug="prompt-caching")],
     "It keeps a prefix.",
 ]
-SUMMARY = "Read: two articles. Masking hides old results."
+SUMMARY = "Read: [observation-masking]. Masking hides old results."
 
 
 @pytest.fixture
@@ -211,7 +211,7 @@ def test_notes_outlive_a_session_and_what_ifs_write_none(here: Path) -> None:
 def test_once_old_turns_are_summarised_a_changed_file_counts_from_the_next_question_on(here: Path) -> None:
     users(here, "Call me Ada.")
     session = Session(settings(strategy="llm-summary:every=1,tail=1"))
-    steps = [*READS[:3], "Masking hides.", "It keeps a prefix.", "Yes.", "Yes."]
+    steps = [*READS[:3], "Masking hides [observation-masking].", "It keeps a prefix.", "Yes.", "Yes."]
     session.agent.use(Scripted(steps, TinyCounter()))
     ask(session)
     users(here, "Call me Grace.")

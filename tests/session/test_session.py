@@ -14,6 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.ollama_http import served
+from tests.support.ollama_server import Model
+from tests.support.ollama_server import Ollama as Small
 from tests.support.ollama_wire import ANSWER, PAGE, SHOW, TAGS, loopback, send
 from tests.support.paths import ROOT
 from tests.support.scripted import Scripted
@@ -308,6 +311,28 @@ def test_the_reader_can_summarise_for_another_model() -> None:
         assert (session.agent.backend.name, side_backend(session).name) == ("ollama", "reader")
         session.use_budget(100_000)
         assert side_backend(session).name == "reader"
+
+
+def test_for_a_small_model_the_reader_summarises_unless_the_user_names_one() -> None:
+    models = {"qwen2.5:7b": Model(), "plain:latest": Model(capabilities=("completion",))}
+    with served(Small(models=models)) as (_, url):
+        flags: dict[str, Any] = {"backend": "ollama", "base_url": url, "strategy": "hybrid"}
+        session = Session(Settings(model="plain", **flags))
+        side = session.agent.side
+        assert side.summariser(side.backend).name == "reader"
+        (notice,) = [notice for notice in session.notices if "--summariser plain:latest" in notice]
+        assert "plain:latest is small or calls by schema: the built-in reader summarises" in notice
+        assert session.fork().side.summariser(side.backend).name == "reader"
+        assert len([one for one in session.notices if "--summariser" in one]) == 1
+        session.use_model("qwen2.5:7b")
+        assert side.summariser(side.backend) is session.agent.backend
+        own = Session(Settings(model="plain", summariser="plain", **flags))
+        named = own.agent.backend
+        assert own.agent.side.backend is own.agent.side.summariser(named) is named
+        own.use_budget(100_000)
+        assert own.agent.side.backend is own.agent.backend is not named
+        own.use_model("qwen2.5:7b")
+        assert own.agent.side.backend.model == "plain:latest"
 
 
 def test_the_trace_names_the_model_that_was_asked() -> None:

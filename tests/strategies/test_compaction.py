@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.histories import Story, budget, react
-from tests.support.specs import Summariser, build
+from tests.support.specs import Summariser, build, named
 from thimble.agent.messages import Message
 
 
@@ -31,13 +31,12 @@ def test_below_its_share_nothing_happens() -> None:
 def test_everything_before_the_current_question_goes() -> None:
     history = two_exchanges(7, 2)
     asked = next(at for at, message in enumerate(history) if message.content == "the question")
-    backend = Summariser(lambda messages: "all of it")
+    backend = Summariser(lambda messages: f"all of it, and {named(messages)}")
     view = build("compaction", backend).prepare(history, budget())
     assert view == [*history[:2], view[2], *history[asked:]]
     assert view[2].covers == tuple(message.id for message in history[2:asked])
     (prompt,) = backend.prompts
-    assert prompt[:-2] == history[:asked]
-    assert prompt[-2] == history[asked]
+    assert prompt[:-1] == history[:asked]
 
 
 def test_of_an_exchange_that_is_most_of_the_view_the_old_turns_go_too() -> None:

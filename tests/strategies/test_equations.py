@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.histories import Story, TinyCounter, calls_of
-from tests.support.specs import Summariser, build
+from tests.support.specs import Summariser, build, named
 from thimble.agent.budget import UNLIMITED, Budget
 from thimble.agent.messages import Message
 from thimble.lab.replay.trajectories import read
@@ -44,6 +44,8 @@ class Oracle:
             users = [one.id for one in history if one.role == "user"]
             stays = {*users[:1], *users[-1:]}
             end = turns[self.t_last] if self.t_last < len(turns) else len(history)
+            while history[end - 1].role == "user":  # one that asks for the turns which stay
+                end -= 1
             self.covered = [one.id for one in history[:end] if one.role != "system" and one.id not in stays]
         start = turns[t - 1 - self.m] if self.m is not None and t - 1 - self.m > 0 else 0
         shown: Shown = []
@@ -68,7 +70,7 @@ every_paper = pytest.mark.parametrize("spec", PAPERS)
 def differing(spec: str, calls: Iterable[Sequence[Message]]) -> list[int]:
     """The calls whose view is not what the equations say."""
     oracle = replace(PAPERS[spec])
-    strategy, budget = build(spec, Summariser(lambda messages: "s")), Budget(UNLIMITED, TinyCounter())
+    strategy, budget = build(spec, Summariser(named)), Budget(UNLIMITED, TinyCounter())
     found = []
     for number, history in enumerate(calls, 1):
         said = {one.id: one.content for one in history}

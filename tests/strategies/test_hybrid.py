@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.histories import LIMITS, budget, calls_of, react, sound_histories
-from tests.support.specs import Summariser, build, parts
+from tests.support.specs import Summariser, build, named, parts
 from thimble.agent.messages import Message, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.strategies.observation_masking import ObservationMasking
@@ -16,7 +16,7 @@ from thimble.strategies.observation_masking import ObservationMasking
 @given(st.integers(1, 12), st.integers(0, 6), st.integers(0, 8), st.integers(1, 40))
 def test_eq_5_and_6_to_the_letter(n: int, m: int, w: int, steps: int) -> None:
     """The summary holds the turns up to t_last, and is renewed when those since reach N (above M); W masks the rest."""
-    backend = Summariser(lambda messages: "s")
+    backend = Summariser(named)
     strategy = build(f"hybrid:every={n},tail={m},window={w},early=off", backend)
     history = react(steps, tokens=200)
     t_last, made = 0, 0
@@ -115,16 +115,16 @@ def test_masks_may_wait_for_the_budget() -> None:
 @pytest.mark.parametrize("spec", ["hybrid", "hybrid:when=over,window=2"])
 def test_a_summary_comes_earlier_when_masks_are_not_enough(spec: str) -> None:
     """It leaves as many of the newest turns as take two fifths of the budget."""
-    backend = Summariser(lambda messages: "s")
+    backend = Summariser(named)
     view = build(spec, backend).prepare(react(30), budget(2_000))
     assert len(backend.prompts) > 0
-    assert [message.content for message in view if message.covers] == [f"{SUMMARY_TAG}\ns"]
+    assert [message.content for message in view if message.covers] == [f"{SUMMARY_TAG}\n{named(backend.prompts[-1])}"]
     assert budget().size(view[3:]) <= 0.4 * 2_000
     assert view[-2:] == react(30)[-2:]
 
 
 def test_the_budget_is_kept_turn_by_turn() -> None:
-    backend = Summariser(lambda messages: "s")
+    backend = Summariser(named)
     strategy = build("hybrid", backend)
     for messages in calls_of(react(100)):
         assert not budget().over(strategy.prepare(messages, budget()))
@@ -132,7 +132,7 @@ def test_the_budget_is_kept_turn_by_turn() -> None:
 
 
 def test_a_summary_by_turns_that_is_not_enough_is_followed_by_one_for_the_budget_in_the_same_call() -> None:
-    strategy = build("hybrid:every=3,tail=5", Summariser(lambda messages: "s"))
+    strategy = build("hybrid:every=3,tail=5", Summariser(named))
     view = strategy.prepare(react(8), budget(2_000))
     assert not budget(2_000).over(view)
     assert strategy.prepare(react(8), budget(2_000)) == view

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.histories import budget, calls_of, react
-from tests.support.specs import Summariser, build
+from tests.support.specs import Summariser, build, named
 from thimble.agent.messages import Message, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.view import prepare
@@ -26,7 +26,7 @@ def eq_5_and_6(t: int, t_last: int, n: int, m: int) -> tuple[int, list[int], lis
 @pytest.mark.parametrize("name", ["llm-summary", "critic-summary"])
 @given(st.integers(1, 12), st.integers(0, 6), st.integers(1, 60))
 def test_eq_5_and_6_to_the_letter(name: str, n: int, m: int, steps: int) -> None:
-    backend = Summariser(lambda messages: f"s{len(backend.prompts)}")
+    backend = Summariser(lambda messages: f"s{len(backend.prompts)} {named(messages)}")
     strategy = build(f"{name}:every={n},tail={m}", backend)
     history = react(steps, tokens=200)
     o_sys, o_user = history[:2]
@@ -41,7 +41,7 @@ def test_eq_5_and_6_to_the_letter(name: str, n: int, m: int, steps: int) -> None
             *sent, o_si = backend.prompts[-1]
             assert texts(sent) == texts([o_sys, o_user, *memory(s_last), *(one for i in t_sum for one in turn[i])])
             assert o_si.content.startswith("Stop here.")
-            s_last = f"s{len(backend.prompts)}"
+            s_last = f"s{len(backend.prompts)} {named(backend.prompts[-1])}"
         assert texts(view) == texts([o_sys, o_user, *memory(s_last), *(one for i in tail for one in turn[i])])
 
 

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.histories import budget, calls_of, react, react40
-from tests.support.specs import Summariser, build
+from tests.support.specs import Summariser, build, named
 from thimble.agent.messages import turns
 from thimble.agent.prompts import SUMMARY_TAG
 
 
 @given(st.integers(1, 8), st.integers(2, 6), st.sampled_from([30, 120, 600]))
 def test_each_call_is_sent_the_memory_and_the_next_piece(piece: int, tail: int, tokens: int) -> None:
-    backend = Summariser(lambda messages: f"memory {len(backend.prompts)}")
+    backend = Summariser(lambda messages: f"memory {len(backend.prompts)} of {named(messages)}")
     strategy = build(f"progressive-summary:piece={piece},tail={tail}", backend)
     allowed, history = budget(8_000), react(60, tokens)
     for messages in calls_of(history):
@@ -21,7 +21,8 @@ def test_each_call_is_sent_the_memory_and_the_next_piece(piece: int, tail: int, 
     read: list[str] = []
     for number, prompt in enumerate(backend.prompts):
         assert prompt[:2] == history[:2]
-        memory = [f"{SUMMARY_TAG}\nmemory {number}"] if number else []
+        last = named(backend.prompts[number - 1])
+        memory = [f"{SUMMARY_TAG}\nmemory {number} of {last}"] if number else []
         assert [message.content for message in prompt[2:-1] if message.covers] == memory
         assert 1 <= len(turns(prompt)) <= piece
         read += [message.id for message in prompt[2:-1] if not message.covers]

@@ -19,7 +19,7 @@ from tests.support.histories import (
     react40,
     sound_histories,
 )
-from tests.support.specs import SUMMARISERS, SUMMARISING, Summariser, build, parts
+from tests.support.specs import SUMMARISERS, SUMMARISING, Summariser, build, named, parts
 from thimble.agent.messages import Message, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.turns import question, task
@@ -38,16 +38,17 @@ def run(name: str, backend: Summariser, history: list[Message]) -> list[list[Mes
 
 @every_summarising
 def test_the_next_summary_folds_the_one_before(name: str) -> None:
-    backend = Summariser(lambda messages: f"summary number {len(backend.prompts)}")
+    backend = Summariser(lambda messages: f"summary number {len(backend.prompts)} of {named(messages)}")
     view = run(name, backend, react(80))[-1]
     assert len(backend.prompts) > 2
     for number, prompt in enumerate(backend.prompts):
-        before = [f"{SUMMARY_TAG}\nsummary number {number}"] if number else []
+        last = named(backend.prompts[number - 1])
+        before = [f"{SUMMARY_TAG}\nsummary number {number} of {last}"] if number else []
         assert [message.content for message in prompt if message.covers] == before
         covered = {id_ for message in prompt for id_ in message.covers}
         assert not covered & {message.id for message in prompt}
     (summary,) = [message for message in view if message.covers]
-    assert summary.content == f"{SUMMARY_TAG}\nsummary number {len(backend.prompts)}"
+    assert summary.content == f"{SUMMARY_TAG}\nsummary number {len(backend.prompts)} of {named(backend.prompts[-1])}"
     assert set(summary.covers) >= {message.id for message in backend.prompts[-1][3:-1]}
 
 
@@ -109,7 +110,7 @@ def test_after_a_summary_that_is_none_five_turns_pass(name: str, answer: str) ->
 
 def test_pieces_that_were_folded_before_a_failure_stay_folded() -> None:
     backend = Summariser()
-    backend.answer = lambda messages: "s" if len(backend.prompts) < 3 else ""
+    backend.answer = lambda messages: named(messages) if len(backend.prompts) < 3 else ""
     view = build("summary-buffer", backend).prepare(react40(), budget())
     (summary,) = [message for message in view if message.covers]
     assert len(backend.prompts) == 3
@@ -177,7 +178,7 @@ def test_the_user_s_older_words_are_folded_when_they_are_many() -> None:
     story = Story()
     for number in range(40):
         story.ask(f"question {number}: {'word ' * 60}").turn(200).answer("answer")
-    view = run("summary-buffer", Summariser(lambda messages: "s"), story.messages)[-1]
+    view = run("summary-buffer", Summariser(named), story.messages)[-1]
     (summary,) = [message for message in view if message.covers]
     quoted = [line for line in summary.content.split("\n") if line.startswith("- question")]
     covered = [f"- {m.content}" for m in story.messages if m.role == "user" and m.id in summary.covers]
@@ -186,14 +187,15 @@ def test_the_user_s_older_words_are_folded_when_they_are_many() -> None:
     assert budget().count(summary) < 8_000 / 8 + 30
 
 
-def test_the_summariser_is_told_the_current_question() -> None:
+@every_summarising
+@given(sound_histories(most_turns=40), LIMITS)
+def test_no_question_stands_right_in_front_of_the_instruction(name: str, history: list[Message], limit: int) -> None:
+    """A model would answer it."""
     backend = Summariser()
-    strategy, history = build("summary-buffer", backend), dialogue(12)
-    strategy.prepare(history, budget())
-    assert backend.prompts[0][-2].content == "the question now"
-    long = [*history[:-1], Message("long", "user", "word " * 1_000)]
-    build("summary-buffer", backend).prepare(long, budget())
-    assert not any(message.id == "long" for prompt in backend.prompts for message in prompt)
+    build(name, backend).prepare(history, budget(limit))
+    for prompt in backend.prompts:
+        assert prompt[-2].role != "user" or prompt[-2].covers
+        assert [message.content.startswith("Stop here.") for message in prompt] == [False] * (len(prompt) - 1) + [True]
 
 
 def test_the_question_stays_behind_a_summary_that_stands_after_it() -> None:

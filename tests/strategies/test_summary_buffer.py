@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.histories import budget, calls_of, react, react40
-from tests.support.specs import Summariser, build
+from tests.support.specs import Summariser, build, named
 from thimble.agent.messages import Message, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.session.session import Session
@@ -17,12 +17,12 @@ def summaries(view: list[Message]) -> list[Message]:
 
 
 def test_over_the_budget_all_but_the_newest_turns_become_one_summary() -> None:
-    backend = Summariser(lambda messages: "what was found")
+    backend = Summariser(lambda messages: f"what was found: {named(messages)}")
     history = react(14)
     view = build("summary-buffer:target=0", backend).prepare(history, budget())
     (summary,) = summaries(view)
     assert view == [*history[:2], summary, *history[-4:]]
-    assert (summary.role, summary.content) == ("user", f"{SUMMARY_TAG}\nwhat was found")
+    assert (summary.role, summary.content) == ("user", f"{SUMMARY_TAG}\nwhat was found: {named(backend.prompts[-1])}")
     assert summary.covers == tuple(message.id for message in history[2:-4])
     assert summary.why.startswith("stands for 24 messages: the view was ")
 

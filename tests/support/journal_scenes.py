@@ -37,7 +37,8 @@ SPECS = [
 def say(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
     """What a model says that knows only what it is sent: two sessions that send the same are told the same."""
     if not tools:
-        return f"In brief, after {len(messages)} messages: \x1b[31m\ud800 half a letter, a \x7f and a \u2028."
+        of = f"{len(messages)} messages of [observation-masking]"
+        return f"In brief, after {of}: \x1b[31m\ud800 half a letter, a \x7f and a \u2028."
     asked = max(at for at, message in enumerate(messages) if message.role == "user")
     question, read = messages[asked].content, len(messages) - asked
     letters = sum(len(message.content) for message in messages)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import BackendDefaults, Delta, Sent, Text, Thinking, Usage, Waiting
+from thimble.agent.protocols import BackendDefaults, Delta, Expects, Sent, Text, Thinking, Usage, Waiting
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.prefix import PrefixMeter
 
@@ -28,7 +28,7 @@ class ScriptedRequest:
     tools: tuple[Schema, ...]
     max_tokens: int | None
     temperature: float | None = None
-    may_call: bool = True
+    expects: Expects = "turn"
 
 
 class Scripted(BackendDefaults):
@@ -59,10 +59,10 @@ class Scripted(BackendDefaults):
         *,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        may_call: bool = True,
+        expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
         """Stream the next step."""
-        self.requests.append(ScriptedRequest(tuple(messages), tuple(tools), max_tokens, temperature, may_call))
+        self.requests.append(ScriptedRequest(tuple(messages), tuple(tools), max_tokens, temperature, expects))
         if len(self.requests) > len(self._steps):
             raise AssertionError(f"the script has {len(self._steps)} steps, and this is call {len(self.requests)}")
         step = self._steps[len(self.requests) - 1]

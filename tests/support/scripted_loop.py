@@ -14,7 +14,7 @@ from thimble.agent.events import Answered, Event
 from thimble.agent.loop import run
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.prompts import SYSTEM
-from thimble.agent.protocols import Delta, Text, Usage
+from thimble.agent.protocols import Delta, Expects, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
 from thimble.session.grounding import grounded
@@ -45,14 +45,12 @@ class Script(Scripted):
         *,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        may_call: bool = True,
+        expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
         assert is_sound(messages) == []
         self.open_streams += 1
         try:
-            yield from super().stream(
-                messages, tools, max_tokens=max_tokens, temperature=temperature, may_call=may_call
-            )
+            yield from super().stream(messages, tools, max_tokens=max_tokens, temperature=temperature, expects=expects)
         finally:
             self.open_streams -= 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,7 +18,7 @@ from thimble.agent.background import Worker
 from thimble.agent.budget import Budget
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema, turns
-from thimble.agent.protocols import BackendDefaults, Delta, Strategy, Text, Usage
+from thimble.agent.protocols import BackendDefaults, Delta, Expects, Strategy, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.session.lagged import Lagged
 from thimble.strategies.comem import Comem
@@ -40,8 +41,15 @@ from thimble.strategies.truncate import Truncate
 
 
 def short(messages: Sequence[Message]) -> str:
-    """A summary as a model might write it: a few of the first words."""
-    return " ".join(" ".join((message.content or "")[:200] for message in messages).split()[:12]) or "nothing"
+    """A summary as a model might write it: a few of the first words, and a name."""
+    text = " ".join((message.content or "")[:200] for message in messages)
+    return " ".join([*text.split()[:12], named(messages)])
+
+
+def named(messages: Sequence[Message]) -> str:
+    """The newest number or numbered name before the instruction: the least that a summary can hold."""
+    found = (re.search(r"\b[a-z]?\d\d+", message.content or "") for message in reversed(messages[:-1]))
+    return next((match[0] for match in found if match), "s")
 
 
 def fails(messages: Sequence[Message]) -> str:
@@ -81,7 +89,7 @@ class Summariser(BackendDefaults):
         *,
         max_tokens: int | None = None,
         temperature: float | None = None,
-        may_call: bool = True,
+        expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
         assert is_sound(messages) == []
         self.prompts.append(list(messages))

@@ -72,7 +72,7 @@ def replayed(session: Session, spec: str) -> Replayed:
     """
     found, fork = Replayed(spec), session.fork(spec)
     tools, side = fork.schemas(), fork.side
-    side.offer(tools, fork.backend)
+    side.offer(tools, fork.examples, fork.backend)
     try:
         for view in replay(fork.history, fork.strategy, fork.budget(tools)):
             found.add(view)

@@ -27,6 +27,7 @@ from thimble.lab.memory_model.grpo import GROUP, LENGTH_WEIGHT, WINDOW, Earned
 from thimble.lab.memory_model.held_out import NO_SUMMARY, findings, measure, memories
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 from thimble.lab.memory_model.summaries import MemoryModel, guideline, own_words, target
+from thimble.lab.replay.fake_model import newest_name
 from thimble.lab.replay.trajectories import Trajectory, read
 from thimble.lab.store import Store
 from thimble.models import built_in
@@ -34,6 +35,7 @@ from thimble.models.counting.estimate import EstimateCounter
 from thimble.session.lagged import Lagged
 from thimble.strategies.comem import Comem, Summaries
 from thimble.strategies.spec import parse
+from thimble.strategies.summary import names
 
 RUNS = 12
 
@@ -76,6 +78,13 @@ def steps(runs: list[Trajectory], agent: FrozenAgent) -> list[MemoryStep]:
     return list(agent.task.steps(runs))
 
 
+def founded(text: str, step: MemoryStep, task: MemoryTask) -> str:
+    """The text with a name of what it replaces, without which it would be refused."""
+    stays = {message.id for message in task.newest_turns(step)}
+    found = [name for message in step.history if message.id not in stays for name in sorted(names(message.content))]
+    return " ".join([text, *found[:1]])
+
+
 def needed(steps: list[MemoryStep], agent: FrozenAgent) -> list[MemoryStep]:
     return [step for step in steps if agent.without(step) < 1]
 
@@ -111,7 +120,7 @@ def test_the_memory_model_is_asked_as_in_a_session(runs: list[Trajectory], spec:
 def test_a_view_has_the_summary_and_the_k_newest_turns(runs: list[Trajectory], k: int) -> None:
     task = agent_of(f"comem:k={k},words=60").task
     for step in task.steps(runs[:3]):
-        view = task.view(step, "Hardness is nine.")
+        view = task.view(step, founded("Hardness is nine.", step, task))
         assert view
         (summary,) = [message for message in view if message.covers]
         assert "Hardness is nine." in summary.content
@@ -169,10 +178,10 @@ def test_a_summary_that_says_what_was_said_earns_all_and_one_that_does_not_littl
 ) -> None:
     for step in needed(steps, agent):
         assert agent.reward(step, own_words(step, agent.task)) == 1
-        assert agent.reward(step, "Two questions were asked.") < 0.2
+        assert agent.reward(step, founded("Two questions were asked.", step, agent.task)) < 0.2
 
 
-@pytest.mark.parametrize("summary", ["", " \n", "word " * 2_000])
+@pytest.mark.parametrize("summary", ["", " \n", "word " * 2_000, "Nothing of note."])
 def test_a_summary_that_is_refused_earns_nothing(agent: FrozenAgent, steps: list[MemoryStep], summary: str) -> None:
     """The strategy then leaves everything in view, with which the agent acts as recorded."""
     step = needed(steps, agent)[0]
@@ -184,8 +193,8 @@ def test_the_agent_is_asked_once_for_each_prompt(steps: list[MemoryStep]) -> Non
     counted = Says("So it is.")
     frozen = FrozenAgent(counted, agent_of().task)
     for _ in range(3):
-        frozen.reward(steps[0], "The hardness is nine.")
-        frozen.reward(steps[0], "The hardness is ten.")
+        frozen.reward(steps[0], founded("The hardness is nine.", steps[0], frozen.task))
+        frozen.reward(steps[0], founded("The hardness is ten.", steps[0], frozen.task))
     assert len(counted.asked) == 2
 
 
@@ -248,6 +257,14 @@ def test_own_words_have_as_much_room_as_a_summary(runs: list[Trajectory]) -> Non
         assert task.counter.count(Message("", "user", own_words(step, task))) <= task.most_tokens + 8
 
 
+class Silent(Says):
+    """A model that names something, so that its summaries are not refused, and says nothing of it."""
+
+    def stream(self, messages: Sequence[Message], tools: Any, **more: Any) -> Generator[Delta, None, None]:
+        yield from super().stream(messages, tools)
+        yield Text(f" {newest_name(messages)}")
+
+
 class Heeds(Says):
     """A model that says what it is told to keep, and writes a lesson from a failure."""
 
@@ -256,7 +273,7 @@ class Heeds(Says):
         if "Say in one sentence" in asked:
             yield Text("Keep the answers.")
         else:
-            yield Text(self.text if "Keep the answers." in asked else "Nothing of note.")
+            yield Text(self.text if "Keep the answers." in asked else f"Nothing of note. {newest_name(messages)}")
 
 
 def test_a_guideline_is_kept_where_summaries_are_better_with_it(agent: FrozenAgent, steps: list[MemoryStep]) -> None:
@@ -268,7 +285,7 @@ def test_a_guideline_is_kept_where_summaries_are_better_with_it(agent: FrozenAge
 def test_each_memory_is_measured_once_and_the_table_has_the_full_context_above(
     agent: FrozenAgent, steps: list[MemoryStep], tmp_path: Path
 ) -> None:
-    silent = Says("Nothing of note.")
+    silent = Silent("Nothing of note.")
     kinds = memories(agent.task, {"silent": MemoryModel(silent)})
     for _ in range(2):
         with closing(Store(tmp_path / "held-out.jsonl", write=True)) as store:

@@ -243,3 +243,10 @@ def test_no_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
         return httpx.Response(200, content=b'{"version":"0.34.1"}')
 
     assert OllamaServer("", transport=httpx.MockTransport(answer)).version() == "0.34.1"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "small"), [(1_500_000_000, True), (7_600_000_000, False), (None, False), ("x", False)]
+)
+def test_a_model_of_few_parameters_is_small(parameters: object, small: bool) -> None:
+    assert model_info({"model_info": {"general.parameter_count": parameters}}).small == small

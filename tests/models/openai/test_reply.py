@@ -30,7 +30,7 @@ from tests.support.openai_wire import (
 )
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, ToolCall
-from thimble.agent.protocols import Delta, Sent, Text, Thinking, Usage
+from thimble.agent.protocols import Delta, Expects, Sent, Text, Thinking, Usage
 from thimble.models.openai.wire import sent
 
 
@@ -48,6 +48,22 @@ def fragments(*given: object) -> bytes:
     """A stream of these fragments of tool calls, one a chunk; a list is one chunk."""
     lists = (part if isinstance(part, list) else [part] for part in given)
     return b"".join(chunk(f'"tool_calls":{json.dumps(part)}') for part in lists) + chunk("", '"tool_calls"') + DONE
+
+
+# ---- a request ----
+
+
+@pytest.mark.parametrize(
+    ("expects", "tools", "choice"),
+    [("turn", [TOOL], None), ("answer", [TOOL], "none"), ("text", [TOOL], "none"), ("text", [], None)],
+)
+def test_where_a_call_would_not_be_run_the_server_is_told_so(
+    expects: Expects, tools: list[Any], choice: str | None
+) -> None:
+    first, *_ = backend(Wire({CHAT: ANSWER})).stream([SYSTEM, USER], tools, expects=expects)
+    assert isinstance(first, Sent)
+    assert json.loads(first.body).get("tool_choice") == choice
+    assert json.loads(first.body).get("tools", []) == tools
 
 
 # ---- a reply ----

@@ -119,7 +119,7 @@ def test_the_axis_has_its_ticks_where_their_times_are(seconds: float, cells: int
 def summarised(**settings: Any) -> Session:
     """A session whose newest prompt has a summary; a scripted model has no pace, and reports no seconds."""
     reads = (tool_call("read_article", n, slug="glossary", page=n) for n in range(1, 6))
-    steps = [lambda messages, tools: next(reads, "So.") if tools else "A short summary."] * 12
+    steps = [lambda messages, tools: next(reads, "So.") if tools else "A short summary [glossary]."] * 12
     found = Session(Settings(backend="reader", strategy="llm-summary:every=2,tail=1", budget=20_000, **settings))
     found.agent.use(Scripted(steps, TinyCounter()))
     ask(found)

@@ -36,7 +36,7 @@ def long_session(spec: str, budget: int = 4_000) -> Session:
     def say(messages: object, tools: object) -> object:
         asked = list(messages)  # type: ignore[call-overload]
         if not tools or asked[-1].role == "tool" or "Summar" in asked[0].content:
-            return "It hides old results."
+            return "It hides old results [observation-masking]."
         return [tool_call("read_article", len(asked), slug="observation-masking", page=1)]
 
     session = scripted(*[say] * 400, strategy=spec, budget=budget)  # type: ignore[list-item]
