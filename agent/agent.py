@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from thimble.agent.budget import Budget, Prices
 from thimble.agent.events import Cancelled, Entry, Replied
@@ -13,7 +14,7 @@ from thimble.agent.prefix_cache import PrefixCache
 from thimble.agent.protocols import Backend, ModelId, Strategy, Tool
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
-from thimble.agent.view import View
+from thimble.agent.view import Held, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,8 @@ class NextCall:
     `tools` are offered with it. `closing`: the model must answer now, and a call is not run; the tools stay, since
     without them a prompt would share no prefix with those before. `nudge`: put at its end, to ask for an answer once
     more. `before`: the view of the last call. `warm`: the
-    server may still have that view cached, since it went to the same model with the same tools. `held`: the other
-    prompts that it may still have.
+    server may still have that view cached, since it went to the same model with the same tools. `held` says how many
+    messages at the start of a prompt it has cached, by all that it has read.
     """
 
     tools: Sequence[Schema]
@@ -52,7 +53,7 @@ class NextCall:
     budget: Budget
     before: View | None
     warm: bool
-    held: Sequence[Sequence[Message]] = ()
+    held: Held | None = None
     nudge: Sequence[Message] = ()
 
 
@@ -151,7 +152,7 @@ class Agent:
         last = self.ledger.prepared
         before = last.view if last else None
         warm = last is not None and last.model == self.backend.id and [*last.tools] == tools
-        held = [*self.prefixes.held(self.backend.id, tools)]
+        held = partial(self.prefixes.kept, self.backend.id, tools, self.backend.counter)
         return NextCall(tools, closing, self.budget(tools), before, warm, held, nudge)
 
     def budget(self, tools: Sequence[Schema]) -> Budget:

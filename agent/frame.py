@@ -45,12 +45,10 @@ class Frame:
         if not (self.before or self.after):
             return views.prepare(agent.history, agent.strategy, budget, before, warm, held)
         tight = replace(budget, limit=budget.limit - sum(map(budget.count, [*self.before, *self.after])))
-        view = views.prepare(agent.history, agent.strategy, tight, before, warm, held)
-        system = sum(message.role == "system" for message in view.messages[:1])
-        messages = [*view.messages[:system], *self.before, *view.messages[system:], *self.after]
-        framed = views.measure(view.history, messages, budget, before, warm, view.notes, held)
-        without = framed.without + (0 if before else sum(map(budget.count, self.before)))
-        return replace(framed, without=without, left_out=view.left_out, steps=view.steps, sizes=view.sizes)
+        view = views.prepare(agent.history, agent.strategy, tight, before, warm)
+        messages = [*views.beside(view.messages, self.before), *self.after]
+        framed = views.measure(view.history, messages, budget, before, warm, view.notes, held, self.before)
+        return replace(framed, left_out=view.left_out, steps=view.steps, sizes=view.sizes)
 
 
 def is_framing(message: Message) -> bool:

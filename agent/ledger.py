@@ -18,7 +18,7 @@ from thimble.agent.events import (
     SideCalled,
     ToolReturned,
 )
-from thimble.agent.prefix_cache import LOAD_SECONDS, MOST_CALLS, Timed, agrees
+from thimble.agent.prefix_cache import LEAST_WRITTEN, LOAD_SECONDS, MOST_CALLS, Timed, agrees
 from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage
 from thimble.agent.view import View
 
@@ -100,8 +100,9 @@ class Call:
         cached = self.shared if self.usage.cached_tokens is None else self.usage.cached_tokens
         if self.prompt.tokens is None or cached is None or not self.usage.prefill_seconds:
             return None
-        prompt = max(1, self.prompt.tokens)
-        return Timed(max(1, prompt - cached), prompt, self.usage.prefill_seconds)
+        prompt, written = max(1, self.prompt.tokens), self.usage.output_tokens or 0
+        wrote = (self.usage.decode_seconds or 0) / written if written >= LEAST_WRITTEN else None
+        return Timed(max(1, prompt - cached), prompt, self.usage.prefill_seconds, wrote)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,17 +232,19 @@ class Ledger:
         if self.prepared is None:
             raise ValueError("a reply without a view")
         view, usage = self.prepared.view, event.usage if isinstance(event, Replied) else Usage()
+        prompt = _reported(usage.prompt_tokens, Amount(view.tokens, self.prepared.exact))
+        whole = view.whole_tokens * (prompt.tokens or 0) // max(1, view.tokens)  # counted as the server counts
         return Call(
             exchange=self.exchanges,
             purpose="answer",
             strategy=self.prepared.strategy,
             limit=view.limit,
-            prompt=_reported(usage.prompt_tokens, Amount(view.tokens, self.prepared.exact)),
+            prompt=prompt,
             cached=UNKNOWN,
             output=_reported(usage.output_tokens, Amount(event.written, exact=False)),
             seconds=event.seconds - event.waited_seconds,
-            raw_prompt=view.history_tokens,
-            raw_prefill=view.history_tokens - view.whole_cached,
+            raw_prompt=whole,
+            raw_prefill=max(0, whole - view.whole_cached),
             model=self.prepared.model,
             usage=usage,
             shared=view.cached,

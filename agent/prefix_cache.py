@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from thimble.agent.budget import Budget, Counter
@@ -10,68 +10,108 @@ from thimble.agent.messages import Message, Schema, common_prefix
 from thimble.agent.protocols import ModelId
 
 MOST_PROMPTS = 8
-"""The prompts that a server is taken to hold, over all models."""
+"""The prompts of a model that a server is taken to hold beside the one in its slot."""
 LEAST_KEPT = 0.5
-"""A prompt that keeps this share of another one's tokens takes its place (as in llama-server); else both are held."""
+"""A prompt that keeps less of the one in the slot has that saved first, and may load another (as in llama-server)."""
+LEAST_LOADED = 0.25
+"""A saved prompt of which less would be kept is not loaded."""
 LOAD_SECONDS = 0.1
 """A server that says that it loaded for so long holds no prompt; with the model at hand it says some milliseconds."""
 LEAST_CALLS, MOST_CALLS = 3, 24
 """The calls that a rate is read from."""
+LEAST_WRITTEN = 8
+"""A reply of fewer tokens does not say in which time one is written."""
 FACTOR = 2.0
 """Seconds agree with a number of tokens up to this factor."""
 SLACK = 0.1
 """The share of a prompt that is too small to be judged by seconds."""
 
 
-class PrefixCache:
-    """The prompts of a session that its servers can still hold.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Prompt:
+    tools: Sequence[Schema]
+    messages: Sequence[Message]
+    tokens: int = 0
 
-    A new prompt is computed from where it leaves the one that it shares most with. It takes the place of that one if
-    it keeps most of it, and the tail of the old one is lost, as by an edit. Otherwise the server holds both: a side
-    call costs the conversation nothing.
+    def shared(self, other: _Prompt) -> int:
+        """The messages at its start that another prompt has too: none beside other tools."""
+        return common_prefix(self.messages, other.messages) if [*self.tools] == [*other.tools] else 0
+
+    def kept(self, new: _Prompt, counter: Counter) -> int:
+        """Its tokens that a new prompt keeps."""
+        shared = self.shared(new)
+        return max(0, self.tokens - sum(map(counter.count, self.messages[shared:]))) if shared else 0
+
+
+class PrefixCache:
+    """The prompts of a session that its servers can still hold, by the rules of llama-server, and so of Ollama.
+
+    A model has its newest prompt in a slot. The next one takes its place, and is computed from where it leaves it: the
+    old tail is lost, as by an edit. Where less than half of the old one would be left, that is saved whole first, and a
+    saved one is moved to the slot if it is nearer: if more tokens are shared, and a larger share of it is kept. So a
+    side call costs the conversation nothing. But a first question that is asked again finds itself in the slot, and
+    nobody looks for what was read next, the last time.
     """
 
     def __init__(self) -> None:
-        self._prompts: list[tuple[ModelId, Sequence[Schema], Sequence[Message]]] = []
+        self._held: dict[ModelId, list[_Prompt]] = {}  # the one in the slot is the last
 
-    def held(self, model: ModelId, tools: Sequence[Schema]) -> Iterator[Sequence[Message]]:
-        """The prompts of a model that began with these tools, the newest first."""
-        for of, offered, messages in reversed(self._prompts):
-            if of == model and [*offered] == [*tools]:
-                yield messages
+    def kept(
+        self, model: ModelId, tools: Sequence[Schema], counter: Counter, messages: Sequence[Message]
+    ) -> int | None:
+        """The messages at the start of this prompt that the server has cached; None if it has read none of ours."""
+        held, new = self._held.get(model), _Prompt(tools, messages)
+        return _nearest(held, new, counter).shared(new) if held else None
 
     def read(self, model: ModelId, tools: Sequence[Schema], messages: Sequence[Message], counter: Counter) -> int:
         """A server reads this prompt, which is held from now on; the tokens of it that it had cached."""
-        nearest = max(self.held(model, tools), key=lambda one: common_prefix(messages, one), default=())
-        kept = common_prefix(messages, nearest)
-        whole = Budget(0, counter, counter.overhead(tools)).size(messages) if kept else 0
-        cached = whole - sum(map(counter.count, messages[kept:])) if kept else 0
-        lost = sum(map(counter.count, nearest[kept:]))
-        if kept and cached >= LEAST_KEPT * (cached + lost):
-            self._prompts = [row for row in self._prompts if row[2] is not nearest]
-        self._prompts = [*self._prompts, (model, tools, messages)][-MOST_PROMPTS:]
-        return cached
+        new = _Prompt(tools, messages, Budget(0, counter, counter.overhead(tools)).size(messages))
+        held, kept = self._held.get(model), 0
+        if held:
+            nearest = _nearest(held, new, counter)
+            kept = nearest.shared(new)
+            if nearest is not held[-1] or nearest.kept(new, counter) >= LEAST_KEPT * nearest.tokens:
+                held.remove(nearest)
+        self._held[model] = [*(held or ())[-MOST_PROMPTS:], new]
+        return new.tokens - sum(map(counter.count, messages[kept:])) if kept else 0
+
+
+def _nearest(held: Sequence[_Prompt], new: _Prompt, counter: Counter) -> _Prompt:
+    """The prompt from which a new one is computed: the one in the slot, or a saved one."""
+    *saved, nearest = held
+    kept = nearest.kept(new, counter)
+    for one in saved if kept < LEAST_KEPT * nearest.tokens else ():
+        its = one.kept(new, counter)
+        if its > kept and its / one.tokens > kept / nearest.tokens and its >= LEAST_LOADED * one.tokens:
+            nearest, kept = one, its
+    return nearest
 
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A call with its seconds of prefill: tokens that must have been computed, and tokens of the whole prompt."""
+    """A call with its seconds of prefill: tokens that must have been computed, and tokens of the whole prompt.
+
+    `wrote`: the seconds in which the model wrote a token of its reply; None if unknown.
+    """
 
     computed: int
     prompt: int
     seconds: float
+    wrote: float | None = None
 
 
 def agrees(call: Timed, earlier: Sequence[Timed]) -> bool:
     """Whether the seconds of a call speak for its computed tokens, at the rate of earlier calls of the same model.
 
     They do not where another prompt lay between, the model was loaded anew, or the server held more than we know.
-    True if there are too few calls to tell.
+    With too few calls to tell, as after /reset: whether they are not too many, since a server takes at most as long to
+    compute a token of a prompt as to write one.
     """
+    most, slack = call.computed * FACTOR, SLACK * call.prompt
     if len(earlier) < LEAST_CALLS:
-        return True
-    took, slack = call.seconds / seconds_per_token(earlier), SLACK * call.prompt
-    return call.computed / FACTOR - slack <= took <= call.computed * FACTOR + slack
+        return not call.wrote or call.seconds / call.wrote <= most + slack
+    took = call.seconds / seconds_per_token(earlier)
+    return call.computed / FACTOR - slack <= took <= most + slack
 
 
 def seconds_per_token(calls: Sequence[Timed]) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
@@ -17,6 +17,9 @@ from thimble.agent.repair import repair
 from thimble.agent.steps import FIT, Lazy, ViewStep, left_out, steps
 from thimble.agent.turns import pinned
 
+Held = Callable[[Sequence[Message]], int | None]
+"""The messages at the start of a prompt that the server has cached; None if it has read nothing of the session yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -28,10 +31,10 @@ class View:
     something of the view before is not where it was. `acted` counts the messages whose fate is new in this view.
     `without`: what it would have, had nothing been done anew: the view before and what is new in the history.
     `warm` says that the server could use the prompt before at all: the same model with the same tools. `history` is
-    the one beside it, repaired. `whole_cached`: the tokens that the server would still hold, had everything always been
-    sent. `left_out` says by message id why a dropped message is not here, as the strategy or `fit` has it. `steps` has
-    by message id what changed it, in order; nothing where that is lost. `sizes`: the tokens of the prompt after each
-    who made it, by the names of `ViewStep.by`.
+    the one beside it, repaired. `whole_cached`: the tokens that the server would still hold, had everything always
+    been sent, between the same worked examples. `left_out` says by message id why a dropped message is not here, as
+    the strategy or `fit` has it. `steps` has by message id what changed it, in order; nothing where that is lost.
+    `sizes`: the tokens of the prompt after each who made it, by the names of `ViewStep.by`.
     """
 
     messages: Sequence[Message]
@@ -60,6 +63,11 @@ class View:
         return zip(self.history, self.fates, strict=True)
 
     @property
+    def whole_tokens(self) -> int:
+        """Its tokens, were the whole history in it: with what the loop has put around the view (`agent.frame`)."""
+        return self.history_tokens + (self.tokens - self.sizes[-1][1] if self.sizes else 0)
+
+    @property
     def saved(self) -> int:
         """What its new deeds save in this call; negative where more comes back."""
         return self.without - self.tokens
@@ -86,12 +94,12 @@ def prepare(
     budget: Budget,
     before: View | None = None,
     warm: bool = True,
-    held: Iterable[Sequence[Message]] = (),
+    held: Held | None = None,
 ) -> View:
     """The one road from history to view: repair, the strategy, the laws, `fit`, measurement.
 
     `before` is the view of the call before, whose prefix `fit` keeps to; `warm` says that its server would still know
-    it, and `held` are the other prompts that it may know.
+    it, where `held` does not know better.
 
     Raises:
         BudgetError: the system message, the task, the question and the last turn alone are over budget.
@@ -124,23 +132,29 @@ def measure(
     before: View | None = None,
     warm: bool = True,
     notes: Sequence[str] = (),
-    held: Iterable[Sequence[Message]] = (),
+    held: Held | None = None,
+    examples: Sequence[Message] = (),
 ) -> View:
-    """Compare a view with its history and with prompts before it. Nothing is taken from the strategy's word."""
-    known = {message.id for message in history}
+    """Compare a view with its history and with prompts before it. Nothing is taken from the strategy's word.
+
+    `examples` stand behind the system message of the view, as they would in the whole history.
+    """
+    ids = {message.id for message in history}
     found, was = fates(history, messages), before.fates[: len(history)] if before else ()
     tokens, history_tokens = budget.size(messages), budget.size(history)
     shared = common_prefix(messages, before.messages) if before else 0
     warm = warm and before is not None
-    kept = max([shared if warm else 0, *(common_prefix(messages, one) for one in held)])
+    known = held(messages) if held else None
+    kept = known if known is not None else shared if warm else 0
     prefill = sum(map(budget.count, messages[kept:])) if kept else tokens
-    whole = min(kept, common_prefix(messages, history))
+    whole = beside(history, examples)
+    still = min(kept, common_prefix(messages, whole))
     if warm and before is not None:
-        whole = max(whole, common_prefix(before.history, history))
+        still = max(still, common_prefix(beside(before.history, examples), whole))
     view = View(
         messages=tuple(messages),
         fates=tuple(found),
-        inserted=tuple(at for at, message in enumerate(messages) if message.id not in known),
+        inserted=tuple(at for at, message in enumerate(messages) if message.id not in ids),
         tokens=tokens,
         history_tokens=history_tokens,
         limit=budget.limit,
@@ -152,20 +166,28 @@ def measure(
         without=0,
         notes=tuple(notes),
         warm=warm,
-        whole_cached=history_tokens - sum(map(budget.count, history[whole:])) if whole else 0,
+        whole_cached=history_tokens + sum(map(budget.count, examples)) - sum(map(budget.count, whole[still:]))
+        if still
+        else 0,
         history=tuple(history),
     )
-    return replace(view, without=_without(view, budget, before, shared))
+    return replace(view, without=_without(view, whole, budget, before, shared))
 
 
-def _without(view: View, budget: Budget, before: View | None, shared: int) -> int:
+def beside(messages: Sequence[Message], examples: Sequence[Message]) -> list[Message]:
+    """The messages with worked examples behind the system message."""
+    system = sum(message.role == "system" for message in messages[:1])
+    return [*messages[:system], *examples, *messages[system:]]
+
+
+def _without(view: View, whole: Sequence[Message], budget: Budget, before: View | None, shared: int) -> int:
     """Tokens of the view before with what is new in the history, and with what is added for this call alone.
 
     The first `shared` messages are those of the view before.
     """
-    own, would = view.settled, view.history
+    own = view.settled
     if before is None:
-        return budget.size([*would, *view.messages[own:]])
+        return budget.size([*whole, *view.messages[own:]])
     known = {message.id for message in before.history}
     new = (message for message in view.history if message.id not in known)
     same = min(shared, own, before.settled)

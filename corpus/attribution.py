@@ -24,7 +24,9 @@ def pieces(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
     What a strategy has masked is not shown, and an error shows nothing. An earlier answer shows its one source.
     """
     for message in messages:
-        if message.role == "assistant" and (cited := re.fullmatch(r"(.*) \[([^\[\]\s]+)\]", message.content, re.DOTALL)):
+        if message.role == "assistant" and (
+            cited := re.fullmatch(r"(.*) \[([^\[\]\s]+)\]", message.content, re.DOTALL)
+        ):
             yield cited[2], cited[1]
         text = shown(message.content or "", message.id if message.why else "").text
         if message.role != "tool" or text.startswith("Error:"):

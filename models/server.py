@@ -33,15 +33,20 @@ LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
 """What the doctor asks of a model: room for twice the default budget."""
 
 
-def fitting(context: int) -> int:
-    """The budget whose prompts and replies fit into a context of so many tokens."""
-    return max(LEAST_BUDGET, context - REPLY_TOKENS)
+def fitting(context: int, thinks: bool = False) -> int:
+    """The budget whose prompts and replies fit into a context of so many tokens, with room to think if the model does.
+
+    Where none fits, it is the least one.
+    """
+    return max(LEAST_BUDGET, context - REPLY_TOKENS - THINKING_TOKENS * thinks)
 
 
-def too_small(model: str, holds: int, wanted: int) -> str:
+def too_small(model: str, holds: int, wanted: int, thinks: bool = False) -> str:
     """The warning for a model that holds fewer tokens than the budget may need."""
     what = f"{model} holds {holds:,} tokens of prompt and reply, and this budget wants up to {wanted:,}"
-    return f"{what}: /budget {fitting(holds)}"
+    budget = fitting(holds, thinks)
+    fits = budget + REPLY_TOKENS + THINKING_TOKENS * thinks <= holds
+    return f"{what}: {f'/budget {budget}' if fits else 'take a model that holds more (/model)'}"
 
 
 def named(names: Sequence[str]) -> str:

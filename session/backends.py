@@ -74,9 +74,14 @@ class Backends:
             return self.playback.models()
         found = [READER]
         with suppress(ThimbleError):
-            server = self.server
-            found += server.models() if server.answers(PROBE_SECONDS) else ()
+            found += self.server.models() if self.has_server() else ()
         return list(dict.fromkeys([*found, *self.local().models()]))
+
+    def has_server(self) -> bool:
+        """Whether a server answers, with or without a model."""
+        with suppress(ThimbleError):
+            return self.server.answers(PROBE_SECONDS)
+        return False
 
     @property
     def server(self) -> Server:

@@ -19,10 +19,9 @@ EXAMPLE_DIALOGUES = (
     (
         "Read the article on rust",
         ("read", "name", "pear-rust"),
-        "# Rust on pears\nslug: pear-rust · page 1 of 1 · 22 words\n\nRust is a fungus that winters on juniper. In May its "
-        "spores reach the pears. Cut the juniper, and the leaves stay clean.",
-        "Rust is a fungus that winters on juniper and reaches the pears in May; without juniper the leaves stay clean. "
-        "[pear-rust]",
+        "# Rust on pears\nslug: pear-rust · page 1 of 1 · 22 words\n\nRust is a fungus that winters on juniper. In May "
+        "its spores reach the pears. Cut the juniper, and the leaves stay clean.",
+        "Rust is a fungus that winters on juniper. In May its spores reach the pears. [pear-rust]",
     ),
     (
         "how often do tomatoes want water",

@@ -44,7 +44,10 @@ class FunctionTool:
     """A function that a model may call: its schema, and a run that forgives arguments of nearly the right type."""
 
     def __init__(
-        self, function: Callable[..., str], limit: int, known: Mapping[str, Sequence[str]]
+        self,
+        function: Callable[..., str],
+        limit: int = RESULT_CHARACTERS,
+        known: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.name = function.__name__
         self._function = function

@@ -150,7 +150,7 @@ class Ollama(BackendDefaults):
         if not loaded or loaded >= self._enough():
             return ""
         if loaded == self.context:
-            return too_small(self.model, loaded, self._enough())
+            return too_small(self.model, loaded, self._enough(), self._thinks())
         return f"{self.model} is loaded with a context of {loaded:,} tokens, not the {self.context:,} asked for"
 
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
@@ -220,7 +220,11 @@ class Ollama(BackendDefaults):
 
     def _enough(self) -> int:
         """The tokens that must fit in: fewer for a model that does not think."""
-        return self._needed - (0 if think(self.server.options.think, self.model, self._info()) else THINKING_TOKENS)
+        return self._needed - (0 if self._thinks() else THINKING_TOKENS)
+
+    def _thinks(self) -> bool:
+        """Whether its replies have thinking in them."""
+        return bool(think(self.server.options.think, self.model, self._info()))
 
     def _info(self) -> ModelInfo:
         """The facts about the model; if the server does not answer, the chat request will raise the error."""

@@ -73,4 +73,5 @@ def _context(server: OllamaServer, model: str, info: ModelInfo) -> Check:
         loaded = server.loaded(model)
     found += ", it is not loaded now" if loaded is None else f", loaded with {loaded:,}" if loaded else ""
     context = info.context or LEAST_ROOM
-    return Check.of("context", context >= LEAST_ROOM, found, found, f"--budget {fitting(context)}")
+    budget = fitting(context, bool(think(server.options.think, model, info)))
+    return Check.of("context", context >= LEAST_ROOM, found, found, f"--budget {budget}")

@@ -6,6 +6,7 @@ import re
 
 from thimble.agent.errors import ModelError
 from thimble.models.server import DEFAULT_MODEL, TooLong, ToolsRefused, fitting
+from thimble.models.wire.address import hidden
 from thimble.models.wire.http import LOWER, WHERE, beginning, reason
 from thimble.models.wire.refusals import Refusal, recognised
 from thimble.models.wire.retry import Busy
@@ -135,13 +136,13 @@ PULL_REFUSALS = (
 """The refusals of a download."""
 
 
-def refusal(status: int, body: str, model: str, after_seconds: float | None = None) -> ModelError:
+def refusal(status: int, body: str, model: str, url: str, after_seconds: float | None = None) -> ModelError:
     """The error for a refused request, from its HTTP status (200 in the middle of a stream) and its body."""
     error = reason(reason(body))  # the words of the model's own process come as JSON in a text
     if status == 404 and re.search(r"\bmodel\b", error, re.IGNORECASE):
         return ModelError(f"the model {model!r} is not installed", f"ollama pull {model}")
     if status == 404:
-        return ModelError(f"there is no Ollama at this address ({status}: {error})", OTHER)
+        return ModelError(f"there is no Ollama at {hidden(url)} ({status}: {error})", OTHER)
     if status in (401, 403) and not model:  # for a model, Ollama sends its own words
         return ModelError(f"what stands before the server wants a key, and Ollama is sent none ({status})", KEYLESS)
     if status in (429, 503):

@@ -156,7 +156,7 @@ class OllamaServer(ServerConnection):
         """The error for a refused request; if the model is missing, the error names the installed ones."""
         if response.request.url.path.endswith(PULL):
             return pull_refusal(said, model)
-        error = refusal(response.status_code, said, model, after_seconds(response.headers))
+        error = refusal(response.status_code, said, model, self.url, after_seconds(response.headers))
         if model and error.fix == f"ollama pull {model}":
             with suppress(ModelError):
                 return missing(model, self.models())

@@ -140,7 +140,7 @@ class OpenAIBackend(BackendDefaults):
             return ""
         flag = "--max-model-len" if self.name == "vllm" else "-c"
         longer = f", or start the server with {flag} {needed}" if self.longer else ""
-        return too_small(self.model, self.context, needed) + longer
+        return too_small(self.model, self.context, needed, self._thinks) + longer
 
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
         """The body of a chat request."""

@@ -14,10 +14,10 @@ from thimble.agent.messages import Message, Schema, last_turn
 from thimble.agent.protocols import Backend, BackendDefaults, Delta, Expects, Usage, Waiting
 from thimble.models.server import Calls, Check, OptionRefused, ServedBackend, ToolsRefused
 from thimble.models.text_calls.kept_way import keep_way, kept_way
+from thimble.models.text_calls.next_turn import turn_schema
 from thimble.models.text_calls.parsers import malformed, offered
 from thimble.models.text_calls.printed_calls import PrintedCalls
 from thimble.models.text_calls.prompt import REACT, CallForm, TextCounter, conversation
-from thimble.models.text_calls.next_turn import turn_schema
 from thimble.models.text_calls.schema import SCHEMA, Turn
 from thimble.models.wire import api_key
 

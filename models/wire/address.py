@@ -39,6 +39,9 @@ def host_url(value: str | None, port: int = 11434) -> str:
     if scheme not in ("", *_PORTS) or not parts or odd or int(parts["port"] or 1) > 65535:
         fix = f"write it as host, host:port, :port or a URL, such as http://127.0.0.1:{port}"
         raise UsageError(f"{hidden(value or '')!r} is no address of a model server", fix)
+    if host.isdecimal():
+        what = f"{text!r} is the host of http://{host}:{parts['port'] or port}, and a number is no host"
+        raise UsageError(what, f"for a port write 127.0.0.1:{host}")
     host = _reachable(host.strip("[]"))
     port = int(parts["port"] or _PORTS.get(scheme, port))
     path = path.strip("/")

@@ -34,4 +34,5 @@ def model(session: Session, name: str, console: Console) -> None:
     rows = [(f"{known}{in_use(console, known == used)}",) for known in names]
     Table("Models to choose from: /model NAME", ("model",), rows).show(console)
     if alone and len(names) < 2:
-        say(console, f"Only the built-in reader is here. For a model: start Ollama, then /pull {DEFAULT_MODEL}.")
+        start = "" if session.backends.has_server() else "start Ollama, then "
+        say(console, f"Only the built-in reader is here. For a model: {start}/pull {DEFAULT_MODEL}.")

@@ -156,8 +156,12 @@ def _account(name: str, calls: Sequence[Call]) -> Sequence[str]:
 
 
 def without_management(ledger: Ledger) -> Table:
-    """The cost of the same calls with the whole history in each, and a cache that never misses."""
-    spent, answers = totals(ledger.calls), [call for call in ledger.calls if call.purpose == "answer"]
+    """The cost of the same calls with the whole history in each, and a cache that never misses.
+
+    A call that no strategy is behind, such as a trial of tool calls, counts on neither side.
+    """
+    spent = totals(call for call in ledger.calls if call.strategy)
+    answers = [call for call in ledger.calls if call.purpose == "answer"]
     raw_peak = max((call.raw_prompt for call in answers), default=0)
     peak = max((call.prompt.tokens or 0 for call in answers), default=0)
     rows = [

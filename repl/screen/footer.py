@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from thimble.agent.ledger import Amount, Ledger
 from thimble.agent.view import View
 from thimble.repl.screen.sanitise import line
-from thimble.repl.screen.trace import LEAST_NAME, cut
+from thimble.repl.screen.trace import short_name
 from thimble.session import figures
 from thimble.session.totals import totals
 
@@ -48,8 +48,8 @@ def footer(agent: Agent, width: int) -> str:
     budget, and what of it the server had cached; what the models wrote; the strategy, and what was kept out of that
     last prompt: by it, and after a comma by each of its parts, `tidy` and `fit`; seconds in the models, of one in the
     background only those in which the agent waited, and the seconds waited for a busy one or for one to load; the
-    session's prompt tokens. Where the line is too
-    long, the name of a strategy with something to say is cut, then fields drop from the right.
+    session's prompt tokens. Where the line is too long, the strategy has its short name, then the way of calling tools
+    is left out, and then fields drop from the right.
     """
     ledger = agent.ledger
     calls = ledger.of_exchange(ledger.exchanges)
@@ -61,8 +61,9 @@ def footer(agent: Agent, width: int) -> str:
     before = sum(call.waited for call in calls if call.lag is None)
     waited = f" +{before:.1f}s wait" if before >= LEAST_WAIT_SECONDS else ""
     seconds = sum(call.seconds if call.lag is None else call.held for call in calls)
+    memory = f" · {FROM_MEMORY}" * ledger.from_memory
     fields = [
-        f"turns {spent.turns}{f' ({protocol})' if protocol else ''}{f' · {FROM_MEMORY}' * ledger.from_memory}",
+        f"turns {spent.turns}{f' ({protocol})' if protocol else ''}{memory}",
         f"ctx {context(agent)}",
         f"cached {figures.amount(answers[-1].cached) if answers else '?'}",
         f"out {figures.amount(spent.output) if calls else '?'}",
@@ -70,11 +71,9 @@ def footer(agent: Agent, width: int) -> str:
         f"{seconds:.1f}s{waited}" if calls else "?",
         f"Σ {figures.short(total.tokens, total.exact)}",
     ]
-    if saved:
-        least = min(cell_len(name), LEAST_NAME)
-        shown = fitting([*fields[:4], f"{cut(name, least)}{saved}", *fields[5:]], width)
-        room = width - cell_len(" · ".join(shown)) + least
-        fields = [*shown[:4], *[f"{cut(name, room)}{saved}"] * (len(shown) > 4), *shown[5:]]
+    for place, shorter in ((4, f"{short_name(name)}{saved}"), (0, f"turns {spent.turns}{memory}")):
+        if len(fitting(fields, width)) < len(fields):
+            fields[place] = shorter
     return " · ".join(fitting(fields, width))
 
 

@@ -228,6 +228,11 @@ def cut(text: str, width: int) -> str:
     return next(iter(chop_cells(text, width - 1)), "").rstrip() + "…" if width > 1 else "…"
 
 
+def short_name(spec: str) -> str:
+    """The name of a strategy where there is little room: `todo+window` for `todo+sliding-window:turns=4`."""
+    return "+".join(part.partition(":")[0].rpartition("-")[2] for part in spec.split("+"))
+
+
 def _deed(fate: Fate, count: int) -> str:
     if fate == "tidied":
         return f"wrote {figures.several(count, 'result')} smaller"

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from tests.support.histories import TinyCounter
 from tests.support.scripted import Scripted, Step
 from tests.support.sessions import scripted, tool_call
 from thimble.agent.events import Answered, Event, Prepared, Replied, SetAside
 from thimble.agent.frame import LONG_TOKENS, NUDGE_MESSAGE, is_framing
+from thimble.agent.ledger import Call
 from thimble.agent.loop import run
 from thimble.agent.messages import Message
+from thimble.agent.protocols import Text, Usage
 from thimble.agent.view import View
 from thimble.session.session import Session
 from thimble.tools.examples import examples
@@ -67,6 +73,47 @@ def test_the_question_comes_again_behind_a_long_result_only() -> None:
     assert (again.content, again.why) == ("Question: What is it?", "the question again, behind a long result")
     assert TinyCounter().count(long.messages[-2]) > LONG_TOKENS > TinyCounter().count(short.messages[-1])
     assert short.messages[-1].role == "tool"
+
+
+STEPS = [READ, "It hides results [observation-masking].", "From what I know.", tool_call("get_notes"), "So it is."]
+
+
+@given(st.booleans(), st.booleans(), st.integers(1, 3), st.lists(st.sampled_from(STEPS), min_size=12, max_size=12))
+def test_beside_the_whole_history_none_costs_the_same_in_every_frame(
+    has_examples: bool, nudges: bool, max_turns: int, steps: list[Step]
+) -> None:
+    session = scripted(*steps, strategy="none", budget=100_000, max_turns=max_turns)
+    agent = session.agent
+    agent.examples, agent.nudges = tuple(examples()) if has_examples else (), nudges
+    for question in ("What is it?", "And why?", "Is it so?"):
+        ask(session, question)
+    for call in agent.ledger.calls:
+        assert (call.raw_prompt, call.raw_prefill) == (call.prompt.tokens, call.prompt.tokens - view_cached(call))
+
+
+def view_cached(call: Call) -> int:
+    """The tokens of a prompt that the server still had, as the view has it."""
+    assert call.shared is not None
+    return call.shared
+
+
+@pytest.mark.parametrize("reported", [1_000, 9_000])
+def test_what_the_server_counts_otherwise_makes_no_difference(reported: int) -> None:
+    session = framed([Text("So."), Usage(prompt_tokens=reported, output_tokens=5)])
+    ask(session)
+    (call,) = session.agent.ledger.calls
+    assert (call.raw_prompt, call.prompt.tokens) == (reported, reported)
+
+
+def test_examples_count_beside_what_a_strategy_took_out() -> None:
+    session = framed(READ, "So.", READ, "So.", budget=2_400, strategy="sliding-window")
+    for question in ("What is it?", "And why?"):
+        ask(session, question)
+    view, call = session.agent.ledger.view, session.agent.ledger.calls[-1]
+    assert view is not None
+    assert sum(view.taken.values()) > 0
+    around = sum(map(TinyCounter().count, [view.messages[at] for at in view.inserted if is_framing(view.messages[at])]))
+    assert call.raw_prompt == view.history_tokens + around
 
 
 # ---- the nudge ----

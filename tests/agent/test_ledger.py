@@ -216,7 +216,7 @@ def test_a_server_that_loaded_the_model_had_nothing_cached() -> None:
 
 
 def test_raw_is_what_the_whole_history_would_have_cost() -> None:
-    session = agent([call(1)], [call(2)], says("Done."))
+    session = agent([call(1)], [call(2)], "Done.")
     events = list(run(session, "?"))
     views = [event.view for event in events if isinstance(event, Prepared)]
     booked = session.ledger.calls
@@ -229,7 +229,7 @@ def test_raw_is_what_the_whole_history_would_have_cost() -> None:
 
 
 def test_a_strategy_that_does_nothing_is_not_credited_for_what_the_server_holds_of_an_earlier_history() -> None:
-    session = agent([call(1)], says("One."), [call(1)], says("Two."))
+    session = agent([call(1)], "One.", [call(1)], "Two.")
     events = [*run(session, "?")]
     del session.history[1:]
     events += run(session, "?")
@@ -239,14 +239,14 @@ def test_a_strategy_that_does_nothing_is_not_credited_for_what_the_server_holds_
 
 
 def test_a_call_books_what_each_took_out_of_its_prompt() -> None:
-    session = agent([call(1)], [call(2)], says("Done."))
+    session = agent([call(1)], [call(2)], "Done.")
     views = [event.view for event in run(session, "?") if isinstance(event, Prepared)]
     for one, view in zip(session.ledger.calls, views, strict=True):
         assert one.taken == {session.strategy_name: view.history_tokens - view.tokens, "fit": 0}
 
 
 def test_the_closing_turn_finds_the_cache_of_the_unmanaged_session() -> None:
-    session = agent([call(1)], says("Done."), max_turns=2)
+    session = agent([call(1)], "Done.", max_turns=2)
     list(run(session, "?"))
     closing = session.ledger.calls[-1]
     assert session.ledger.view is not None

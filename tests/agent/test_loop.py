@@ -351,6 +351,7 @@ def test_forty_steps_with_every_strategy(spec: str) -> None:
     """And what the view foretells of the server's cache is what a server with a cache reports."""
     steps = [[Text(f"Step {n}."), call(n, arguments=f'{{"slug": "{n}"}}')] for n in range(40)]
     side = SideModel(Script([[Text(f"Summary {n}.")] for n in range(40)]))
+    side.backend.model = "aside"
     session = agent(*steps, "Done.", strategy=parse(spec, side), strategy_name=spec, side=side, max_turns=60)
     session.tools = {"read_article": Acts("read_article", lambda arguments: words(600, str(arguments["slug"])))}
     events = list(run(session, "What do the forty say?"))

@@ -36,7 +36,7 @@ EITHER = [
 OLLAMA = [
     (404, b'{"error":"model \\"qwen2.5:7b\\" not found, try pulling it first"}', "not installed",
      "ollama pull qwen2.5:7b (installed: llama3.2:3b, qwen2.5:7b)"),
-    (404, b"404 page not found", "no Ollama at this address (404: 404 page", "--backend openai"),
+    (404, b"404 page not found", "no Ollama at http://127.0.0.1:11434 (404: 404 page", "--backend openai"),
     (429, b'{"error":"too many requests"}', "is busy: too many requests", "again"),
     (401, b'{"error":"unauthorized","signin_url":"x"}', "may not use this model: unauthorized", "ollama signin"),
     (503, b'{"error":"server busy, please try again. maximum pending requests exceeded"}', "is busy", "again"),

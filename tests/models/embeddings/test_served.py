@@ -64,7 +64,7 @@ REFUSED = {
         ((404, {"error": 'model "all-minilm" not found, try pulling it first'}), "not installed", "ollama pull"),
         ((501, {"error": "This server does not support embeddings. Start it with `--embeddings`"}), "makes no embedd",
          "ollama pull all-minilm"),
-        ((404, b"404 page not found"), "there is no Ollama at this address", "--backend openai"),
+        ((404, b"404 page not found"), "there is no Ollama at http://127.0.0.1:11434", "--backend openai"),
         ((200, {"message": "hello"}), "does not speak Ollama's language", "--base-url"),
         ((200, {"embeddings": [[1.0]] * 3}), "3 vectors for 2 texts", "protocol"),
         ((200, {"embeddings": [[1.0], [1.0, 2.0]]}), "something else than rows", "protocol"),

@@ -210,7 +210,7 @@ def test_what_a_model_can(model: str, abilities: set[str], examples: int) -> Non
 def test_a_model_or_a_path_that_is_not_there() -> None:
     with pytest.raises(ModelError, match="'absent' is not installed"):
         server("show-missing").info("absent")
-    with pytest.raises(ModelError, match="no Ollama at this address"):
+    with pytest.raises(ModelError, match="no Ollama at http:"):
         server("not-found").ask(exchange("not-found").path)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 import httpx
@@ -9,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.ollama_wire import PAGE, PS, PULL, SHOW, TAGS, Wire, model, server
+from thimble.agent.budget import LEAST_BUDGET
 from thimble.agent.errors import ModelError
-from thimble.models import checks
+from thimble.models import checks, room
 from thimble.models.ollama.choose import choose_model
 from thimble.models.ollama.download import Download
 from thimble.models.ollama.model_info import ModelInfo, keep_seconds, model_info, think
@@ -167,6 +169,26 @@ def test_check_tells_of_a_context_that_is_too_small() -> None:
     small = b'{"model_info":{"llama.context_length":4096},"capabilities":["completion"]}'
     assert "holds 4,096 tokens of prompt and reply" in model(Wire(ps=PS, show=small)).check()
     assert model(Wire(ps=PS, show=small)).check().endswith(": /budget 2048")
+
+
+@given(st.integers(600, 20_000), st.booleans(), st.integers(500, 20_000))
+def test_the_advised_budget_needs_no_further_advice(holds: int, thinks: bool, budget: int) -> None:
+    able = '"completion","thinking"' if thinks else '"completion"'
+    show = f'{{"model_info":{{"llama.context_length":{holds}}},"capabilities":[{able}]}}'.encode()
+    loaded = PS.replace(b"4096", str(holds).encode())
+    warning = model(Wire(ps=loaded, show=show), room=room(budget)).check()
+    advised = re.search(r": /budget (\d+)$", warning)
+    if advised:
+        assert int(advised[1]) >= LEAST_BUDGET
+        assert not model(Wire(ps=loaded, show=show), room=room(int(advised[1]))).check()
+    else:
+        assert not warning or warning.endswith("take a model that holds more (/model)")
+
+
+def test_the_budget_of_a_model_that_thinks_leaves_room_to_think() -> None:
+    show = b'{"model_info":{"llama.context_length":8192},"capabilities":["completion","thinking"]}'
+    thinker = model(Wire(ps=PS.replace(b"4096", b"8192"), show=show), room=room(4_000))
+    assert thinker.check().endswith(": /budget 2048")
 
 
 # ---- a download ----

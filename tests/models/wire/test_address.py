@@ -62,6 +62,14 @@ def test_what_is_no_host_is_a_users_mistake(value: str) -> None:
     assert caught.value.fix
 
 
+@pytest.mark.parametrize("value", ["18434", "http://18434", "18434:11434"])
+def test_a_number_alone_is_no_host_and_the_fix_makes_it_a_port(value: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        host_url(value)
+    assert "http://18434:" in caught.value.what
+    assert caught.value.fix.endswith("127.0.0.1:18434")
+
+
 @given(st.text() | st.text("a1.-_:[]/%\x7f\udc80\u2024"))
 def test_any_text_is_a_host_or_a_users_mistake(value: str) -> None:
     try:

@@ -85,6 +85,17 @@ def test_a_pull_that_was_stopped_keeps_what_it_has_and_goes_on_there() -> None:
         assert "big:latest" in server.models
 
 
+def test_an_ollama_without_a_model_need_not_be_started() -> None:
+    paper = Paper(width=100, drawn=False)
+    with served(Ollama(models={})) as (_, url):
+        obey(Session(Settings(base_url=url)), "/model", paper.console)
+        obey(Session(Settings(backend="reader", base_url=url)), "/model", paper.console)
+    obey(Session(Settings(base_url=url)), "/model", paper.console)
+    told = [text for text in paper.lines if text.startswith("Only")]
+    here = "Only the built-in reader is here. For a model: "
+    assert told == [f"{here}/pull qwen2.5:7b."] * 2 + [f"{here}start Ollama, then /pull qwen2.5:7b."]
+
+
 def test_a_pull_is_for_ollama() -> None:
     class Other:
         """A server of another kind."""

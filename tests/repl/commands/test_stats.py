@@ -8,13 +8,16 @@ from hypothesis import strategies as st
 
 from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
 from thimble.agent.budget import Prices
+from thimble.agent.events import SideCalled
 from thimble.agent.ledger import Amount, Call, Ledger
+from thimble.agent.protocols import Usage
 from thimble.repl.commands.stats import (
     MOST_EXCHANGES,
     by_kind,
     by_purpose,
     price_line,
     show_stats,
+    without_management,
 )
 from thimble.session import figures
 from thimble.session.session import Session
@@ -81,6 +84,17 @@ def test_every_exchange_and_what_no_management_would_have_cost() -> None:
     assert f"{sum(call.raw_prompt for call in calls):,}" in text
     assert f"{sum(call.prompt.tokens or 0 for call in calls):,}" in text
     assert "× less" in text
+
+
+def test_under_none_all_prompts_are_those_of_the_whole_history_whatever_was_tried_before() -> None:
+    session = scripted("So.", "So.", strategy="none")
+    trial = SideCalled("trial of tool calls", 5_000, True, Usage(prompt_tokens=5_000, cached_tokens=0), 1.0)
+    session.agent.ledger.add(trial)
+    ask(session)
+    ask(session)
+    rows = without_management(session.agent.ledger).rows
+    assert [row[1] for row in rows][::2] == [row[2].removeprefix("~") for row in rows][::2]
+    assert [row[3] for row in rows][::2] == ["the same"] * 2
 
 
 def test_a_sum_with_an_unknown_part_is_the_known_one_at_least() -> None:

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from tests.support.scripted import Scripted
 from tests.support.sessions import answer_call, ask, scripted, tool_call
 from thimble.agent.ledger import Amount
 from thimble.repl.screen.footer import footer
+from thimble.repl.screen.trace import short_name
 
 AMOUNTS = st.one_of(st.none(), st.integers(0, 10**7))
 
@@ -24,8 +26,51 @@ def test_it_never_wraps_and_drops_from_the_right(
     session.agent.ledger.calls = [answer_call(1, prompt, limit, cached=Amount(cached))]
     short, full = footer(session.agent, width), footer(session.agent, 1_000)
     assert cell_len(short) <= width
-    assert full.split(" · ")[: len(short.split(" · "))] == short.split(" · ")
+    fields, whole = short.split(" · "), full.split(" · ")
+    name = fields.pop(4) if len(fields) > 4 else ""
+    assert fields == (whole[:4] + whole[5:])[: len(fields)]
+    assert name in ("", whole[4], "masking")
     assert footer(session.agent, cell_len(full)) == full
+
+
+class BySchema(Scripted):
+    protocol = "by schema"
+
+
+FOOTER = "ctx 3,412/4,000 85% · cached ~2,903 · out 412"
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [
+        (120, f"turns 3 (by schema) · {FOOTER} · observation-masking · 34.1s · Σ 14.1k"),
+        (100, f"turns 3 (by schema) · {FOOTER} · masking · 34.1s · Σ 14.1k"),
+        (90, f"turns 3 · {FOOTER} · masking · 34.1s · Σ 14.1k"),
+        (80, f"turns 3 · {FOOTER} · masking · 34.1s"),
+    ],
+)
+def test_a_strategy_has_a_short_name_where_all_fields_fit_then(width: int, expected: str) -> None:
+    session = scripted()
+    session.agent.use(BySchema([]))
+    session.agent.ledger.exchanges = 1
+    session.agent.ledger.calls = [
+        *[answer_call(1, 5_344, 4_000, output=Amount(150), seconds=15.0)] * 2,
+        answer_call(1, 3_412, 4_000, cached=Amount(2_903, exact=False), output=Amount(112), seconds=4.1),
+    ]
+    assert footer(session.agent, width) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "short"),
+    [
+        ("observation-masking:window=4,step=2", "masking"),
+        ("todo+sliding-window", "todo+window"),
+        ("summary-buffer", "buffer"),
+        ("none", "none"),
+    ],
+)
+def test_a_short_name_is_the_last_word_of_each_part(spec: str, short: str) -> None:
+    assert short_name(spec) == short
 
 
 def test_it_is_as_designed() -> None:
@@ -85,12 +130,10 @@ def test_what_the_strategy_kept_out_is_counted() -> None:
     assert hidden >= 1
     line = footer(session.agent, 200)
     assert f"−{hidden} obs −" in line
-    narrow = footer(session.agent, cell_len(line) - 1)
     name = "observation-masking:when=always,window=1"
-    assert narrow == line.replace(name, f"{name[:-2]}…"), "the name is cut, and nothing else"
-    least = line.replace(name, "obser…")
-    assert footer(session.agent, cell_len(least)) == least
-    assert "Σ" not in footer(session.agent, cell_len(least) - 1)
+    short = line.replace(name, "masking")
+    assert footer(session.agent, cell_len(line) - 1) == footer(session.agent, cell_len(short)) == short
+    assert "Σ" not in footer(session.agent, cell_len(short) - 1)
 
 
 @pytest.mark.parametrize(

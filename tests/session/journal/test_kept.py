@@ -23,7 +23,7 @@ from tests.support.ollama_server import Model, Ollama
 from tests.support.paths import ROOT
 from tests.support.pty_terminal import Terminal
 from tests.support.scripted import Scripted
-from tests.support.sessions import Paper, ask, tool_call
+from tests.support.sessions import Paper, ask
 from thimble.agent.agent import Agent
 from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.messages import Message
@@ -317,8 +317,7 @@ class Pressed(TinyCounter):
 
 def test_ctrl_c_after_a_reply_costs_no_record(tmp_path: Path) -> None:
     session = Session(Settings("reader"), Journal(tmp_path / "one.jsonl"))
-    replies = [tool_call("read_article", slug="observation-masking"), "So it is."]
-    session.backends.first = lambda: Scripted(replies, Pressed())  # type: ignore[method-assign]
+    session.backends.first = lambda: Scripted(["So it is."], Pressed())  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         ask(session, QUESTION)
     assert session.agent.history[-1].content == "So it is."
