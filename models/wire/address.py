@@ -40,7 +40,7 @@ def host_url(value: str | None, port: int = 11434) -> str:
         fix = f"write it as host, host:port, :port or a URL, such as http://127.0.0.1:{port}"
         raise UsageError(f"{hidden(value or '')!r} is no address of a model server", fix)
     if host.isdecimal():
-        what = f"{text!r} is the host of http://{host}:{parts['port'] or port}, and a number is no host"
+        what = f"{text!r} means http://{host}:{parts['port'] or port}, and a number is not a host"
         raise UsageError(what, f"for a port write 127.0.0.1:{host}")
     host = _reachable(host.strip("[]"))
     port = int(parts["port"] or _PORTS.get(scheme, port))
