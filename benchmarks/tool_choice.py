@@ -41,14 +41,8 @@ from thimble.session.session import Session
 from thimble.session.settings import resolve
 
 OTHERS = Path(__file__).with_name("small_models") / "held_out.yaml"
-SEARCHES = {"search", "search_articles", "search_files"}
-LISTS, READS_ARTICLE, FILES = {"list_articles"}, {"read_article"}, {"list_files", "read_file"}
-KINDS = {
-    "listing": SEARCHES | LISTS,
-    "summary": SEARCHES | LISTS | READS_ARTICLE,
-    "filefact": SEARCHES | FILES,
-    "file": SEARCHES | FILES,
-}
+SEARCHES, ANY = {"search"}, {"search", "list", "read"}
+KINDS = {"listing": {"search", "list"}, "summary": ANY, "filefact": ANY, "file": ANY}
 """The first calls that are right for a kind of question; for any other kind, a search."""
 FILE_KINDS = ("filefact", "file")
 MOST_TURNS = "5"

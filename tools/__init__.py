@@ -34,9 +34,9 @@ def everyday(
     library: Library, files_root: Path, embedder: Embedder | None, history: Callable[[], Sequence[Message]]
 ) -> dict[str, Tool]:
     """The few tools of a model that calls by schema: search, list and read."""
-    from thimble.tools.everyday import everyday_tools
+    from thimble.tools.sources import source_tools
 
-    return {tool.name: tool for tool in everyday_tools(library, files_root, embedder, history)}
+    return {tool.name: tool for tool in source_tools(library, files_root, embedder, history)}
 
 
 def on_demand(history: Callable[[], Sequence[Message]], brief: Callable[[str], str]) -> dict[str, Tool]:

@@ -15,6 +15,7 @@ from scripts.tool_choice.made_up import MadeUp, Wanted
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import BY_SCHEMA, CANNOT
 from thimble.agent.protocols import Embedder, Tool
+from thimble.corpus.observations import sources
 from thimble.lab.training.fine_tune import Example
 from thimble.models.text_calls.prompt import conversation
 from thimble.models.text_calls.schema import SCHEMA
@@ -57,11 +58,8 @@ def talk(seed: int, embedder: Embedder | None) -> list[dict[str, str]]:
 
 def _exchange(wanted: Wanted, tool: Tool, at: str) -> Sequence[Message]:
     """A question, the call for it, its result and the answer; nothing where the result does not show the answer."""
-    value = {
-        "search": wanted.question,
-        "list_articles": wanted.subject,
-        "list_files": "",
-    }.get(tool.name, wanted.fact.source.partition(":")[0])
+    listed = wanted.subject if "." not in wanted.fact.source else ""  # the files are in the list of all
+    value = {"search": wanted.question, "list": listed}.get(tool.name, wanted.fact.source.partition(":")[0])
     arguments = {next(iter(tool.schema["function"]["parameters"]["properties"])): value}
     result = tool.run(arguments)
     answer = _answer(wanted, tool.name, result)
@@ -80,9 +78,9 @@ def _answer(wanted: Wanted, tool: str, result: str) -> str:
     """The answer with its source, as a message has it; "" where the result does not show the answer."""
     if not wanted.answerable:
         return f"It {CANNOT}: the results are about something else."
-    if tool == "list_files":
-        return f"The files are {', '.join(line.split()[0] for line in result.splitlines()[1:])}."
-    if tool == "list_articles":
+    if tool == "list" and "." in wanted.fact.source:
+        return f"The files are {', '.join(name for name in sources(result) if '.' in name)}."
+    if tool == "list":
         return f"There is {wanted.fact.source}." if wanted.fact.source in result else ""
     if tool != "search":
         return f"{wanted.fact.sentence} [{wanted.fact.source.partition(':')[0]}]"

@@ -16,6 +16,7 @@ from thimble.agent.frame import LONG_TOKENS, NUDGE_MESSAGE, is_framing
 from thimble.agent.ledger import Call
 from thimble.agent.loop import run
 from thimble.agent.messages import Message
+from thimble.agent.prompts import AGAIN
 from thimble.agent.protocols import Text, Usage
 from thimble.agent.view import View
 from thimble.session.session import Session
@@ -45,8 +46,8 @@ def test_worked_examples_stand_behind_the_system_message_and_not_in_the_history(
     session = framed(READ, "It hides results [observation-masking].")
     for view in views(ask(session)):
         assert view.messages[0].role == "system"
-        assert [message.id for message in view.messages[1:13]] == [message.id for message in examples()]
-        assert [view.messages[at] for at in view.inserted][:12] == [*examples()]
+        assert [message.id for message in view.messages[1:17]] == [message.id for message in examples()]
+        assert [view.messages[at] for at in view.inserted][:16] == [*examples()]
         assert all(message.why for message in (view.messages[at] for at in view.inserted))
     assert not any(map(is_framing, session.agent.history))
 
@@ -70,7 +71,7 @@ def test_the_question_comes_again_behind_a_long_result_only() -> None:
     session = framed(READ, "yes", tool_call("get_notes"), "no")
     (_, long), (_, short) = (views(ask(session, question)) for question in ("What is it?", "Any notes?"))
     again = long.messages[-1]
-    assert (again.content, again.why) == ("Question: What is it?", "the question again, behind a long result")
+    assert (again.content, again.why) == (AGAIN.format("What is it?"), "the question again, behind a long result")
     assert TinyCounter().count(long.messages[-2]) > LONG_TOKENS > TinyCounter().count(short.messages[-1])
     assert short.messages[-1].role == "tool"
 

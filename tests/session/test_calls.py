@@ -14,7 +14,7 @@ import pytest
 from tests.support.ollama_wire import SHOW, loopback, send
 from thimble.agent.events import Answered, Event, SideCalled, ToolReturned
 from thimble.agent.messages import Message, ToolCall
-from thimble.agent.prompts import BY_SCHEMA, SYSTEM
+from thimble.agent.prompts import AGAIN, BY_SCHEMA, SYSTEM
 from thimble.agent.protocols import Waiting
 from thimble.corpus.search import Search
 from thimble.models.text_calls.kept_way import keep_way
@@ -96,7 +96,7 @@ def test_a_model_that_only_announces_calls_writes_objects() -> None:
         assert session.agent.backend.protocol == "calls by schema"
         assert any("called no tool when that was tried: each turn is an object" in line for line in session.notices)
         assert session.agent.history[0].content == session.agent.state.system == BY_SCHEMA
-        assert list(session.agent.tools) == ["search", "list_articles", "read_article", "list_files", "read_file"]
+        assert list(session.agent.tools) == ["search", "list", "read"]
         (found,) = [event for event in events if isinstance(event, ToolReturned)]
         assert (found.call.name, found.ok) == ("search", True)
         assert found.message.content.startswith("[")
@@ -105,7 +105,7 @@ def test_a_model_that_only_announces_calls_writes_objects() -> None:
         assert (events[-1].invented, events[-1].from_memory) == ((), False)
         sent = model.chats[-1]["messages"]
         assert {message["role"] for message in sent} == {"system", "user", "assistant"}
-        assert sent[-1]["content"].endswith(f"Question: {QUESTION}")
+        assert sent[-1]["content"].endswith(AGAIN.format(QUESTION))
         again, events = asked(url)
         assert trials(events) == 0, "the verdict is kept"
         assert again.agent.backend.protocol == "calls by schema"

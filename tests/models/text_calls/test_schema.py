@@ -1,4 +1,4 @@
-"""Calls by schema: what the model is told, what it may write next, and what its turn becomes while it streams."""
+"""Calls by schema: what the model is told, and what its turn becomes while it streams."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from thimble.agent.fates import MASK
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Delta, Text
 from thimble.models.text_calls.prompt import as_text
-from thimble.models.text_calls.schema import DECLINES, LONGEST_ANSWER, LONGEST_ARGUMENT, SCHEMA, Turn, turn_schema
+from thimble.models.text_calls.schema import DECLINES, LONGEST_ANSWER, LONGEST_ARGUMENT, SCHEMA, Turn
 
 
 def tool(name: str, required: Sequence[str] = (), **properties: str) -> Schema:
@@ -47,11 +47,6 @@ def asked(*turns: tuple[str, dict[str, object], str]) -> list[Message]:
         messages += [Message(f"a{number}", "assistant", calls=(call,))]
         messages += [Message(f"t{number}", "tool", result, call_id=call.id, name=name)]
     return messages
-
-
-def forms(messages: Sequence[Message], may_call: bool = True) -> list[list[str]]:
-    """The properties of each object that the model may write next."""
-    return [[*form["properties"]] for form in turn_schema(messages, TOOLS, may_call)["anyOf"]]
 
 
 def read(written: str, *cuts: int, found: Sequence[Message] = (), cut: bool = False) -> tuple[str, Delta | None]:
@@ -86,40 +81,6 @@ def test_a_history_is_written_as_the_model_has_to_write_it(history: list[Message
             assert isinstance(json.loads(last), dict)
         else:
             assert text.content == (message.content or "")
-
-
-# ---- what it may write next ----
-
-
-def test_first_it_must_look_something_up() -> None:
-    assert forms([USER]) == [["search"], ["read_article"], ["save_note"], ["map_articles"], ["today"]]
-
-
-def test_the_tool_of_the_last_turn_is_not_offered_again() -> None:
-    names = [name for form in forms(asked(("search", {"query": "thimble"}, FOUND))) for name in form]
-    assert "search" not in names
-    assert "read_article" in names
-
-
-def test_a_call_that_was_made_twice_is_not_offered_any_more() -> None:
-    same = ("search", {"query": "thimble"}, FOUND)
-    other = ("read_article", {"slug": "thimbles"}, "# Thimbles")
-    assert ["search"] in forms(asked(same, other))
-    assert ["search"] not in forms(asked(same, other, same, other))
-
-
-def test_it_may_answer_once_it_has_looked() -> None:
-    assert forms(asked(("search", {"query": "x"}, "No results.")))[-2:] == [["answer"], ["cannot_answer"]]
-
-
-@pytest.mark.parametrize("messages", [[USER], asked(("search", {"query": "x"}, FOUND))])
-def test_on_the_last_turn_it_can_only_answer(messages: list[Message]) -> None:
-    assert [form[0] for form in forms(messages, may_call=False)] == ["answer", "cannot_answer"]
-
-
-def test_an_answer_before_belongs_to_another_question() -> None:
-    before = [*asked(("search", {"query": "thimble"}, FOUND)), Message("a9", "assistant", "It guards. [thimbles]")]
-    assert forms([*before, Message("m9", "user", "and?")]) == forms([USER])
 
 
 # ---- what its turn becomes ----
@@ -258,3 +219,15 @@ def test_where_nothing_is_enforced_the_reply_is_text(words: str, cuts: list[int]
     shown, left = read(words, *cuts)
     assert shown == words.lstrip() or shown == words or not words.strip()
     assert left is None
+
+
+@given(st.lists(st.integers(1, 120), max_size=8))
+def test_a_comparison_has_a_line_for_each_of_the_two_whose_cut_sentence_is_left_out(cuts: list[int]) -> None:
+    written = {"answer": {"rust": "It is a fungus. It winters on", "mould": "It needs wet air. It"}}
+    shown, left = read(json.dumps(written), *cuts)
+    assert shown + (left.text if isinstance(left, Text) else "") == "rust: It is a fungus.\nmould: It needs wet air."
+
+
+def test_a_part_of_a_comparison_that_is_one_cut_sentence_stays() -> None:
+    shown, left = read(json.dumps({"answer": {"rust": "It is", "mould": "Wet."}}))
+    assert shown + (left.text if isinstance(left, Text) else "") == "rust: It is\nmould: Wet."

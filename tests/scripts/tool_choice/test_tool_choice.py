@@ -110,7 +110,7 @@ def test_the_held_out_questions_are_those_of_both_sets() -> None:
 def test_a_question_is_marked_by_its_first_call_its_end_and_its_source() -> None:
     one = tool_choice.Asked("definition", "what is a token", ["tokenisers"], ["search {}"], "A piece. [tokenisers]")
     assert (one.right_call, one.right_end, one.right_article) == (True, True, True)
-    one.calls, one.answer, one.declined = ["list_files {}"], "It cannot be answered from here: no.", True
+    one.calls, one.answer, one.declined = ["list {}"], "It cannot be answered from here: no.", True
     assert (one.right_call, one.right_end, one.right_article) == (False, False, False)
     one.sources = []
     assert one.right_end

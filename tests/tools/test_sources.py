@@ -15,7 +15,7 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import Tool
 from thimble.corpus.library import ARTICLES, load
 from thimble.corpus.observations import fits, read, sources
-from thimble.tools.everyday import PIECES, everyday_tools
+from thimble.tools.sources import PIECES, source_tools
 
 HEAD = re.compile(r"\[([^\[\]\s]+)\] ")
 
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tools(folder: Path, history: Sequence[Message] = ()) -> dict[str, Tool]:
-    made = everyday_tools(load(folder / "articles"), folder / "files", None, lambda: history)
+    made = source_tools(load(folder / "articles"), folder / "files", None, lambda: history)
     return {tool.name: tool for tool in made}
 
 

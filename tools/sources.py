@@ -28,17 +28,17 @@ NAMES = 400
 """The most names that a schema lists; in a larger library any name may be written."""
 
 
-def everyday_tools(
+def source_tools(
     library: Library, files_root: Path, embedder: Embedder | None, history: Callable[[], Sequence[Message]]
 ) -> list[Tool]:
     """The tools bound to one library and one folder; `history` returns the current messages of the session."""
-    tools = EverydayTools(library, files_root, embedder, history)
+    tools = SourceTools(library, files_root, embedder, history)
     names = tools.names()
     known = {"name": names} if len(names) <= NAMES else {}
     return [tool(tools.search), tool(tools.list), tool(tools.read, known=known)]
 
 
-class EverydayTools:
+class SourceTools:
     """What a small model may do. The docstrings of the methods are written for the model."""
 
     def __init__(

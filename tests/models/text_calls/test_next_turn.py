@@ -1,0 +1,149 @@
+"""What a model that calls by schema may write next, by what its calls have found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.histories import sound_histories
+from thimble.agent.frame import NUDGE_MESSAGE
+from thimble.agent.messages import Message, ToolCall
+from thimble.corpus.comparison import compared
+from thimble.corpus.library import load
+from thimble.models.text_calls.next_turn import turn_schema
+from thimble.tools.sources import source_tools
+
+FOUND = "[thimbles] Use: It guards a finger.\n[notes/may.md:3] two thimbles\nsee [nowhere] else"
+LISTED = '1 article about "pins"\n[pins] Pins'
+NOTHING = 'Nothing fits "x" well. The nearest:\n[thimbles] Use: It guards a finger.'
+ERROR = "Error: no article 'sewing'"
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> list[Mapping[str, Any]]:
+    folder = tmp_path_factory.mktemp("articles")
+    for name in ("thimbles", "pins", "sewing-needles"):
+        (folder / f"{name}.md").write_text(f"# {name}\n\nAll of {name}.\n")
+    (folder / "none").mkdir()
+    return [tool.schema for tool in source_tools(load(folder), folder / "none", None, tuple)]
+
+
+def asked(question: str, *turns: tuple[str, str, str]) -> list[Message]:
+    """A question, and calls with their results."""
+    messages = [Message("m2", "user", question)]
+    for number, (name, argument, result) in enumerate(turns):
+        parameter = {"search": "query", "list": "topic", "read": "name"}[name]
+        call = ToolCall(f"c{number}", name, json.dumps({parameter: argument}))
+        messages += [Message(f"a{number}", "assistant", calls=(call,))]
+        messages += [Message(f"t{number}", "tool", result, call_id=call.id, name=name)]
+    return messages
+
+
+def forms(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], may_call: bool = True) -> dict[str, Any]:
+    """The value of each object that the model may write next, by its key."""
+    each = [form["properties"] for form in turn_schema(messages, tools, may_call)["anyOf"]]
+    assert all(len(one) == 1 for one in each)
+    return {key: value for one in each for key, value in one.items()}
+
+
+def test_first_it_must_look_something_up(tools: Any) -> None:
+    offered = forms(asked("What is it?"), tools)
+    assert [*offered] == ["search", "list", "read"]
+    assert offered["read"] == {"enum": ["pins", "sewing-needles", "thimbles"]}
+
+
+def test_of_an_article_that_the_question_names_that_one_is_read(tools: Any) -> None:
+    assert forms(asked("Read the article about sewing needles"), tools)["read"] == {"enum": ["sewing-needles"]}
+
+
+def test_once_something_was_found_it_may_answer_or_read_what_was_found(tools: Any) -> None:
+    offered = forms(asked("What is it?", ("search", "x", FOUND)), tools)
+    assert [*offered] == ["answer", "read"]
+    assert offered["read"] == {"enum": ["thimbles", "notes/may.md"]}
+    assert [*forms(asked("What is there?", ("list", "pins", LISTED)), tools)] == ["answer", "read"]
+
+
+def test_what_was_read_is_not_read_again(tools: Any) -> None:
+    assert [*forms(asked("Read pins", ("read", "pins", "# Pins")), tools)] == ["answer"]
+
+
+def test_a_question_that_names_two_articles_may_read_both(tools: Any) -> None:
+    offered = forms(asked("Read pins and thimbles", ("read", "pins", "# Pins")), tools)
+    assert offered["read"] == {"enum": ["thimbles"]}
+
+
+def test_that_it_cannot_be_answered_is_offered_only_if_nothing_fits(tools: Any) -> None:
+    assert [*forms(asked("x", ("search", "x", NOTHING)), tools)] == ["list", "read", "cannot_answer"]
+    assert [*forms(asked("x", ("read", "sewing", ERROR)), tools)][-1] == "cannot_answer"
+
+
+def test_an_error_is_not_the_last_word_once_something_was_read(tools: Any) -> None:
+    turns = ("read", "pins", "# Pins"), ("read", "sewing", ERROR)
+    assert [*forms(asked("What are they?", *turns), tools)] == ["answer"]
+
+
+@pytest.mark.parametrize(
+    ("messages", "offered"),
+    [
+        (asked("x"), ["answer", "cannot_answer"]),
+        (asked("x", ("search", "x", FOUND)), ["answer"]),
+        (asked("x", ("search", "x", NOTHING)), ["answer", "cannot_answer"]),
+    ],
+)
+def test_on_the_last_turn_it_can_only_answer(tools: Any, messages: list[Message], offered: list[str]) -> None:
+    assert [*forms(messages, tools, may_call=False)] == offered
+
+
+def test_a_later_question_may_be_answered_from_what_is_still_shown(tools: Any) -> None:
+    before = [*asked("What is a thimble?", ("search", "thimble", FOUND)), Message("a9", "assistant", "It guards.")]
+    later = [*before, Message("m9", "user", "What have you learned?")]
+    assert [*forms(later, tools)] == ["search", "list", "read", "answer"]
+    masked = [one.rewritten("[gone]", "masked") if one.role == "tool" else one for one in later]
+    assert "answer" not in forms(masked, tools)
+    assert "answer" not in forms([*later, NUDGE_MESSAGE], tools), "asked once more, it looks something up"
+
+
+def test_a_comparison_is_answered_in_two_parts(tools: Any) -> None:
+    question = "Compare what you've learned about pins and sewing needles"
+    answer = forms(asked(question, ("search", "x", FOUND)), tools)["answer"]
+    assert answer["required"] == ["pins", "sewing needles"]
+    assert compared(question) == ("pins", "sewing needles")
+
+
+@pytest.mark.parametrize(
+    ("question", "two"),
+    [
+        ("What is the difference between a token and a word?", ("a token", "a word")),
+        ("how do masks differ from summaries?", ("masks", "summaries")),
+        ("Compare A with B.", ("A", "B")),
+        ("Compare them", None),
+        ("What is a token?", None),
+        ("", None),
+    ],
+)
+def test_the_two_things_that_a_question_compares(question: str, two: tuple[str, str] | None) -> None:
+    assert compared(question) == two
+
+
+@given(sound_histories(), st.booleans())
+def test_something_is_always_offered_and_no_name_is_listed_twice(history: list[Message], may_call: bool) -> None:
+    tool = {"name": "read", "parameters": {"properties": {"name": {"type": "string"}}, "required": ["name"]}}
+    offered = turn_schema(history, [{"type": "function", "function": tool}], may_call)["anyOf"]
+    assert offered
+    for form in offered:
+        names = form["properties"].get("read", {}).get("enum", ["any"])
+        assert names
+        assert len(names) == len({*names})
+
+
+def test_in_a_library_too_large_to_list_any_name_may_be_written(tools: Any, tmp_path: Path) -> None:
+    bare = [json.loads(json.dumps(tool)) for tool in tools]
+    bare[-1]["function"]["parameters"]["properties"]["name"].pop("enum")
+    assert forms(asked("What is it?"), bare)["read"] == {"type": "string", "maxLength": 300}
+    assert forms(asked("x", ("search", "x", FOUND)), bare)["read"] == {"enum": ["thimbles", "notes/may.md"]}
