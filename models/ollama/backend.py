@@ -53,6 +53,8 @@ class Ollama(BackendDefaults):
 
     name = "ollama"
     renders_tools = True
+    shapes = True
+    """Whether it can be made to write an object of a schema."""
 
     def __init__(
         self,
@@ -82,9 +84,10 @@ class Ollama(BackendDefaults):
         """Whether the model accepts tools; None if the server does not say."""
         return self._info().can("tools")
 
-    def digest(self) -> str:
-        """The digest of the model, "" if the server does not say. Raises ModelError."""
-        return self.server.digest(self.model)
+    @property
+    def parameters(self) -> int | None:
+        """How many parameters the model has; None if the server does not say."""
+        return self._info().parameters
 
     @property
     def context(self) -> int:

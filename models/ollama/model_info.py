@@ -25,7 +25,7 @@ class ModelInfo:
     `abilities`: "completion", "tools", "thinking", "vision" and so on. `context`: the longest prompt and reply that it
     was trained for, in tokens. `levels`: the possible values of `think`; `usual`: the server's default. `examples`: the
     messages of its Modelfile, which the server puts before every prompt. `remote`: it runs elsewhere and is never
-    loaded here. `weights`: the lines of its Modelfile that name its files.
+    loaded here. `weights`: the lines of its Modelfile that name its files. `parameters`: how many it has.
     """
 
     abilities: frozenset[str] | None = None
@@ -36,6 +36,7 @@ class ModelInfo:
     examples: int = 0
     remote: bool = False
     weights: tuple[str, ...] = ()
+    parameters: int | None = None
 
     def can(self, ability: str) -> bool | None:
         """Whether the model has this ability; None if the server does not say."""
@@ -56,6 +57,7 @@ def model_info(answer: Mapping[str, Any]) -> ModelInfo:
         examples=len(examples) if isinstance(examples, list) else 0,
         remote=bool(answer.get("remote_host")),
         weights=tuple(re.findall(r"(?m)^(?:FROM|ADAPTER) .+", str(answer.get("modelfile")))),
+        parameters=figure(facts.get("general.parameter_count")) or None,
     )
 
 
