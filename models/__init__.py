@@ -58,8 +58,10 @@ def server_at(name: str, base_url: str = "", options: ServerOptions | None = Non
 def backend_on(server: Server, model: str, room: int) -> Backend:
     """A backend for a model of this server, with room for so many tokens of prompt and reply. Raises ModelError."""
     from thimble.models.text_calls.caller import ToolCaller
+    from thimble.models.wire.address import is_loopback
 
-    return ToolCaller(_of(server.name, "backend")(server, model, room), server.options.calls)
+    backend = _of(server.name, "backend")(server, model, room)
+    return ToolCaller(backend, server.options.calls, is_local=is_loopback(server.url))
 
 
 def embedder_on(server: Server, model: str) -> Embedder:

@@ -19,7 +19,7 @@ def paced(deltas: Sequence[Text | ToolCall], usage: Usage, on: Hardware) -> Iter
     """
     prompt, cached, output = usage.prompt_tokens or 0, usage.cached_tokens or 0, usage.output_tokens or 0
     if on.load_seconds:
-        yield Waiting("loading the model, then reading")
+        yield Waiting("loading the model")
         pause(on.load_seconds)
     prefill = on.prefill_seconds(prompt - cached)
     pause(prefill)

@@ -108,7 +108,7 @@ def _start(given: Namespace) -> int:
     if given.command == "doctor":
         from thimble.repl.commands.doctor import doctor
 
-        return doctor.run(_settings(given), given.json)
+        return doctor.run(_settings(given), given.json, given.warm)
     if given.command == "prepare":
         from thimble.repl.cli import prepare as filter
 

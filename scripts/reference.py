@@ -156,8 +156,8 @@ TOOLS = """\
 
 A tool is a typed function; its signature and docstring become the JSON schema. Every result has a size limit and says
 when it was cut. An error of a tool goes to the model, in words that help it to call the tool again. The strategies
-`offload`, `compress` and `dedup` bring `recall`, `delegate` brings `delegate`, and `todo` brings `todo`. `search` is
-the one search of a model that [calls by schema](models.md#calls-by-schema). Every strategy has the others.
+`offload`, `compress` and `dedup` bring `recall`, `delegate` brings `delegate`, and `todo` brings `todo`. `search`,
+`list` and `read` are those of a model that [calls by schema](models.md#calls-by-schema). Every strategy has the others.
 """
 
 

@@ -1,20 +1,15 @@
-"""How the model of a session calls tools: a trial, once a model, and what follows from it."""
+"""How the model of a session calls tools, and when that changes."""
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 from thimble.agent.agent import Agent
-from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Backend
+from thimble.session.grounding import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-QUESTIONS = ("Explain {} to me in simple words.", "When does {} matter, and why?")
-"""What a trial asks, each of another article."""
-TRIAL_TOKENS = 200
+    from thimble.corpus.library import Library
 
 
 def by_schema(backend: Backend) -> bool:
@@ -22,19 +17,10 @@ def by_schema(backend: Backend) -> bool:
     return getattr(backend, "calls", "") == "schema"
 
 
-def calls_tools(agent: Agent, titles: Sequence[str]) -> bool:
-    """Whether the agent's model calls a tool for each of these questions. Each reply is a side call of the agent.
+def fails_to_call(agent: Agent, question: str, library: Library) -> bool:
+    """Whether no call has ever told the model anything, though the library has something that fits this question."""
+    from thimble.corpus.search import Search
 
-    Raises ModelError.
-    """
-    from thimble.models.text_calls.parsers import malformed
-
-    backend, tools = agent.side.reporting(agent.backend, "trial of tool calls"), agent.schemas()
-    names = {tool["function"]["name"] for tool in tools}
-    for question, title in zip(QUESTIONS, titles, strict=False):
-        messages = [Message("system", "system", agent.state.system), Message("q", "user", question.format(title))]
-        with closing(backend.stream(messages, tools, max_tokens=TRIAL_TOKENS, temperature=0)) as reply:
-            calls = [delta for delta in reply if isinstance(delta, ToolCall)]
-        if not calls or any(malformed(call) or call.name not in names for call in calls):
-            return False
-    return True
+    search = Search(library)
+    best = search.find(question, 1) if "?" in question else []
+    return bool(best) and best[0].score >= search.enough and not any(shown(agent.history))

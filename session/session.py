@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from thimble.agent.agent import Agent
 from thimble.agent.budget import LEAST_BUDGET, MOST_BUDGET
 from thimble.agent.errors import ModelError, ThimbleError, UsageError
-from thimble.agent.events import Changed, Event, Planted, Preparing, Said
+from thimble.agent.events import Answered, Changed, Event, Planted, Preparing, Said
 from thimble.agent.ledger import Ledger
 from thimble.agent.loop import run
 from thimble.agent.messages import Message
@@ -25,7 +25,7 @@ from thimble.models import READER
 from thimble.models.server import ServedBackend
 from thimble.session.articles import Reading
 from thimble.session.backends import Backends
-from thimble.session.calls import QUESTIONS, by_schema, calls_tools
+from thimble.session.calls import by_schema, fails_to_call
 from thimble.session.embeddings import embedder_of
 from thimble.session.journal.checksum_lines import as_fields
 from thimble.session.journal.folder import found_by
@@ -44,6 +44,7 @@ from thimble.strategies.paper_names import in_our_names
 from thimble.tools.notebook import Notebook
 
 if TYPE_CHECKING:
+    from thimble.agent.background import Errand
     from thimble.corpus.library import Library
     from thimble.session.guess import Guess
     from thimble.session.playback import Playback
@@ -102,6 +103,8 @@ class Session:
         self._shown_notices = 0
         self._checked: Backend | None = None
         self._events: Generator[Event, None, None] | None = None
+        self._warms = False
+        self._warmings: list[Errand] = []
 
     @property
     def agent(self) -> Agent:
@@ -148,6 +151,35 @@ class Session:
         if isinstance(agent.backend, ServedBackend):
             import httpx  # noqa: F401
 
+    def begin_warming(self) -> Errand | None:
+        """Have a server on this machine compute the fixed beginning of every prompt, in the background.
+
+        It is begun anew for another model; a question, or the end of the session, stops it. What fails is left for the
+        first question to report. None where no server is on this machine.
+        """
+        from thimble.models.text_calls.caller import ToolCaller
+
+        self._warms, backend = True, self.agent.backend
+        if not (isinstance(backend, ToolCaller) and backend.is_local):
+            return None
+        self._suit(self.agent)
+        from thimble.session.warming import warming
+
+        errand = warming(self.agent)
+        self._warmings.append(errand)
+        errand.worker.start(errand)
+        return errand
+
+    @property
+    def is_warming(self) -> bool:
+        """Whether a server computes the fixed beginning of every prompt."""
+        return any(not errand.ended for errand in self._warmings)
+
+    def _stop_warming(self) -> None:
+        for errand in self._warmings:
+            if not errand.ended:
+                errand.stop()
+
     def ask(self, question: str) -> Generator[Event, None, None]:
         """Answer one question, event by event, as `agent.loop.run` does. A warning of the server becomes a notice.
 
@@ -157,6 +189,9 @@ class Session:
         self.reload()
         if self._events:
             self._events.close()
+        self._stop_warming()
+        while self._warmings:
+            self._warmings.pop().then()
         agent.catch_up()
         self._events = self._answers(agent, question)
         with closing(self._events) as events:
@@ -164,6 +199,8 @@ class Session:
                 if self.guess:
                     self.guess.see(event)
                 yield event
+                if isinstance(event, Answered) and event.from_memory:
+                    self._doubt_calls(agent, question)
         if isinstance(agent.backend, ServedBackend) and agent.backend is not self._checked:
             self._checked = agent.backend  # known only now
             warning = agent.backend.check()
@@ -177,7 +214,7 @@ class Session:
             yield from self.playback.answers(agent, question, self._remember)
             return
         try:
-            yield from self._suit(agent)
+            self._suit(agent)
             yield from run(agent, question)
         except (ThimbleError, KeyboardInterrupt, GeneratorExit) as error:
             from thimble.session.playback import unanswered
@@ -185,26 +222,26 @@ class Session:
             self.remark(unanswered(error))
             raise
 
-    def _suit(self, agent: Agent) -> Iterator[Event]:
-        """Settle how the model calls tools, by a trial where nobody knows; give the agent what that needs.
+    def _suit(self, agent: Agent) -> None:
+        """Give the agent what its model's way of calling tools needs.
 
         Once old turns are summarised, a memory file that has changed counts from the next question on.
         """
-        from thimble.models.text_calls.caller import ToolCaller
-
-        backend = agent.backend
-        agent.nudges = isinstance(backend, ServedBackend)
-        if isinstance(backend, ToolCaller) and backend.is_open:
-            yield Waiting(f"trying how {backend.id.called} calls tools")
-            yield from backend.loading()
-            titles = [article.title for article in self.library.articles[: len(QUESTIONS)]]
-            backend.settle("tools" if calls_tools(agent, titles) else "schema")
+        agent.nudges = isinstance(agent.backend, ServedBackend)
         summarised = agent.ledger.view and "summarised" in agent.ledger.view.fates
-        anew = by_schema(backend) != bool(agent.examples)
+        anew = by_schema(agent.backend) != bool(agent.examples)
         if anew:
             self._equip(agent, self.notes)
         if (anew or summarised) and (system := self.system(agent)) != agent.state.system:
             agent.enter(Changed("system", system))
+
+    def _doubt_calls(self, agent: Agent, question: str) -> None:
+        """Call by schema from the next question on, if the model answered from memory where it had to look up."""
+        from thimble.models.text_calls.caller import ToolCaller
+
+        backend = agent.backend
+        if isinstance(backend, ToolCaller) and fails_to_call(agent, question, self.library) and backend.use_schema():
+            self._checked = None  # so that `check` is asked for its word on it
 
     def _remember(self, kept: Mapping[str, Any]) -> None:
         self.notices += remember(self.agent, self.notes, kept, same_strategy=True, same_model=True)
@@ -328,9 +365,12 @@ class Session:
         """
         agent, backend = self.agent, self.backends.of(name.strip())
         self._stop_background()
+        self._stop_warming()
         self._use(backend)
         self._checked = None  # or it would keep the process of the old one
         agent.enter(Changed("model", str(agent.backend.id)))
+        if self._warms:
+            self.begin_warming()
 
     def plant(self, fact: str) -> Planted:
         """Put a fact into the history, as the one line of a file. Raises UsageError for one that cannot be planted."""
@@ -394,6 +434,7 @@ class Session:
         Lines that could not be written are lost, with a notice.
         """
         self._stop_background()
+        self._stop_warming()
         self.backends.leave()
         self.journal.close()
         if self.journal.error:

@@ -38,7 +38,8 @@ class GgufBackend(OpenAIBackend):
     longer = ""
 
     def __init__(self, model: LocalModel, child: Child, needed: int, options: ServerOptions) -> None:
-        self._trained = read_header(model.path).context
+        header = read_header(model.path)
+        self._trained, self.tools, self.parameters = header.context, header.tools, header.parameters
         self._child, self._unused = child, model.unused
         context, connection = min(needed, self._trained), Connection("", bounds=options.answer)
         connection.sends_key = False
@@ -51,11 +52,6 @@ class GgufBackend(OpenAIBackend):
             self._child.start(self.room)
             self.counter.begin()
         self._connection.url, self._connection.key = self._child.url, self._child.key
-
-    def digest(self) -> str:
-        """Says which file it is: its path, its size and the time of its last change."""
-        status = self._child.path.stat()
-        return f"{self._child.path} {status.st_size} {status.st_mtime_ns}"
 
     def with_room(self, tokens: int) -> GgufBackend:
         """The same model with this much room, or as much as it was trained for; for more its process starts anew."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,10 +18,16 @@ ANEW = "get the file anew, or name another: --model FILE.gguf"
 
 
 class Header(NamedTuple):
-    """What a session needs to know of a model's file: its architecture, and the tokens that it was trained for."""
+    """What a session needs to know of a model's file.
+
+    `context`: the tokens that it was trained for. `tools`: whether its chat template writes tools. `parameters`: how
+    many its tensors hold.
+    """
 
     architecture: str
     context: int
+    tools: bool
+    parameters: int
 
 
 def read_header(path: Path) -> Header:
@@ -78,7 +85,7 @@ class _Reader:
 def _header(reader: _Reader) -> Header:
     if reader.numbers("4s") != (b"GGUF",):
         raise ValueError("it is no GGUF file")
-    version, _, fields = reader.numbers("IQQ")
+    version, tensors, fields = reader.numbers("IQQ")
     if version not in (2, 3):
         raise ValueError(f"its version of GGUF is {version}, not 2 or 3")
     known = {reader.text(): reader.value() for _ in range(fields)}
@@ -86,4 +93,14 @@ def _header(reader: _Reader) -> Header:
     context = known.get(f"{kind}.context_length")
     if not isinstance(context, int) or context <= 0:
         raise ValueError("it is no model that can chat")
-    return Header(str(kind), context)
+    tools = any("tools" in str(value) for name, value in known.items() if name.startswith("tokenizer.chat_template"))
+    return Header(str(kind), context, tools, sum(_tensor(reader) for _ in range(tensors)))
+
+
+def _tensor(reader: _Reader) -> int:
+    """The parameters in the next tensor, by its description."""
+    reader.text()
+    (dimensions,) = reader.numbers("I")
+    sizes = reader.numbers(f"{dimensions}Q")
+    reader.numbers("IQ")  # the type and the place of its weights
+    return prod(sizes)

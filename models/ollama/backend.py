@@ -53,6 +53,8 @@ class Ollama(BackendDefaults):
 
     name = "ollama"
     renders_tools = True
+    shapes = True
+    """Whether it can be made to write an object of a schema."""
 
     def __init__(
         self,
@@ -83,13 +85,9 @@ class Ollama(BackendDefaults):
         return self._info().can("tools")
 
     @property
-    def small(self) -> bool:
-        """Whether the server says that the model is small."""
-        return self._info().small
-
-    def digest(self) -> str:
-        """The digest of the model, "" if the server does not say. Raises ModelError."""
-        return self.server.digest(self.model)
+    def parameters(self) -> int | None:
+        """How many parameters the model has; None if the server does not say."""
+        return self._info().parameters
 
     @property
     def context(self) -> int:

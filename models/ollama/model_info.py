@@ -15,8 +15,6 @@ from thimble.models.wire.http import figure
 Level = bool | str
 LEVELS = 8
 """The most levels of thinking that are known of a model."""
-SMALL = 4_000_000_000
-"""A model of fewer parameters is small."""
 SECONDS_OF = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -27,7 +25,7 @@ class ModelInfo:
     `abilities`: "completion", "tools", "thinking", "vision" and so on. `context`: the longest prompt and reply that it
     was trained for, in tokens. `levels`: the possible values of `think`; `usual`: the server's default. `examples`: the
     messages of its Modelfile, which the server puts before every prompt. `remote`: it runs elsewhere and is never
-    loaded here. `weights`: the lines of its Modelfile that name its files. `small`: it has few parameters.
+    loaded here. `weights`: the lines of its Modelfile that name its files. `parameters`: how many it has.
     """
 
     abilities: frozenset[str] | None = None
@@ -38,7 +36,7 @@ class ModelInfo:
     examples: int = 0
     remote: bool = False
     weights: tuple[str, ...] = ()
-    small: bool = False
+    parameters: int | None = None
 
     def can(self, ability: str) -> bool | None:
         """Whether the model has this ability; None if the server does not say."""
@@ -59,7 +57,7 @@ def model_info(answer: Mapping[str, Any]) -> ModelInfo:
         examples=len(examples) if isinstance(examples, list) else 0,
         remote=bool(answer.get("remote_host")),
         weights=tuple(re.findall(r"(?m)^(?:FROM|ADAPTER) .+", str(answer.get("modelfile")))),
-        small=0 < (figure(facts.get("general.parameter_count")) or 0) < SMALL,
+        parameters=figure(facts.get("general.parameter_count")) or None,
     )
 
 

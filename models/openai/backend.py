@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 def backend(server: OpenAIServer, model: str, room: int) -> OpenAIBackend:
     """A backend for a model of this server. Never raises: the first request will raise any error."""
     context = server.context(model)  # this also finds the server's name
-    return OpenAIBackend(server.name, model, server.connection, needed=room, context=context, options=server.options)
+    made = OpenAIBackend(server.name, model, server.connection, needed=room, context=context, options=server.options)
+    made.parameters = server.parameters(model)
+    return made
 
 
 class OpenAIBackend(BackendDefaults):
@@ -50,7 +52,9 @@ class OpenAIBackend(BackendDefaults):
         options: Settings of the requests.
     """
 
-    renders_tools = True
+    renders_tools = shapes = True
+    parameters: int | None = None
+    """How many the model has; None if unknown."""
     longer = ", or start the server with a longer context"
     """How else to mend a prompt that leaves no room for a reply."""
 
@@ -119,10 +123,6 @@ class OpenAIBackend(BackendDefaults):
                 if body is plain:
                     raise
                 self._plain = True
-
-    def digest(self) -> str:
-        """The address of the server and the name of the model there."""
-        return f"{self._connection.url} {self.model}"
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""

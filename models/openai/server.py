@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -87,9 +88,16 @@ class OpenAIServer:
             if not self._entries:
                 self.models()
         told = self.entry(model)
-        meta = told.get("meta")
-        figures = [told.get(name) for name in _CONTEXT] + [meta.get("n_ctx") if isinstance(meta, dict) else None]
+        figures = [told.get(name) for name in _CONTEXT] + [self._meta(model).get("n_ctx")]
         return next(filter(None, map(figure, figures)), None)
+
+    def parameters(self, model: str) -> int | None:
+        """How many parameters a model has; None where the list of models does not say, as llama-server's does."""
+        return figure(self._meta(model).get("n_params")) or None
+
+    def _meta(self, model: str) -> Mapping[str, Any]:
+        meta = self.entry(model).get("meta")
+        return meta if isinstance(meta, Mapping) else {}
 
     def _is_answer(self, status: int, answer: Any) -> bool:
         if status == 200 and isinstance(answer, dict) and isinstance(answer.get("data"), list):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+import re
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
 from thimble.agent.budget import Counter
-from thimble.agent.errors import Circled, ModelError
+from thimble.agent.errors import Circled
 from thimble.agent.messages import Message, Schema, last_turn
 from thimble.agent.protocols import Backend, BackendDefaults, Delta, Expects, Usage, Waiting
 from thimble.models.server import Calls, Check, OptionRefused, ServedBackend, ToolsRefused
-from thimble.models.text_calls.kept_way import keep_way, kept_way
 from thimble.models.text_calls.next_turn import turn_schema
 from thimble.models.text_calls.parsers import malformed, offered
 from thimble.models.text_calls.printed_calls import PrintedCalls
@@ -23,66 +23,60 @@ from thimble.models.wire import api_key
 
 CALL_FORMS: Mapping[Calls, CallForm] = {"schema": SCHEMA, "text": REACT}
 """How calls are written where the server's own way is not taken."""
+SMALL_PARAMETERS = 4e9
+"""A model of fewer seldom makes a call in the server's own way (docs/results/small-models.md)."""
+NAMED_PARAMETERS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)([bm])\b", re.IGNORECASE)
 
 
 class ToolCaller(BackendDefaults):
     """A backend whose model calls tools in whichever way it can.
 
-    In the server's own way, calls in the model's text are recognised too. If the model has no tools (`inner.tools` is
-    False), or its server refuses them, each turn is an object of a schema, where `inner` has a `digest`; else the
-    prompt describes the tools in text. The same question is asked again then; this holds for the session.
+    In the server's own way, calls in the model's text are recognised too. If the model is small (by `inner.parameters`,
+    else by its name), has no tools (`inner.tools` is False), has answered without a call that was due, or if its server
+    refuses the tools, each turn is an object of a schema, where `inner` can enforce one (`inner.shapes`); else the
+    prompt describes the tools in text. Refused, the same question is asked again; all this holds for the session.
 
     Args:
         inner: The backend of the model's server.
         calls: The way that the user wants; "auto" for the first that works.
+        is_local: The server is on this machine: asking it costs nothing but time.
     """
 
-    def __init__(self, inner: Backend, calls: Calls | Literal["auto"] = "auto") -> None:
+    def __init__(self, inner: Backend, calls: Calls | Literal["auto"] = "auto", *, is_local: bool = False) -> None:
         self.name, self.model = inner.name, inner.model
         self.room: int = getattr(inner, "room", 0)
         self.inner = inner
         self.wanted = calls
-        self._digest: Callable[[], str] | None = getattr(inner, "digest", None)
+        self.is_local = is_local
         self._refused: set[Calls] = set()
-        self._known = ""
+        self._failed = False
         self._warned = False
 
     @property
     def calls(self) -> Calls:
         """The way in which this model calls tools."""
-        native = self.wanted in ("auto", "tools") and getattr(self.inner, "tools", None) is not False
-        native = native and self._known != "schema"
-        shaped = self.wanted != "text" and self._digest is not None
+        native = self.wanted == "tools" or (self.wanted == "auto" and not (self._failed or self._is_small))
+        native = native and getattr(self.inner, "tools", None) is not False
+        shaped = self.wanted != "text" and getattr(self.inner, "shapes", False)
         able: Mapping[Calls, bool] = {"tools": native, "schema": shaped}
         return next((way for way, can in able.items() if can and way not in self._refused), "text")
 
     @property
     def small(self) -> bool:
-        """Whether its summaries are poor and slow: it calls by schema, or its server says that it is small."""
-        return self.calls == "schema" or getattr(self.inner, "small", False)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a trial has to say if this model calls tools in its server's own way. Raises ModelError."""
-        if self.wanted != "auto" or self._known or self.calls != "tools" or not self._digest:
-            return False
-        digest = self._digest()
-        found = kept_way(digest) if digest else ""
-        self._known = found if found in ("tools", *CALL_FORMS) else ""
-        return not self._known
+        """Whether its summaries are poor and slow: it calls by schema, or has few parameters."""
+        return self.calls == "schema" or self._is_small
 
     def how(self) -> Iterator[Check]:
-        """The doctor's finding of how this model calls tools; none where the server does not answer."""
-        with suppress(ModelError):
-            trial = "the first question tries how the model calls tools, once" if self.is_open else ""
-            chosen = "" if self.wanted == "auto" else f", as --calls {self.wanted} says"
-            yield Check("calls", "ok", trial or (self.protocol or "the tools of the server") + chosen)
+        """The doctor's finding of how this model calls tools."""
+        chosen = "" if self.wanted == "auto" else f", as --calls {self.wanted} says"
+        yield Check("calls", "ok", (self.protocol or "the tools of the server") + chosen)
 
-    def settle(self, found: Calls) -> None:
-        """Call in this way from now on, and whenever this model is used again: a trial has found it."""
-        self._known = found
-        if self._digest and (digest := self._digest()):
-            keep_way(digest, found)
+    def use_schema(self) -> bool:
+        """Call by schema from now on, since the model made no call where one was due; False if nothing changes."""
+        if self.wanted != "auto" or self.calls != "tools":
+            return False
+        self._failed, self._warned = True, False
+        return True
 
     @property
     def protocol(self) -> str:
@@ -168,20 +162,27 @@ class ToolCaller(BackendDefaults):
         inner = self.inner.with_room(tokens) if isinstance(self.inner, ServedBackend) else self.inner
         if inner is self.inner:
             return self
-        roomy = ToolCaller(inner, self.wanted)
-        roomy._refused, roomy._known, roomy._warned = self._refused, self._known, self._warned
+        roomy = ToolCaller(inner, self.wanted, is_local=self.is_local)
+        roomy._refused, roomy._failed, roomy._warned = self._refused, self._failed, self._warned
         return roomy
 
     def check(self) -> str:
-        """A warning of one line about how the server runs the model; once, that it is told of the tools in text."""
+        """A warning of one line about how the server runs the model; once, that it does not call in the usual way."""
         served = self.inner.check() if isinstance(self.inner, ServedBackend) else ""
         if not self.protocol or self._warned or self.wanted == self.calls:
             return served
         self._warned = True
         how = "each turn is an object of a schema" if self.calls == "schema" else "it is told of them in text"
-        unable = "called no tool when that was tried" if self._known == "schema" else "cannot call tools"
+        unable = "called no tool" if self._failed else "is small" if self._is_small else "cannot call tools"
         without = f"{self.id.called} {unable}: {how} ({self.protocol})"
         return f"{without}; {served}" if served else without
+
+    @property
+    def _is_small(self) -> bool:
+        known, named = getattr(self.inner, "parameters", None), NAMED_PARAMETERS.search(self.model)
+        if known is None and named:
+            known = float(named[1]) * (1e9 if named[2] in "bB" else 1e6)
+        return known is not None and known < SMALL_PARAMETERS
 
     @cached_property
     def _counters(self) -> Mapping[Calls, TextCounter]:

@@ -76,6 +76,10 @@ FLAGS: dict[str, dict[str, Any]] = {
         "nargs": "?",
         "const": "127.0.0.1:0",
     },
+    "--warm": {
+        "action": "store_true",
+        "help": "of doctor: load the model, compute the beginning of the prompt and ask a question, before a lesson",
+    },
     **{setting.flag: setting.argument for setting in SETTINGS.values() if setting.help},
     "--version": {"action": "version", "version": f"thimble {__version__}", "help": "print the version and exit"},
 }
@@ -134,6 +138,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise UsageError(f"{options.command} takes no prompts", f"run thimble {options.command}, or thimble -p TEXT")
     if options.command and options.resume is not None:
         raise UsageError(f"{options.command} resumes no session", f"run thimble {options.command} without --resume")
+    if options.warm and options.command != "doctor":
+        raise UsageError("--warm belongs to the doctor", "run thimble doctor --warm")
     return options
 
 

@@ -158,7 +158,7 @@ def _account(name: str, calls: Sequence[Call]) -> Sequence[str]:
 def without_management(ledger: Ledger) -> Table:
     """The cost of the same calls with the whole history in each, and a cache that never misses.
 
-    A call that no strategy is behind, such as a trial of tool calls, counts on neither side.
+    A call that no strategy is behind, such as that which warms a prompt, counts on neither side.
     """
     spent = totals(call for call in ledger.calls if call.strategy)
     answers = [call for call in ledger.calls if call.purpose == "answer"]

@@ -99,6 +99,7 @@ class Meter:
         context = _context(next_, exact)
         outlook = _outlook(next_, exact, bool(question))
         exchanges = [figures.several(agent.ledger.exchanges, "exchange")] * bool(agent.ledger.exchanges)
+        outlook = ["warming"] * self._session.is_warming + outlook
         fields = ["", *outlook, spec, line(agent.backend.id.called), *exchanges]
         room = width - cell_len("".join(shown for _, shown in context))
         return [*context, ("class:rest", " · ".join(fitting(fields, room)))]

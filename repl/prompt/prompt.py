@@ -169,6 +169,10 @@ class TerminalPrompt:
     def _load(self) -> None:
         self._meter.warm()
         self._soon(self._loaded)
+        if not self._meter.error and (warming := self._session.begin_warming()):
+            warming.wait()
+            self._meter.refresh()
+            self._redraw()
 
     def _loaded(self) -> None:
         """Announce. prompt_toolkit's own `run_in_terminal` would echo what is typed meanwhile, and Enter as Ctrl-J."""

@@ -56,6 +56,7 @@ class Lines:
     def __init__(self, console: Console) -> None:
         self.console = console
         self._prose, self._open, self._began = Prose(), "", False
+        self._reading = ""
         self._text, self._thinking = Sanitiser(), Sanitiser()
         self._thought: list[str] = []
 
@@ -71,6 +72,7 @@ class Lines:
         """Show one event."""
         match event:
             case events.Preparing():
+                self._reading = ""
                 self._wait(f"{line(event.strategy)} prepares the view")
             case events.SideBegan():
                 self._line("act", trace.side_began_line(event))
@@ -104,7 +106,8 @@ class Lines:
             self._line("note", note)
         self._act(event)
         self._line("over", trace.over_line(event))
-        self._wait(f"reading {figures.tokens(event.view.tokens, event.exact)} tokens")
+        self._reading = f"reading {figures.tokens(event.view.tokens, event.exact)} tokens"
+        self._wait(self._reading)
 
     def _said(self, event: Said) -> None:
         if event.kind == "thinking":
@@ -186,6 +189,7 @@ class Screen(Lines):
         self._blocks = Blocks()
         self._shown: Literal["", "trace", "answer"] = ""
         self._waiting, self._since = "", perf_counter()
+        self._pause, self._pause_ends = "", 0.0
         self._live: Live | None = None
 
     def __enter__(self) -> Screen:
@@ -215,7 +219,10 @@ class Screen(Lines):
         return self.console.width
 
     def _waiting_for(self, event: Waiting) -> None:
-        self._wait(line(event.what))
+        if event.seconds:
+            self._pause, self._pause_ends = line(event.what), perf_counter() + event.seconds
+        else:
+            self._wait(", then ".join(filter(None, [line(event.what), self._reading])))
 
     def _wait(self, what: str) -> None:
         self._waiting, self._since = what, perf_counter()
@@ -265,7 +272,8 @@ class Screen(Lines):
         if self._waiting:
             seconds = perf_counter() - self._since
             passed = f" {seconds:.0f} s" if seconds >= 1 else ""
-            return Text(trace.cut(f"  {self._frame()} {self._waiting}…{passed}", self.console.width), style="quiet")
+            what = self._pause if perf_counter() < self._pause_ends else self._waiting
+            return Text(trace.cut(f"  {self._frame()} {what}…{passed}", self.console.width), style="quiet")
         return Text("")
 
     def _frame(self) -> str:

@@ -78,7 +78,7 @@ def test_the_cached_prefix_costs_no_prefill(slept: list[float]) -> None:
 def test_it_loads_once_even_if_nobody_waits_for_the_first_reply(slept: list[float]) -> None:
     reader = Reader(EstimateCounter(), pace=HARDWARE["laptop-7b"])
     first = reader.stream(VIEWS[1], [])
-    assert next(first) == Waiting("loading the model, then reading")
+    assert next(first) == Waiting("loading the model")
     first.close()
     assert isinstance(next(reader.stream(VIEWS[1], [])), Text)
 

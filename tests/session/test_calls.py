@@ -1,4 +1,4 @@
-"""How a session finds out in which way its model calls tools, and what it then gives the model."""
+"""In which way the model of a session calls tools, what it is given for that, and when the way changes."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from typing import Any
 
 import pytest
 
-from tests.support.ollama_wire import SHOW, loopback, send
+from tests.support.ollama_wire import loopback, send
 from thimble.agent.events import Answered, Event, SideCalled, ToolReturned
 from thimble.agent.messages import Message, ToolCall
-from thimble.agent.prompts import AGAIN, BY_SCHEMA, SYSTEM
-from thimble.agent.protocols import Waiting
+from thimble.agent.prompts import BY_SCHEMA, SYSTEM
 from thimble.corpus.search import Search
-from thimble.models.text_calls.kept_way import keep_way
 from thimble.session import jsonl
 from thimble.session.journal import folder, lines
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 
-TAGS = b'{"models":[{"name":"qwen2.5:7b","model":"qwen2.5:7b","size":4683087332,"digest":"a80c4f17acd5"}]}'
+SMALL, LARGE = 1_543_714_304, 7_615_616_512
+"""Parameters of qwen2.5:1.5b and of qwen2.5:7b, as /api/show has them."""
 CALL = {"function": {"name": "search_articles", "arguments": {"query": "masking"}}}
 QUESTION = "What is observation masking?"
 
@@ -33,7 +32,10 @@ QUESTION = "What is observation masking?"
 class Model:
     """An Ollama whose one model calls by itself, or only as an object of a schema. It keeps the bodies of its chats."""
 
-    calls: bool
+    calls: bool = True
+    parameters: int | None = LARGE
+    name: str = "qwen2.5"
+    tools: bool = True
     says: str = "Observation masking hides old tool outputs."
     chats: list[dict[str, Any]] = field(default_factory=list)
 
@@ -50,12 +52,19 @@ class Model:
 
     @contextmanager
     def served(self) -> Iterator[str]:
-        replies = {"version": b'{"version":"0.13.0"}', "tags": TAGS, "show": SHOW, "ps": b'{"models":[]}'}
+        facts = {"general.parameter_count": self.parameters} if self.parameters else {}
+        able = ["completion", *["tools"] * self.tools]
+        replies: dict[str, Any] = {
+            "version": {"version": "0.13.0"},
+            "tags": {"models": [{"name": self.name, "model": self.name}]},
+            "show": {"model_info": facts, "capabilities": able},
+            "ps": {"models": []},
+        }
 
         def handle(handler: Any, body: Any) -> None:
             path = handler.path.removeprefix("/api/")
             if path != "chat":
-                return send(handler, replies[path])
+                return send(handler, json.dumps(replies[path]).encode())
             line = {"message": self.reply(body), "done": True, "done_reason": "stop", "prompt_eval_count": 9}
             return send(handler, json.dumps(line).encode() + b"\n")
 
@@ -63,52 +72,99 @@ class Model:
             yield url
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def opened(url: str, **settings: Any) -> Session:
+    return Session(Settings(**{"backend": "ollama", "base_url": url, "calls": "auto", **settings}))
 
 
 def asked(url: str, **settings: Any) -> tuple[Session, list[Event]]:
-    session = Session(Settings(backend="ollama", base_url=url, **settings))
+    session = opened(url, **settings)
     return session, list(session.ask(QUESTION))
 
 
-def trials(events: list[Event]) -> int:
-    return sum(isinstance(event, SideCalled) and event.purpose == "trial of tool calls" for event in events)
-
-
-def test_a_model_that_calls_by_itself_is_left_to_it() -> None:
-    model = Model(calls=True)
+def test_a_large_model_calls_in_its_servers_own_way_and_nothing_is_asked_before_the_question() -> None:
+    model = Model()
     with model.served() as url:
         session, events = asked(url)
-        assert isinstance(events[0], Waiting)
-        assert trials(events) == 2
-        assert (session.agent.backend.protocol, session.agent.examples, session.agent.state.system) == ("", (), SYSTEM)
-        assert not any("format" in chat for chat in model.chats)
-        assert trials(asked(url)[1]) == 0, "the verdict is kept"
+    assert not [event for event in events if isinstance(event, SideCalled)]
+    assert (session.agent.backend.protocol, session.agent.examples, session.agent.state.system) == ("", (), SYSTEM)
+    assert [chat["messages"][1]["content"] for chat in model.chats] == [QUESTION] * 2
+    assert not any("format" in chat for chat in model.chats)
 
 
-def test_a_model_that_only_announces_calls_writes_objects() -> None:
+@pytest.mark.parametrize(
+    ("model", "by_schema"),
+    [
+        (Model(parameters=SMALL), True),
+        (Model(parameters=3_999_999_999), True),
+        (Model(parameters=4_000_000_000), False),
+        (Model(parameters=SMALL, name="mystery:70b"), True),
+        (Model(parameters=None, name="qwen2.5:1.5b"), True),
+        (Model(parameters=None, name="smollm2:135m"), True),
+        (Model(parameters=None, name="Qwen/Qwen2.5-3B-Instruct"), True),
+        (Model(parameters=None, name="llama3.1:8b-instruct-q4_K_M"), False),
+        (Model(parameters=None, name="phi3:mini-4k"), False),
+        (Model(parameters=None, name="qwen2.5-14b-1m"), False),
+        (Model(tools=False), True),
+    ],
+)
+def test_the_size_and_the_template_decide_by_the_server_or_else_by_the_name(model: Model, by_schema: bool) -> None:
+    with model.served() as url:
+        session = opened(url)
+        assert session.agent.backend.protocol == ("calls by schema" if by_schema else "")
+        assert bool(session.agent.examples) is by_schema
+    assert model.chats == []
+
+
+def test_a_small_model_writes_objects_from_its_first_word() -> None:
+    model = Model(calls=False, parameters=SMALL)
+    with model.served() as url:
+        session, events = asked(url)
+    assert all("format" in chat for chat in model.chats)
+    assert any("qwen2.5 is small: each turn is an object of a schema" in line for line in session.notices)
+    assert session.agent.history[0].content == session.agent.state.system == BY_SCHEMA
+    assert "search" in session.agent.tools
+    (found,) = [event for event in events if isinstance(event, ToolReturned)]
+    assert (found.call.name, found.ok) == ("search", True)
+    assert isinstance(events[-1], Answered)
+    assert events[-1].text == f"{model.says} [observation-masking]"
+    assert (events[-1].invented, events[-1].from_memory) == ((), False)
+    assert {message["role"] for message in model.chats[-1]["messages"]} == {"system", "user", "assistant"}
+
+
+def test_a_model_that_calls_nothing_where_it_had_to_writes_objects_from_the_next_question_on() -> None:
     model = Model(calls=False)
     with model.served() as url:
         session, events = asked(url)
-        assert trials(events) == 1
-        assert session.agent.backend.protocol == "calls by schema"
-        assert any("called no tool when that was tried: each turn is an object" in line for line in session.notices)
-        assert session.agent.history[0].content == session.agent.state.system == BY_SCHEMA
-        assert list(session.agent.tools) == ["search", "list", "read"]
-        (found,) = [event for event in events if isinstance(event, ToolReturned)]
-        assert (found.call.name, found.ok) == ("search", True)
-        assert found.message.content.startswith("[")
-        assert events[-1] == Answered(f"{model.says} [observation-masking]", "answered")
         assert isinstance(events[-1], Answered)
-        assert (events[-1].invented, events[-1].from_memory) == ((), False)
-        sent = model.chats[-1]["messages"]
-        assert {message["role"] for message in sent} == {"system", "user", "assistant"}
-        assert sent[-1]["content"].endswith(AGAIN.format(QUESTION))
-        again, events = asked(url)
-        assert trials(events) == 0, "the verdict is kept"
-        assert again.agent.backend.protocol == "calls by schema"
+        assert events[-1].from_memory
+        assert any("qwen2.5 called no tool: each turn is an object of a schema" in line for line in session.notices)
+        assert not any("format" in chat for chat in model.chats)
+        again = list(session.ask("And what does it cost?"))
+    assert any(isinstance(event, ToolReturned) for event in again)
+    assert session.agent.backend.protocol == "calls by schema"
+    assert session.agent.state.system == BY_SCHEMA
+
+
+@pytest.mark.parametrize("question", ["Hello!", "Good morning.", "Who won the chess world cup in 1987?"])
+def test_nothing_changes_where_no_look_up_was_due(question: str) -> None:
+    model = Model(calls=False)
+    with model.served() as url:
+        session = opened(url)
+        events = list(session.ask(question))
+    assert isinstance(events[-1], Answered)
+    assert events[-1].from_memory
+    assert session.agent.backend.protocol == ""
+
+
+def test_a_model_that_has_called_is_not_doubted() -> None:
+    model = Model()
+    with model.served() as url:
+        session, _ = asked(url)
+        model.calls = False
+        answer = list(session.ask("When does observation masking matter?"))[-1]
+    assert isinstance(answer, Answered)
+    assert answer.from_memory
+    assert session.agent.backend.protocol == ""
 
 
 def test_the_passage_that_the_search_finds_stands_beside_the_answer_and_in_no_prompt() -> None:
@@ -164,10 +220,11 @@ def test_words_that_stand_in_nothing_that_was_read_are_from_memory_also_when_the
 
 
 @pytest.mark.parametrize(("calls", "protocol"), [("tools", ""), ("schema", "calls by schema"), ("text", "text ReAct")])
-def test_a_way_that_is_named_needs_no_trial(calls: str, protocol: str) -> None:
-    with Model(calls=True).served() as url:
-        session, events = asked(url, calls=calls)
-        assert (trials(events), session.agent.backend.protocol) == (0, protocol)
+@pytest.mark.parametrize("parameters", [SMALL, LARGE])
+def test_a_way_that_is_named_is_taken_and_kept(calls: str, protocol: str, parameters: int) -> None:
+    with Model(calls=False, parameters=parameters).served() as url:
+        session, _ = asked(url, calls=calls)
+        assert session.agent.backend.protocol == protocol
 
 
 def test_a_change_of_the_model_changes_prompt_tools_and_examples() -> None:
@@ -183,10 +240,3 @@ def test_a_strategy_brings_its_tools_along() -> None:
     with Model(calls=False).served() as url:
         session, _ = asked(url, calls="schema", strategy="todo")
         assert {"search", "todo"} <= set(session.agent.offered())
-
-
-@pytest.mark.parametrize("verdict", ["guess", "", "[]"])
-def test_a_verdict_that_cannot_be_one_is_tried_anew(verdict: str) -> None:
-    keep_way("a80c4f17acd5", verdict)
-    with Model(calls=True).served() as url:
-        assert trials(asked(url)[1]) == 2

@@ -193,7 +193,12 @@ class Handler(BaseHTTPRequestHandler):
         if prompt is None:
             return self._too_long(body, len(prompt_of(model, body, 10**9) or ()), loaded.context)
         with ollama.lock:
-            reply = ollama.replies.pop(0) if ollama.replies else ollama.rule(body["messages"], bool(body.get("tools")))
+            if body.get("options", {}).get("num_predict") == 1:
+                reply = Reply("I")
+            elif ollama.replies:
+                reply = ollama.replies.pop(0)
+            else:
+                reply = ollama.rule(body["messages"], bool(body.get("tools")))
         cached = loaded.shared(prompt)
         pieces, calls, written, reason = self._cut(model, reply, body, loaded.context - len(prompt))
         counts = {"prompt_eval_count": len(prompt)} | ({"prompt_eval_cached_count": cached} if self._counts() else {})

@@ -113,8 +113,9 @@ class Ollama:
     """The server. What it is made of may be changed while it runs.
 
     `busy` requests to chat are answered with 503, `lost` ones with a closed connection. `replies` are said one after
-    the other, then the `rule` is asked. A download moves `step_bytes` at a time, `step_seconds` apart, and fails when
-    the disk has no more of its `disk_bytes`. `requests` are the paths and bodies so far, `loads` the contexts that
+    the other, then the `rule` is asked; neither where a client asks for one token, to have its prompt computed. A
+    download moves `step_bytes` at a time, `step_seconds` apart, and fails when the disk has no more of
+    its `disk_bytes`. `requests` are the paths and bodies so far, `loads` the contexts that
     models were loaded with.
     """
 

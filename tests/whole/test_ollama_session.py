@@ -189,3 +189,21 @@ def test_an_answer_from_memory_is_seen_on_a_terminal_of_eighty_columns(tmp_path:
             here.see("1 of 1 answer from memory, 1 citation not read")
         finally:
             here.close()
+
+
+def test_the_beginning_of_the_prompt_is_computed_while_the_user_types(tmp_path: Path) -> None:
+    with served(Ollama(load_seconds=2.0)) as (server, url):
+        here = Terminal("repl", "--backend", "ollama", "--base-url", url, state=tmp_path)
+        try:
+            here.see(" · warming · ")
+            here.see("ctx ", until=lambda shown: "warming" not in shown)
+            (warm,) = server.sent()
+            assert warm["options"]["num_predict"] == 1
+            here.type("What is a context window?\r")
+            here.see("turns 3 · ctx ")
+            assert server.sent()[1]["messages"][0] == warm["messages"][0]
+            assert server.loads == [16_384]
+            here.type("/stats\r")
+            here.see("warming")
+        finally:
+            here.close()

@@ -16,6 +16,7 @@ from thimble.agent.errors import UsageError
 from thimble.models import READER
 from thimble.repl.commands.doctor import machine
 from thimble.repl.commands.doctor.examine import MOST_WAIT_SECONDS, Look, Report, examine
+from thimble.repl.commands.doctor.warm import warm
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.streams import tell, write, write_json
 from thimble.repl.screen.tables import Table
@@ -30,12 +31,13 @@ STATES = {"ok": ("✓", "ok", "calm"), "warn": ("!", "warning", "warn"), "fail":
 WAIT = f"looking; a server that does not answer is waited for {MOST_WAIT_SECONDS:g} seconds"
 
 
-def run(settings: Settings, as_json: bool) -> int:
-    """Print it; the exit code."""
+def run(settings: Settings, as_json: bool, warms: bool = False) -> int:
+    """Print it; the exit code. With `warms` the model is made ready too."""
     console = console_for(is_plain(settings.plain), color=settings.color)
     for notice in settings.notices:
         tell(notice)
-    report = examine(settings, looks(settings, console)) if as_json else look(settings, console)
+    last = Look("warm", "model", partial(warm, settings)) if warms else None
+    report = examine(settings, looks(settings, console), last=last) if as_json else look(settings, console, last)
     if as_json:
         write_fields(report)
     elif console.is_terminal:
@@ -69,12 +71,12 @@ def as_now(session: Session) -> Settings:
     return replace(session.settings, **now)
 
 
-def look(settings: Settings, console: Console) -> Report:
+def look(settings: Settings, console: Console, last: Look | None = None) -> Report:
     """Examine, and say meanwhile that it takes a moment."""
     if console.is_terminal and not is_drawn(console):
         console.print(Text(WAIT))
     with moving(console, WAIT):
-        return examine(settings, looks(settings, console))
+        return examine(settings, looks(settings, console), last=last)
 
 
 def write_fields(report: Report) -> None:

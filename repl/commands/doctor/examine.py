@@ -64,13 +64,16 @@ class Report:
     verdict: Verdict
 
 
-def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = MOST_WAIT_SECONDS) -> Report:
+def examine(
+    settings: Settings, others: Iterable[Look] = (), seconds: float = MOST_WAIT_SECONDS, last: Look | None = None
+) -> Report:
     """Run every check for a session with these settings. Changes nothing and raises nothing.
 
     Args:
         settings: What the session would be opened with.
         others: What else to look at.
         seconds: The longest that servers are waited for.
+        last: What to look at when all else is done, if a session can start.
     """
     notices: list[str] = []
     backends = Backends(settings, notices.append)
@@ -91,7 +94,11 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = MO
     findings = side_by_side([*looks, *others], seconds)
     elsewhere = servers.keys() - {chosen}
     findings = [_tolerable(finding) if finding.group in elsewhere else finding for finding in findings]
-    return Report(findings, _verdict(notices, findings, started, chosen))
+    verdict = _verdict(notices, findings, started, chosen)
+    if last and verdict.code == DONE:
+        findings += side_by_side([last], seconds)
+        verdict = _verdict(notices, findings, started, chosen)
+    return Report(findings, verdict)
 
 
 def side_by_side(looks: Sequence[Look], seconds: float) -> list[Finding]:

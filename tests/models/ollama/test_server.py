@@ -268,7 +268,7 @@ def test_no_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "small"), [(1_500_000_000, True), (7_600_000_000, False), (None, False), ("x", False)]
+    ("said", "parameters"), [(1_500_000_000, 1_500_000_000), (7_600_000_000, 7_600_000_000), (None, None), ("x", None)]
 )
-def test_a_model_of_few_parameters_is_small(parameters: object, small: bool) -> None:
-    assert model_info({"model_info": {"general.parameter_count": parameters}}).small == small
+def test_the_parameters_of_a_model_are_known_where_the_server_says_them(said: object, parameters: int | None) -> None:
+    assert model_info({"model_info": {"general.parameter_count": said}}).parameters == parameters

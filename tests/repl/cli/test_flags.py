@@ -58,7 +58,17 @@ def test_help_fits_a_terminal_and_names_every_flag(
     assert max(map(len, text.splitlines())) <= 80
     shown = set(re.findall(r"^  (-\w|--[\w-]+)", text, re.MULTILINE)) - {"-h", "-p"}
     flags = {f"--{name.replace('_', '-')}" for name in SETTINGS if name not in WITHOUT_FLAG}
-    assert shown == {*flags, "--no-stream", "--json", "--resume", "--record", "--replay", "--live", "--version"}
+    assert shown == {
+        *flags,
+        "--no-stream",
+        "--json",
+        "--resume",
+        "--record",
+        "--replay",
+        "--live",
+        "--warm",
+        "--version",
+    }
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

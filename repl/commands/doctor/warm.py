@@ -1,0 +1,53 @@
+"""`thimble doctor --warm`: make the model ready before a lesson, and tell how long that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from time import perf_counter
+
+from thimble.agent.loop import run
+from thimble.agent.reply import Reply
+from thimble.models.ollama.model_info import keep_seconds
+from thimble.models.server import Check, ServedBackend
+from thimble.session.session import Session
+from thimble.session.settings import Settings
+from thimble.session.warming import warming
+
+QUESTION = "What is this library about?"
+KEEP_ALIVE = "2h"
+"""How long Ollama keeps the model loaded, unless the user has it kept for longer."""
+
+
+def warm(settings: Settings) -> Iterator[Check]:
+    """Load the model, have the fixed beginning of every prompt computed, and answer a question that is not kept.
+
+    Raises ThimbleError.
+    """
+    alive = max(settings.keep_alive, KEEP_ALIVE, key=keep_seconds)
+    session = Session(replace(settings, keep_alive=alive))
+    try:
+        agent = session.agent
+        if not isinstance(agent.backend, ServedBackend):
+            yield Check("seconds", "ok", f"{agent.backend.id.called} is ready at any time")
+            return
+        reply, began = Reply(), perf_counter()
+        for _ in agent.backend.loading():
+            pass
+        loaded = perf_counter()
+        warming(agent).ask(reply)
+        computed, load_seconds = perf_counter(), loaded - began + (reply.usage.load_seconds or 0.0)
+        fork = session.fork()
+        for _ in run(fork, QUESTION):
+            pass
+        answered = perf_counter()
+    finally:
+        session.leave()
+    beginning = f"the beginning of the prompt {computed - began - load_seconds:.1f} s"
+    answers = f"the first answer took {answered - began:.1f} s with both, the next takes {answered - computed:.1f} s"
+    yield Check("seconds", "ok", f"loading {load_seconds:.1f} s, {beginning}: {answers}")
+    stays = {"ollama": f"the model stays loaded for {alive}", "gguf": ""}.get(agent.backend.name, "the server keeps it")
+    ends = (
+        "the process of the model ends with thimble: each session loads it, and computes the beginning while you type"
+    )
+    yield Check.of("stays", stays, stays, ends, "for more: serve the model with Ollama or llama-server")

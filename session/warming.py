@@ -1,0 +1,43 @@
+"""Warming: the server of a model computes the fixed beginning of every prompt before the first question needs it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from thimble.agent.agent import Agent
+from thimble.agent.background import Errand, Thread, check
+from thimble.agent.messages import Message
+from thimble.agent.reply import Reply
+from thimble.agent.side import TEMPERATURE, SideModel
+
+HELLO = Message("hello", "user", "Hello.")
+"""Many chat templates want a message of the user."""
+
+
+def warming(agent: Agent) -> Errand:
+    """Ask for one token behind the system message, the tools and the worked examples, as the first prompt has them.
+
+    The model is loaded for it. `then` enters the call into the agent, as one beside the conversation, unless it was
+    stopped or failed.
+    """
+    backend, tools, side = agent.backend, agent.schemas(), SideModel(agent.backend)
+    messages = [Message("system", "system", agent.state.system), *agent.examples, HELLO]
+
+    def ask(reply: Reply) -> None:
+        for _ in backend.loading():
+            check()
+        asks = side.reporting(backend, "warming")
+        with closing(asks.stream(messages, tools, max_tokens=1, temperature=TEMPERATURE, expects="text")) as stream:
+            for _ in reply.read(stream):
+                check()
+                if reply.thinking:  # it has room of its own, and the prompt is computed
+                    break
+        agent.prefixes.read(backend.id, tools, messages, backend.counter)
+
+    def account() -> None:
+        if not (errand.error or errand.stopped):
+            for event in side.drain():
+                agent.enter(event)
+
+    errand = Errand(ask, Thread(), then=account)
+    return errand
