@@ -343,7 +343,7 @@ ROWS = (
         "calls",
         one_of(*CALLS),
         "one of " + ", ".join(CALLS),
-        "how the model calls tools: the server's tools, a schema that it enforces, or text; default: auto, by the size of the model",
+        "how the model calls tools: the server's tools, a schema that it enforces, or text; default: auto, by its size",
         "HOW",
         harmless=True,
         kept=True,

@@ -30,17 +30,14 @@ HISTORY = [*react(70)[:2], *react(70)[20:]]
 
 
 class BySchema(Scripted):
-    """A model whose server enforces schemas and takes no tools; its `shapes` are those that it was asked for."""
+    """A model whose server enforces schemas and takes no tools; `asked` are those that it was asked for."""
 
     tools = False
+    shapes = True
 
     def __init__(self, step: Step) -> None:
         super().__init__([step] * 99, TinyCounter())
-        self.shapes: list[Schema | None] = []
-
-    def digest(self) -> str:
-        """Which model it is."""
-        return "a digest"
+        self.asked: list[Schema | None] = []
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, shape: Schema | None = None, **asked: Any
@@ -48,7 +45,7 @@ class BySchema(Scripted):
         """The next step. Raises ToolsRefused."""
         if tools:
             raise ToolsRefused("it takes no tools")
-        self.shapes.append(shape)
+        self.asked.append(shape)
         yield from super().stream(messages, tools, **asked)
 
 
@@ -74,7 +71,7 @@ def test_free_text_is_asked_for_behind_the_agent_s_prompt_and_taken(spec: str, f
     """In whichever form it comes: nothing is enforced, but the examples show objects."""
     model, strategy = told(spec, lambda messages, tools: form.format(f"Read: {named(messages)}"))
     assert model.requests
-    assert not any(model.shapes)
+    assert not any(model.asked)
     assert strategy.memory.summary.startswith("Read: ")
     before = () if spec == "comem" else EXAMPLES  # a memory model has a prompt of its own
     agents = conversation([HISTORY[0], *before, *HISTORY[1:]], SCHEMAS if before else [], SCHEMA)
