@@ -94,7 +94,11 @@ def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Ev
 
     reply, began, started = Reply(), time(), perf_counter()
     stream = backend.stream(
-        view.messages, call.tools, max_tokens=agent.max_output, expects="answer" if call.closing else "turn"
+        view.messages,
+        call.tools,
+        max_tokens=agent.max_output,
+        temperature=agent.temperature,
+        expects="answer" if call.closing else "turn",
     )
     try:
         with closing(stream):

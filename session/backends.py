@@ -63,7 +63,7 @@ class Backends:
             settings.timeout,
             settings.keep_alive,
             settings.reply_timeout,
-            temperature=settings.temperature,
+            temperature=settings.temperature or None,  # 0 is the wish of each call: a server may refuse it
             seed=settings.seed,
             calls=settings.calls,
         )

@@ -43,6 +43,7 @@ def brief(agent: Agent, task: str, strategy: Strategy) -> str:
         side=SideModel(backend),
         max_turns=agent.max_turns,
         max_output=agent.max_output,
+        temperature=agent.temperature,
         prices=fixed(agent.price_card()),
         examples=agent.examples,
     )

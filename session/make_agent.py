@@ -47,6 +47,7 @@ def make_agent(settings: Settings, backends: Backends, backend: Backend, embedde
         tools={},
         side=side,
         max_turns=settings.max_turns,
+        temperature=0.0 if settings.temperature == 0 else None,
         prices=by_timings if settings.price == AUTO else fixed(read_prices(settings.price)),
     )
 

@@ -83,7 +83,7 @@ class Settings:
     max_turns: int = 12
     think: Think = "on"
     calls: Calls | Literal["auto"] = "auto"
-    temperature: float | None = None
+    temperature: float | None = 0.0
     seed: int | None = None
     stream: bool = True
     timeout: float = 300.0

@@ -352,7 +352,7 @@ ROWS = (
         "temperature",
         unless_auto(number(float, 0, 2)),
         "a number, 0 to 2; auto sends none",
-        "how freely a model chooses its words, 0 to 2; default: auto, the server's own",
+        "how freely a model chooses its words, 0 to 2, or auto, the server's own; default: 0, so that a demo repeats",
         "T",
         harmless=True,
         kept=True,

@@ -240,3 +240,12 @@ def test_a_strategy_brings_its_tools_along() -> None:
     with Model(calls=False).served() as url:
         session, _ = asked(url, calls="schema", strategy="todo")
         assert {"search", "todo"} <= set(session.agent.offered())
+
+
+@pytest.mark.parametrize(("given", "sent"), [(0.0, 0.0), (0.7, 0.7), (None, None)])
+def test_a_reply_is_asked_for_at_temperature_0_unless_it_is_set(given: float | None, sent: float | None) -> None:
+    model = Model()
+    with model.served() as url:
+        asked(url, temperature=given)
+    assert [chat["options"].get("temperature") for chat in model.chats] == [sent] * 2
+    assert Settings().temperature == 0

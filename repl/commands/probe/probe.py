@@ -102,7 +102,9 @@ def asked(fork: Agent, question: str, planted: Planted | None = None) -> tuple[P
     fork.enter(Asked(Message(next(fork.state.new_ids()), "user", question)))
     view = prepare(fork, fork.next_call())
     reply, started = Reply(), perf_counter()
-    with closing(fork.backend.stream(view.messages, (), max_tokens=fork.max_output)) as stream:
+    with closing(
+        fork.backend.stream(view.messages, (), max_tokens=fork.max_output, temperature=fork.temperature)
+    ) as stream:
         for _ in reply.read(stream):
             pass
     answer, usage = reply.text.strip(), reply.usage
