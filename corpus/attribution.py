@@ -14,8 +14,8 @@ ENOUGH, SECOND = 0.35, 0.5
 """The share of an answer that its source has; the share of that which a second source adds."""
 READ = re.compile(r"# .*\nslug: (\S+)|(\S.*) · (?:lines|entries) \d")
 """How what was read of an article begins, or of a file."""
-SOURCES_BEHIND = re.compile(r"(?: \[[^\[\]\s]+\])+$")
-"""The sources at the end of an answer."""
+SOURCES_BEHIND = re.compile(r"(?: \[[^\[\]\s]+\])+$", re.MULTILINE)
+"""The sources at the end of an answer, or of each part of it."""
 
 
 def pieces(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:

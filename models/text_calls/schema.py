@@ -123,7 +123,9 @@ class Turn:
         limit = LONGEST_ANSWER if answers else LONGEST_ARGUMENT
         closed = self._text.startswith('"', self._at)
         if self._label:
+            self.cut = cut and not closed
             self._end_part()
+            return [Text(self._rest)] if self._rest else []
         self.cut = len(self._shown + self._rest) == limit if closed else cut
         if self.cut:
             self._rest = "" if self._shown else self._rest.rpartition(" ")[0] or self._rest
@@ -157,12 +159,13 @@ class Turn:
         return begins + ended
 
     def _end_part(self) -> None:
-        """Leave out the last sentence of a part if it was cut off, unless it is the only one."""
+        """End a part with its source. Its last sentence goes if it was cut off, unless it is the only one."""
         *whole, last = sentences(self._rest) or [""]
-        if last.rstrip("\"'”’)]").endswith((".", "!", "?")):
-            return
-        if whole or self._label not in self._rest:
+        is_cut = not last.rstrip("\"'”’)]").endswith((".", "!", "?"))
+        if is_cut and (whole or self._label not in self._rest):
             self._rest = self._rest.rstrip().removesuffix(last).rstrip()
+        part = (self._shown + self._rest).rpartition(self._label)[2]
+        self._rest += "".join(f" [{source}]" for source in attribute(part, pieces(self._messages))[:1] if source)
 
     def _words(self) -> str:
         """The words from here on, as far as they are whole."""
