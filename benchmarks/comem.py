@@ -44,7 +44,7 @@ MOST_OVERLAPPED, LEAST_WAITED = 1.05, 1.3
 WRITTEN, SUMMARY = 48, 530
 """Tokens of a real reply, and of a made-up summary."""
 TOOL_SECONDS = 0.2
-ARTICLES = Path(__file__).resolve().parent.parent / "corpus" / "articles"
+ARTICLES = Path(__file__).resolve().parent.parent / "thimble" / "corpus" / "articles"
 
 
 PART = {"type": "object", "properties": {"part": {"type": "integer"}}}

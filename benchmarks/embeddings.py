@@ -20,7 +20,7 @@ from thimble.models.embeddings.kept import KeptEmbedder
 from thimble.models.embeddings.static import static_embedder
 from thimble.strategies.retrieval import PASSAGE_TEXT
 
-ARTICLES = Path(__file__).resolve().parent.parent / "corpus" / "articles"
+ARTICLES = Path(__file__).resolve().parent.parent / "thimble" / "corpus" / "articles"
 COUNTS = (1, 100, 1_500, 20_000)
 
 

@@ -106,8 +106,8 @@ def exit_codes() -> list[tuple[str, str]]:
 COMMAND_LINE = """\
 # Command line
 
-`make reference` writes this page. Its words are the help texts in `repl/commands/`, `repl/cli/flags.py` and
-`session/settings_table.py`.
+`make reference` writes this page. Its words are the help texts in `thimble/repl/commands/`,
+`thimble/repl/cli/flags.py` and `thimble/session/settings_table.py`.
 
 ## Commands
 

@@ -60,7 +60,7 @@ def test_it_is_stopped_at_the_first_circle_however_it_is_cut(said: list[tuple[st
 
 
 def test_no_article_goes_round_in_circles() -> None:
-    for path in [*Path("corpus/articles").glob("*.md")][:12]:
+    for path in [*Path("thimble/corpus/articles").glob("*.md")][:12]:
         text = path.read_text(encoding="utf-8")
         assert kept([text]) == text, path
 

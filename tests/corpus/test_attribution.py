@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.paths import ROOT
 from thimble.agent.messages import CANCELLED, Message, ToolCall
 from thimble.corpus.attribution import SOURCE, attribute, pieces
 from thimble.corpus.library import load as load_library
@@ -18,7 +18,7 @@ from thimble.corpus.questions import load
 from thimble.tools import everyday, toolbox
 from thimble.tools.notebook import Notebook
 
-FILES = Path(__file__).parents[2] / "corpus" / "files"
+FILES = ROOT / "thimble" / "corpus" / "files"
 NONSENSE = ["kabo", "lumi", "tarn", "vopa", "zib", "quol", "mek", "drup", "fyn", "gost"]
 """Words that no folding changes."""
 words = st.lists(st.sampled_from(NONSENSE), min_size=3, max_size=14).map(" ".join)

@@ -20,7 +20,7 @@ from thimble.corpus.score import score
 from thimble.corpus.search import Search
 from thimble.corpus.words import STOPWORDS
 
-FILES = ROOT / "corpus" / "files"
+FILES = ROOT / "thimble" / "corpus" / "files"
 QUESTIONS = load_questions().questions
 KINDS = ("single", "several", "comparison", "file", "unanswerable", "dialogue")
 REFUSAL = "I cannot answer that from these articles."
@@ -147,7 +147,7 @@ def test_what_cannot_be_answered_stands_nowhere() -> None:
 
 def test_the_reader_knows_no_article_and_no_question() -> None:
     """Its code has no slug, and no five words in a row of a question or a proof of which three carry meaning."""
-    code = " ".join(path.read_text() for path in sorted((ROOT / "models" / "reader").glob("*.py")))
+    code = " ".join(path.read_text() for path in sorted((ROOT / "thimble" / "models" / "reader").glob("*.py")))
     said = " ".join(re.findall(r"\w\w+", code.casefold()))
     assert [article.slug for article in library().articles if "-" in article.slug and article.slug in code] == []
     for question in (question for question in QUESTIONS if question.kind != "talk"):

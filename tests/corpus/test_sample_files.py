@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.paths import ROOT
 
-FILES = ROOT / "corpus" / "files"
+FILES = ROOT / "thimble" / "corpus" / "files"
 LOG = (FILES / "experiments" / "log.md").read_text()
 README = (FILES / "README.md").read_text()
 FACTS = re.compile(

@@ -12,7 +12,9 @@ from thimble.corpus.article import Article, Section
 from thimble.corpus.library import Library, load
 from thimble.corpus.markdown import plain
 
-PAGES = Path(__file__).parents[1] / "docs"
+PACKAGE = Path(__file__).parents[1]
+PAGES = PACKAGE / "docs" if (PACKAGE / "docs").is_dir() else PACKAGE.parent / "docs"
+"""Where the pages are: a wheel holds them in the package, a checkout beside it."""
 MANUAL_SLUG = "thimble-"
 """How the slug of each page begins."""
 COMMANDS_PAGE = f"[{MANUAL_SLUG}command-line]"

@@ -20,7 +20,7 @@ from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.message_counter import REMEMBERED
 from thimble.models.counting.vocabulary import QwenCounter, qwen_file
 
-ARTICLES = sorted((ROOT / "corpus" / "articles").glob("*.md"))
+ARTICLES = sorted((ROOT / "thimble" / "corpus" / "articles").glob("*.md"))
 CHINESE = "上下文窗口决定了模型一次能够读取多少内容。当对话越来越长时，较早的工具结果会占用大量空间。"
 JAPANESE = "会話が長くなると、古いツールの結果が多くの場所を占めるので、古い観察だけを隠す方法が提案されました。"
 SCHEMA = {"type": "function", "function": {"name": "list_articles", "description": "List.", "parameters": {}}}

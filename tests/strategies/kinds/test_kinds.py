@@ -41,7 +41,7 @@ def test_long_texts_of_one_piece_are_cut(kind: str) -> None:
 
 @pytest.mark.parametrize("number", ["{}: ", "{:6}\t"])
 def test_numbers_before_lines_say_nothing_about_the_kind(number: str) -> None:
-    for path in ("strategies/none.py", "README.md", "pyproject.toml"):
+    for path in ("thimble/strategies/none.py", "README.md", "pyproject.toml"):
         lines = (ROOT / path).read_text("utf-8").splitlines(keepends=True)
         numbered = "".join(
             [f"{path} · lines 1-9 of 9\n", *(f"{number.format(n)}{line}" for n, line in enumerate(lines, 7))]
@@ -52,7 +52,7 @@ def test_numbers_before_lines_say_nothing_about_the_kind(number: str) -> None:
 
 
 def test_pages_and_sources_are_not_outputs() -> None:
-    for path in [*(ROOT / "docs").rglob("*.md"), *(ROOT / "strategies").glob("*.py")]:
+    for path in [*(ROOT / "docs").rglob("*.md"), *(ROOT / "thimble" / "strategies").glob("*.py")]:
         assert recognised(path.read_text("utf-8"))[0] not in {"log", "JSON"}, path
 
 
@@ -61,8 +61,8 @@ def test_pages_and_sources_are_not_outputs() -> None:
 PYTHON = sys.executable
 COMMIT = "git -c user.name=Ann -c user.email=ann@example.org commit -qm"
 FOLDER = f"""
-mkdir -p part/inner && cp {ROOT}/strategies/kinds/*.py part
-cp {ROOT}/agent/messages.py {ROOT}/agent/loop.py part/inner
+mkdir -p part/inner && cp {ROOT}/thimble/strategies/kinds/*.py part
+cp {ROOT}/thimble/agent/messages.py {ROOT}/thimble/agent/loop.py part/inner
 cp {ROOT}/README.md . && git init -q . && git add . && {COMMIT} "The first files"
 sed -i 's/the/every/; s/Unit/Piece/' part/*.py && {COMMIT} "Every piece" -a && cp part/unit.py .
 printf 'import unittest\\nclass T(unittest.TestCase):\\n' > test_many.py

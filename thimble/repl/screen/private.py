@@ -18,7 +18,7 @@ def private(settings: Settings | None = None) -> dict[str, str]:
     """Private words and their substitutes: folders, names of user and host, addresses of servers."""
     known = ("", "root", "localhost")  # names that every machine has
     shown = dict.fromkeys((name for name in _names(settings) if name not in known and len(name) > 1), "…")
-    places = [Path(__file__).resolve().parents[2]]
+    places = [Path(__file__).resolve().parents[3]]
     places += [settings.corpus, settings.files, settings.session_dir] if settings else []
     for place in places:
         shown |= dict.fromkeys(_forms(place), f"…/{place.name}")
