@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from tests.support.histories import TinyCounter
 from tests.support.scripted import Reply, Scripted
 from tests.support.sessions import tool_call
-from thimble.agent.events import Said
+from thimble.agent.events import ReplyPiece
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Delta, Text
 from thimble.session.journal.journal import Journal
@@ -66,7 +66,7 @@ def seconds_of_an_answer(path: Path | None) -> tuple[float, int]:
         session.agent.record = None
     started, events = perf_counter(), 0
     for event in session.ask("long"):
-        events += isinstance(event, Said)
+        events += isinstance(event, ReplyPiece)
     took = perf_counter() - started
     session.journal.close()
     return took, events

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 from rich.console import Console
 
-from thimble.agent.events import Replied, Said
+from thimble.agent.events import Replied, ReplyPiece
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Usage
 from thimble.repl.screen.exchange import Screen
@@ -53,7 +53,7 @@ def seconds(words: int) -> float:
     started = perf_counter()
     with screen:
         for _ in range(words):
-            screen.show(Said("text", "word "))
+            screen.show(ReplyPiece("text", "word "))
     return perf_counter() - started
 
 
@@ -125,7 +125,7 @@ def _show(console: Console, text: str) -> tuple[float, float]:
             ahead = began + number / TOKENS_A_SECOND - perf_counter()
             if ahead > 0:
                 sleep(ahead)
-            screen.show(Said("text", text[start : start + CHARACTERS]))
+            screen.show(ReplyPiece("text", text[start : start + CHARACTERS]))
         last = perf_counter()
         screen.show(Replied(1, Message("m1", "assistant", text), Usage(), last - began, None))
     ended = perf_counter()

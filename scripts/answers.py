@@ -28,10 +28,10 @@ from thimble.lab.pool import pooled
 from thimble.lab.run.jobs import fingerprint
 from thimble.lab.statistics import wilson
 from thimble.models import READER
-from thimble.session.lagged import Lagged
 from thimble.session.parser import Parser
 from thimble.session.session import Session
 from thimble.session.settings import Settings
+from thimble.session.step_worker import StepWorker
 from thimble.session.totals import totals
 from thimble.strategies.table import STRATEGIES
 
@@ -125,7 +125,7 @@ class Mark:
 def ask(question: Question, under: Asked) -> list[Mark]:
     """Ask one question or hold one dialogue in a new session; a mark for each scored exchange."""
     session = Session(Settings(backend=READER, strategy=under.strategy, budget=under.budget))
-    session.agent.side.worker = Lagged()  # the same every time
+    session.agent.side.worker = StepWorker()  # the same every time
     marks = []
     for number, exchange in enumerate(question.exchanges, 1):
         answered = _answer(session, exchange.question)

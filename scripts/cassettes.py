@@ -22,9 +22,9 @@ from thimble.repl.commands.table import obey
 from thimble.repl.screen.theme import console_for
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import Aside, Opened, Record
-from thimble.session.lagged import Lagged
 from thimble.session.session import Session
 from thimble.session.settings import Settings
+from thimble.session.step_worker import StepWorker
 
 BUDGET = 4_000
 LINES = (
@@ -97,7 +97,7 @@ def make(strategy: str, path: Path) -> list[Event]:
     """Hold the dialogue under a strategy and record it to a file; return its events."""
     settings = Settings(backend=READER, strategy=spec_of(strategy), budget=BUDGET)
     session = Session(settings, Steady(path))
-    session.agent.side.worker = Lagged()
+    session.agent.side.worker = StepWorker()
     events = [*hold(session, lines_of(strategy))]
     session.leave()
     return events

@@ -16,7 +16,7 @@ from tests.support.histories import TinyCounter
 from tests.support.scripted_loop import Script
 from tests.support.timing import Timed
 from thimble.agent import background
-from thimble.agent.background import Errand, Thread
+from thimble.agent.background import BackgroundCall, Thread
 from thimble.agent.errors import Halted, ModelError
 from thimble.agent.events import SideBegan, SideCalled
 from thimble.agent.messages import Message, Schema
@@ -28,12 +28,12 @@ from thimble.models.ollama.server import OllamaServer
 from thimble.models.openai.backend import OpenAIBackend
 from thimble.models.openai.connection import Connection
 from thimble.models.server import ServerOptions
-from thimble.session.lagged import Lagged
+from thimble.session.step_worker import StepWorker
 
 ASKED = [Message("s", "system", "Be brief."), Message("u", "user", "Sum it up.")]
 
 
-def ended(errand: Errand) -> Errand:
+def ended(errand: BackgroundCall) -> BackgroundCall:
     """The errand, once it has ended."""
     errand._end.wait(PATIENCE_SECONDS)
     assert errand.ended
@@ -66,14 +66,14 @@ def test_a_reply_is_there_when_its_call_has_ended_and_is_accounted_for_once() ->
 
 def test_the_memory_model_is_asked_if_there_is_one_and_without_tools() -> None:
     agent, memory = Script([]), Script([[Text("short")]])
-    side = SideModel(agent, memory=memory, worker=Lagged())
+    side = SideModel(agent, memory=memory, worker=StepWorker())
     side.offer([{"name": "read_article"}], [], agent)
     side.begin(ASKED, "memory", 50).wait()
     (request,) = memory.requests
     assert (request.tools, request.max_tokens, request.temperature, request.expects) == ((), 50, 0.0, "text")
 
 
-@pytest.mark.parametrize("worker", [Thread, Lagged, Timed])
+@pytest.mark.parametrize("worker", [Thread, StepWorker, Timed])
 def test_a_call_that_fails_has_no_text_and_says_why(worker: Callable[[], Any]) -> None:
     side = SideModel(Script([[Text("sh"), ModelError("the server is gone")]]), worker=worker())
     errand = side.begin(ASKED, "memory", 50)
@@ -83,7 +83,7 @@ def test_a_call_that_fails_has_no_text_and_says_why(worker: Callable[[], Any]) -
 
 
 def test_a_reply_in_circles_is_no_summary() -> None:
-    side = SideModel(Script([[Text("and again " * 400)] * 40]), worker=Lagged())
+    side = SideModel(Script([[Text("and again " * 400)] * 40]), worker=StepWorker())
     errand = side.begin(ASKED, "memory", 50)
     errand.wait()
     assert errand.text == ""
@@ -99,7 +99,7 @@ def test_a_bug_is_raised_where_the_reply_is_wanted_and_accounted_for() -> None:
 
 
 def test_ctrl_c_where_no_thread_asks_leaves_no_half_reply() -> None:
-    side = SideModel(Script([[Text("sh"), KeyboardInterrupt()]]), worker=Lagged())
+    side = SideModel(Script([[Text("sh"), KeyboardInterrupt()]]), worker=StepWorker())
     errand = side.begin(ASKED, "memory", 50)
     with pytest.raises(KeyboardInterrupt):
         errand.wait()
@@ -132,7 +132,7 @@ def test_the_agent_s_wait_is_counted_also_where_it_is_cut_short() -> None:
 
 @pytest.mark.parametrize("steps", [0, 1, 3])
 def test_a_lagged_errand_ends_after_so_many_calls_of_the_agent(steps: int) -> None:
-    side = SideModel(Script([[Text("short")]]), worker=Lagged(steps))
+    side = SideModel(Script([[Text("short")]]), worker=StepWorker(steps))
     errand = side.begin(ASKED, "memory", 50)
     assert [errand.look() for _ in range(steps + 1)] == [False] * steps + [True]
     assert called(side).lag == steps
@@ -142,11 +142,11 @@ def test_halting_is_heard_only_by_the_call_that_is_halted() -> None:
     background.check()
     assert background.halt() is None
     seen: list[bool] = []
-    errand = Errand(lambda reply: seen.append(background.halt()), Lagged())
+    errand = BackgroundCall(lambda reply: seen.append(background.halt()), StepWorker())
     errand.run()
     background.pause(0)
     assert (seen, background.halt()) == ([errand.halt], None)
-    stopped = Errand(lambda reply: background.pause(60), Lagged())
+    stopped = BackgroundCall(lambda reply: background.pause(60), StepWorker())
     stopped.stop()
     stopped.run()
     assert stopped.error == Halted().what

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.support.scripted_loop import agent, call, goes_on, observations, says, script
 from thimble.agent.circles import LEAST_CHARACTERS, LONGEST_CHARACTERS, ROUNDS, Circles
-from thimble.agent.errors import Circled
-from thimble.agent.events import Answered, Replied, Said
+from thimble.agent.errors import RepetitionDetected
+from thimble.agent.events import Answered, Replied, ReplyPiece
 from thimble.agent.loop import run
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
 from thimble.agent.side import SideModel
@@ -97,14 +97,14 @@ def test_the_reply_is_kept_up_to_there_and_no_more_of_it_is_read(kind: type[Text
     whole = SENTENCE * len(read)
     assert len(read) < 12
     said = replied.message.content or replied.message.thinking
-    assert said == "".join(event.text for event in events if isinstance(event, Said)) == whole[: len(said)]
+    assert said == "".join(event.text for event in events if isinstance(event, ReplyPiece)) == whole[: len(said)]
     assert (replied.stopped_by, replied.usage) == ("thimble", Usage())
     assert events[-1] == Answered(replied.message.content, "answered" if kind is Text else "thought")
     goes_on(session)
 
 
 def test_a_reply_that_its_server_ended_is_kept_with_its_calls() -> None:
-    session = agent([Text("I look. 1111"), call(1), Circled()], says("Found."))
+    session = agent([Text("I look. 1111"), call(1), RepetitionDetected()], says("Found."))
     events = list(run(session, "?"))
     first, second = [event for event in events if isinstance(event, Replied)]
     assert (first.stopped_by, second.stopped_by) == ("server", "")
@@ -112,11 +112,11 @@ def test_a_reply_that_its_server_ended_is_kept_with_its_calls() -> None:
     assert events[-1] == Answered("Found.", "answered")
 
 
-@pytest.mark.parametrize("reply", [[Text(SENTENCE)] * 40, [Text("1" * 31), Circled()]])
+@pytest.mark.parametrize("reply", [[Text(SENTENCE)] * 40, [Text("1" * 31), RepetitionDetected()]])
 def test_a_strategy_that_asks_gets_no_answer_that_goes_round_in_circles(reply: list[Delta]) -> None:
     session = agent(reply)
     side = SideModel(session.backend)
-    with pytest.raises(Circled):
+    with pytest.raises(RepetitionDetected):
         side.ask(session.history, "summary", 200)
-    assert [made.error for made in side.drain()] == [Circled().what]
+    assert [made.error for made in side.drain()] == [RepetitionDetected().what]
     assert script(session).open_streams == 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.histories import TinyCounter
 from tests.support.scripted import Scripted, Step
 from tests.support.sessions import scripted, tool_call
-from thimble.agent.events import Answered, Event, Prepared, Replied, SetAside
+from thimble.agent.events import Answered, Event, Prepared, Replied, ReplyDiscarded
 from thimble.agent.frame import LONG_TOKENS, NUDGE_MESSAGE, is_framing
 from thimble.agent.ledger import Call
 from thimble.agent.loop import run
@@ -140,7 +140,7 @@ def test_an_answer_that_rests_on_nothing_is_asked_for_once_more() -> None:
     said, nudge = model.requests[1].messages[-2:]
     assert (said.role, said.content, nudge) == ("assistant", "I will use search_articles.", NUDGE_MESSAGE)
     assert NUDGE_MESSAGE not in model.requests[2].messages
-    (aside,) = [event for event in entered if isinstance(event, SetAside)]
+    (aside,) = [event for event in entered if isinstance(event, ReplyDiscarded)]
     assert aside.message not in session.agent.history
     assert [message.role for message in session.agent.history] == ["system", "user", "assistant", "tool", "assistant"]
 
@@ -159,7 +159,7 @@ def test_an_answer_that_cites_what_was_read_before_is_not_asked_for_again() -> N
     ask(session)
     ask(session, "Say it again.")
     model.assert_done()
-    assert not any(isinstance(event, SetAside) for event in entered)
+    assert not any(isinstance(event, ReplyDiscarded) for event in entered)
 
 
 def test_the_one_turn_that_is_allowed_is_no_nudge() -> None:

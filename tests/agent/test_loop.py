@@ -16,7 +16,7 @@ from thimble.agent.events import (
     Prepared,
     PromptCut,
     Replied,
-    Said,
+    ReplyPiece,
     SideCalled,
     ToolCalled,
     ToolReturned,
@@ -40,7 +40,7 @@ from thimble.strategies.table import STRATEGIES
 def test_an_answer() -> None:
     session = agent(says("Forty", " two."))
     events = list(run(session, "What is it?"))
-    assert kinds(events) == ["Asked", "Preparing", "Prepared", "Said", "Said", "Replied", "Answered"]
+    assert kinds(events) == ["Asked", "Preparing", "Prepared", "ReplyPiece", "ReplyPiece", "Replied", "Answered"]
     assert events[-1] == Answered("Forty two.", "answered")
     assert [(message.role, message.content) for message in session.history] == [
         ("system", SYSTEM),
@@ -82,10 +82,10 @@ def test_a_reply_of_nothing_at_all() -> None:
 def test_thinking_is_said_and_kept_apart() -> None:
     session = agent([Thinking("hm, "), Text("yes"), Thinking("maybe"), Usage()])
     events = list(run(session, "?"))
-    assert [event for event in events if isinstance(event, Said)] == [
-        Said("thinking", "hm, "),
-        Said("text", "yes"),
-        Said("thinking", "maybe"),
+    assert [event for event in events if isinstance(event, ReplyPiece)] == [
+        ReplyPiece("thinking", "hm, "),
+        ReplyPiece("text", "yes"),
+        ReplyPiece("thinking", "maybe"),
     ]
     assert (session.history[-1].content, session.history[-1].thinking) == ("yes", "hm, maybe")
     assert events[-1] == Answered("yes", "answered")
@@ -99,7 +99,7 @@ def test_what_the_server_does_first_is_told_and_counted_apart() -> None:
     waits = [Waiting("busy", 2.0), Waiting("loading"), Text("a"), Usage(load_seconds=3.5)]
     session = agent(waits)
     events = list(run(session, "?"))
-    assert kinds(events)[3:6] == ["Waiting", "Waiting", "Said"]
+    assert kinds(events)[3:6] == ["Waiting", "Waiting", "ReplyPiece"]
     (replied,) = [event for event in events if isinstance(event, Replied)]
     assert replied.waited_seconds == replied.seconds < 5.5  # the script did not really wait
     assert session.ledger.calls[-1].seconds == 0
@@ -141,7 +141,7 @@ def test_the_counter_learns_from_what_was_reported() -> None:
 def test_a_tool_is_called_and_its_result_read() -> None:
     session = agent([Text("I look."), call(1), Usage()], says("It says so."))
     events = list(run(session, "?"))
-    turn = ["Preparing", "Prepared", "Said", "Replied"]
+    turn = ["Preparing", "Prepared", "ReplyPiece", "Replied"]
     assert kinds(events) == ["Asked", *turn, "ToolCalled", "ToolReturned", *turn, "Answered"]
     (returned,) = [event for event in events if isinstance(event, ToolReturned)]
     assert returned.ok
@@ -295,7 +295,7 @@ def test_a_model_that_never_stops_calling_is_made_to_answer() -> None:
     assert session.tools["read_article"].seen == [{"slug": f"{number}"} for number in range(1, 4)]  # type: ignore[attr-defined]
     assert (script(session).prompts[-1][-1].role, script(session).prompts[-1][-1].content) == ("user", CLOSING)
     assert CLOSING not in [message.content for message in session.history]
-    assert kinds(events[-5:]) == ["Said", "Replied", "ToolCalled", "ToolReturned", "Answered"]
+    assert kinds(events[-5:]) == ["ReplyPiece", "Replied", "ToolCalled", "ToolReturned", "Answered"]
     goes_on(session)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.histories import is_sound, pending
 from tests.support.scripted_loop import Script, agent, call, goes_on, kinds, observations, says
 from thimble.agent.errors import BudgetError, ModelError
-from thimble.agent.events import Answered, Asked, Prepared, Preparing, Replied, Said, ToolReturned
+from thimble.agent.events import Answered, Asked, Prepared, Preparing, Replied, ReplyPiece, ToolReturned
 from thimble.agent.loop import run
 from thimble.agent.messages import CANCELLED, Message, ToolCall
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
@@ -93,7 +93,7 @@ def test_it_can_be_cancelled_at_every_event(events: int) -> None:
     complete = [event.message for event in seen if isinstance(event, Asked | Replied | ToolReturned)]
     left = [message for message in session.history if message.role != "system" and message.content != CANCELLED]
     assert left == complete
-    if isinstance(seen[-1] if seen else None, Said | Prepared | Preparing | Asked):
+    if isinstance(seen[-1] if seen else None, ReplyPiece | Prepared | Preparing | Asked):
         assert session.history[-1] == complete[-1]
     goes_on(session)
 

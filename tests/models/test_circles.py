@@ -14,7 +14,7 @@ from tests.support import ollama_wire, openai_wire
 from tests.support.asking import SYSTEM, TOOL, USER
 from tests.support.both_servers import SERVERS
 from tests.support.ollama_wire import Chunks
-from thimble.agent.errors import Circled, ModelError
+from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.protocols import Text
 from thimble.agent.reply import Reply
 from thimble.models.ollama import guard
@@ -84,4 +84,4 @@ def test_only_more_than_thirty_equal_tokens_are_the_guard_s_work(before: list[st
 def test_any_other_reply_without_an_end_is_broken() -> None:
     with pytest.raises(ModelError, match="in the middle of a reply") as caught:
         answered(["1"] * 20)
-    assert not isinstance(caught.value, Circled)
+    assert not isinstance(caught.value, RepetitionDetected)

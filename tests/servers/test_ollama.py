@@ -20,7 +20,7 @@ import pytest
 from tests.servers.test_sessions import ALIKE, only
 from tests.support.paths import ROOT
 from thimble.agent.errors import ModelError
-from thimble.agent.events import Answered, Prepared, Replied, Said, ToolCalled
+from thimble.agent.events import Answered, Prepared, Replied, ReplyPiece, ToolCalled
 from thimble.agent.ledger import Call
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Waiting
@@ -156,7 +156,7 @@ def test_after_a_reply_that_is_cancelled_the_next_one_comes(caller: str) -> None
     session = opened(caller)
     session.agent.max_output = 4_000
     events = session.ask(QUESTIONS[0])
-    next(event for event in events if isinstance(event, Said))
+    next(event for event in events if isinstance(event, ReplyPiece))
     events.close()
     assert [message.role for message in session.agent.history] == ["system", "user"]
     session.agent.max_output = REPLY_TOKENS

@@ -15,7 +15,7 @@ from tests.servers.conftest import Sessions, eventually
 from tests.servers.serve import BLOCK, ROOT, Server
 from tests.support.failing_server import NOT_FOUND, Answer, front, passes, rate_limited, resets, routed, says
 from thimble.agent.errors import ModelError
-from thimble.agent.events import Answered, Event, Prepared, Replied, Said, ToolCalled, ToolReturned
+from thimble.agent.events import Answered, Event, Prepared, Replied, ReplyPiece, ToolCalled, ToolReturned
 from thimble.agent.protocols import Sent, Waiting
 from thimble.session.session import Session
 from thimble.session.settings_table import AUTO
@@ -95,8 +95,8 @@ def test_questions_are_answered_with_the_tools(sessions: Sessions, server: Serve
 def test_a_reply_comes_in_pieces_or_whole_and_is_the_same(sessions: Sessions, server: Server) -> None:
     question = sessions.questions[0].text
     pieces, whole = (list(sessions.open(server, stream=stream).ask(question)) for stream in (True, False))
-    assert len(only(Said, pieces)) > 10
-    assert len(only(Said, whole)) == 3
+    assert len(only(ReplyPiece, pieces)) > 10
+    assert len(only(ReplyPiece, whole)) == 3
     assert replies(pieces) == replies(whole)
 
 
@@ -157,7 +157,7 @@ def test_a_reply_that_is_cancelled_is_computed_no_further(sessions: Sessions, en
     session, before = sessions.open(endless, max_turns=1), endless.generated()
     session.agent.max_output = tokens = ENDLESS_TOKENS[endless.name]
     events = session.ask(sessions.questions[0].text)
-    next(event for event in events if isinstance(event, Said))
+    next(event for event in events if isinstance(event, ReplyPiece))
     events.close()
     assert eventually(lambda: endless.computing() == 0)
     assert endless.generated() - before < tokens

@@ -8,7 +8,7 @@ from tests.servers.conftest import Sessions, eventually
 from tests.servers.serve import Server, is_gone
 from tests.servers.test_sessions import ENDLESS_TOKENS, failure, is_answered
 from thimble.agent.errors import ModelError
-from thimble.agent.events import Said
+from thimble.agent.events import ReplyPiece
 from thimble.models import READER
 
 
@@ -16,7 +16,7 @@ def test_a_server_that_dies_in_the_middle_of_a_reply(sessions: Sessions, endless
     session = sessions.open(endless, max_turns=1)
     session.agent.max_output = ENDLESS_TOKENS[endless.name]
     events = session.ask(sessions.questions[0].text)
-    next(event for event in events if isinstance(event, Said))
+    next(event for event in events if isinstance(event, ReplyPiece))
     endless.kill()
     with pytest.raises(ModelError, match="stopped in the middle of a reply") as caught:
         list(events)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import thimble
 from thimble.agent.errors import UsageError
-from thimble.agent.events import Asked, Said
+from thimble.agent.events import Asked, ReplyPiece
 from thimble.agent.messages import Message
 from thimble.lab import csv_records
 from thimble.lab.replay import trajectories
@@ -131,9 +131,9 @@ def test_pieces_of_a_reply_that_come_at_once_are_one_line(tmp_path: Path) -> Non
     kept.write(LOST_LINE)
     for number in range(30):
         now[0] = number / 100
-        kept.write(Said("text" if number != 4 else "thinking", f"{number} "))
+        kept.write(ReplyPiece("text" if number != 4 else "thinking", f"{number} "))
     kept.write(Asked(Message("m1", "user", "?")))
-    pieces = [line.stored for line in kept.read()[0][1:-1] if isinstance(line.stored, Said)]
+    pieces = [line.stored for line in kept.read()[0][1:-1] if isinstance(line.stored, ReplyPiece)]
     assert "".join(piece.text for piece in pieces) == "".join(f"{number} " for number in range(30))
     assert len(pieces) == 5
 

@@ -16,7 +16,7 @@ from tests.support.histories import TinyCounter
 from tests.support.paths import ROOT
 from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, tool_call
-from thimble.agent.events import Said, ToolReturned
+from thimble.agent.events import ReplyPiece, ToolReturned
 from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.models.hardware import HARDWARE, Hardware, largest_ratio
 from thimble.repl.cli.recordings import load, pace_of, played, settled
@@ -107,7 +107,7 @@ def test_the_pieces_of_a_reply_and_its_calls_share_its_seconds(tmp_path: Path) -
     for line in recording.lines:
         if line.number in made:
             told[type(line.stored).__name__].append(made[line.number])
-    assert told["Said"] == pytest.approx([8 + 1.0, 3.0, 0.3])
+    assert told["ReplyPiece"] == pytest.approx([8 + 1.0, 3.0, 0.3])
     assert told["Replied"] == pytest.approx([1.0, 0.0])
     assert told["ToolReturned"] == told["PreparedLine"] == []
 
@@ -136,6 +136,6 @@ def test_the_command_line_takes_a_machine_for_a_cassette() -> None:
     for line in playback.recording.lines:
         assert playback.pace(7.0, line) == made.get(line.number, 7.0)
     kinds = {type(line.stored) for line in playback.recording.lines if line.number in made}
-    assert Said in kinds
+    assert ReplyPiece in kinds
     assert ToolReturned not in kinds
     assert not pace_of("agent", playback.recording.lines, ROWS)[1]

@@ -26,7 +26,7 @@ from tests.support.paths import ROOT
 from tests.support.scripted import Scripted, Step
 from tests.support.sessions import Paper, tool_call
 from thimble.agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
-from thimble.agent.events import Answered, Event, Prepared, Preparing, Said, SideCalled, ToolCalled, ToolReturned
+from thimble.agent.events import Answered, Event, Prepared, Preparing, ReplyPiece, SideCalled, ToolCalled, ToolReturned
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from thimble.models.hardware import HARDWARE
@@ -164,7 +164,7 @@ def test_a_session_comes_back_with_thinking_calls_errors_and_unknown_usage(spec:
 def test_a_reply_that_was_stopped_stops_again_and_the_rest_goes_on(tmp_path: Path) -> None:
     live = recorded(tmp_path / "one", [Text("I "), Text("think")], "Again.", budget=2500)
     with closing(live.ask("What?")) as events:
-        next(event for event in events if event == Said("text", "I "))
+        next(event for event in events if event == ReplyPiece("text", "I "))
     list(live.ask("What now?"))
     again = played(tmp_path / "one")
     with pytest.raises(KeyboardInterrupt, match="as it was"):
@@ -399,7 +399,7 @@ def test_without_prompts_all_recorded_lines_are_sent(monkeypatch: pytest.MonkeyP
 )
 def test_paces(pace: str, seconds: float) -> None:
     made, steps = pace_of(pace)
-    assert made(2.0, Line(1, 0.0, Said("text", "x" * 50))) == seconds
+    assert made(2.0, Line(1, 0.0, ReplyPiece("text", "x" * 50))) == seconds
     assert steps == (pace == "key")
 
 

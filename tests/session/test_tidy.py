@@ -10,7 +10,7 @@ import pytest
 from tests.support.records import RECORDS
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
-from thimble.agent.messages import HERE, Message
+from thimble.agent.messages import LOSSLESS, Message
 from thimble.repl.cli.recordings import load, settled
 from thimble.repl.commands.table import obey
 from thimble.session.forecast import forecast
@@ -185,5 +185,5 @@ def test_a_cassette_is_played_as_it_was_recorded() -> None:
 
 
 def test_a_copy_of_a_tidied_result_is_not_whole() -> None:
-    tidy = Message("m", "tool", "x", ref=HERE)
+    tidy = Message("m", "tool", "x", ref=LOSSLESS)
     assert tidy.rewritten("[gone]", "why").ref == ""

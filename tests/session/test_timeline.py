@@ -16,10 +16,10 @@ from thimble.agent.protocols import ModelId, Usage
 from thimble.repl.cli.recordings import SHIPPED, settled
 from thimble.session.journal.lines import read
 from thimble.session.journal.state import saved_state
-from thimble.session.lagged import Lagged
 from thimble.session.playback import Playback, read_recording
 from thimble.session.session import Session
 from thimble.session.settings import Settings
+from thimble.session.step_worker import StepWorker
 from thimble.session.timeline import Timeline, timeline
 
 AGENT, MEMORY = ModelId("s", "agent"), ModelId("s", "memory")
@@ -155,7 +155,7 @@ def test_a_step_without_a_clock_is_told_apart() -> None:
 
 def _asked(path: Path, strategy: str = "none") -> Ledger:
     session = session_in(path, strategy=strategy)
-    session.agent.side.worker = Lagged(1)
+    session.agent.side.worker = StepWorker(1)
     for question in QUESTIONS:
         ask(session, question)
     session.leave()

@@ -29,7 +29,7 @@ from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import VERSION, Command, Opened
 from thimble.session.playback import LEFT_OUT, Playback, read_recording
 from thimble.session.session import Session
-from thimble.session.settings import Settings, going_on
+from thimble.session.settings import Settings, resume_settings
 from thimble.strategies.spec import is_code
 
 CODE = "import pathlib\n\n\ndef prepare(messages, budget):\n    return messages\n\n\npathlib.Path({!r}).touch()\n"
@@ -215,7 +215,7 @@ def test_the_key_goes_to_no_address_that_only_a_session_names(
 ) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     user = replace(Settings(**asked), origins=dict.fromkeys(asked, "environment THIMBLE_X"))  # type: ignore[arg-type]
-    now = going_on(user, own) if own else user
+    now = resume_settings(user, own) if own else user
     server = Backends(now, print).server_of("vllm")
     assert isinstance(server, OpenAIServer)
     assert server.connection.sends_key == sends
@@ -235,7 +235,7 @@ def test_nor_to_that_of_a_model_beside(name: str, monkeypatch: pytest.MonkeyPatc
     try:
         value = f"openai:m@{server.url}" if name == "embeddings" else f"m@{server.url}"
         mine = replace(Settings(), **{name: value})  # type: ignore[arg-type]
-        for now, sends in ((mine, True), (going_on(Settings(), {name: value}), False)):
+        for now, sends in ((mine, True), (resume_settings(Settings(), {name: value}), False)):
             seen.clear()
             with suppress(ThimbleError):
                 _ = embed(now) if name == "embeddings" else Backends(now, print).side_model(name)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from thimble.models.server import ToolsRefused
 from thimble.models.text_calls.caller import ToolCaller
 from thimble.models.text_calls.prompt import conversation
 from thimble.models.text_calls.schema import SCHEMA
-from thimble.session.lagged import Lagged
+from thimble.session.step_worker import StepWorker
 from thimble.strategies.spec import parse
 from thimble.strategies.summary import is_founded, names
 from thimble.tools.examples import examples
@@ -54,7 +54,7 @@ def told(spec: str, step: Step) -> tuple[BySchema, Any]:
     model = BySchema(step)
     backend = ToolCaller(model)
     assert backend.calls == "schema"
-    side = SideModel(backend, worker=Lagged())
+    side = SideModel(backend, worker=StepWorker())
     side.offer(SCHEMAS, EXAMPLES, backend)
     (strategy,) = parts(parse(spec, side))
     for messages in calls_of(HISTORY):

@@ -23,7 +23,7 @@ from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
-from thimble.session.lagged import Lagged
+from thimble.session.step_worker import StepWorker
 from thimble.strategies.comem import Comem
 
 ENDS = st.sampled_from(["under way", "under way", "ends", "ends and is heard of", "stopped", "left"])
@@ -240,7 +240,7 @@ def test_a_long_history_that_it_meets_late_is_read_in_pieces_before_anything_is_
 
 @pytest.mark.parametrize("lag", [0, 1, 3])
 def test_a_slow_memory_model_makes_a_prompt_longer_and_holds_nobody_up(lag: int) -> None:
-    allowed, worker = budget(100_000), Lagged(lag)
+    allowed, worker = budget(100_000), StepWorker(lag)
     strategy = build("comem", Memory(), worker)
     views = [strategy.prepare(messages, allowed) for messages in calls_of(react(12, 50))]
     assert isinstance(strategy, Comem)

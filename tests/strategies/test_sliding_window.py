@@ -10,7 +10,7 @@ from tests.support.histories import LIMITS, Story, budget, calls_of, pending, re
 from thimble.agent.messages import Message, blocks, turns
 from thimble.agent.turns import question, task
 from thimble.agent.view import prepare
-from thimble.strategies.sliding_window import Slid, SlidingWindow
+from thimble.strategies.sliding_window import SlidingWindow, WindowState
 
 
 @given(sound_histories(most_turns=40), st.integers(0, 40), LIMITS)
@@ -67,7 +67,7 @@ def test_nothing_at_all_over_a_budget_that_the_tools_fill(spec: SlidingWindow) -
 
 
 def test_a_history_without_its_first_kept_message_starts_anew() -> None:
-    strategy = SlidingWindow(memory=Slid("gone"))
+    strategy = SlidingWindow(memory=WindowState("gone"))
     assert strategy.prepare(react(3), budget()) == react(3)
 
 

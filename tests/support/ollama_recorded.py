@@ -52,7 +52,7 @@ def exchange(name: str) -> Exchange:
     head, _, sent = (FOLDER / f"{name}.request").read_bytes().partition(b"\r\n\r\n")
     method, path, _ = head.split(b"\r\n")[0].decode().split(" ")
     raw = (FOLDER / f"{name}.response").read_bytes()
-    return answered(method, path, sent, raw, transport=Said(lambda _: raw))
+    return answered(method, path, sent, raw, transport=ReplyPiece(lambda _: raw))
 
 
 def answered(
@@ -70,7 +70,7 @@ def answered(
         return Exchange(method, path, sent, raw, response.status_code, response.headers, body)
 
 
-class Said(httpx.HTTPTransport):
+class ReplyPiece(httpx.HTTPTransport):
     """A network on which a server answers each request with bytes, and closes; `packets` cuts them."""
 
     def __init__(
@@ -86,7 +86,7 @@ class Said(httpx.HTTPTransport):
         return super().handle_request(request)
 
 
-def again(*names: str, packets: Callable[[bytes], list[bytes]] = lambda raw: [raw]) -> Said:
+def again(*names: str, packets: Callable[[bytes], list[bytes]] = lambda raw: [raw]) -> ReplyPiece:
     """The recorded server: it says these exchanges, each at its own path, and what it was beside them."""
     said = {each.path: each.raw for each in map(exchange, (*USUAL, *names))}
 
@@ -95,4 +95,4 @@ def again(*names: str, packets: Callable[[bytes], list[bytes]] = lambda raw: [ra
             return exchange(f"show-{json.loads(request.content)['model'].partition(':')[0]}").raw
         return said.get(request.url.path, said["/api/nothing"])
 
-    return Said(answer, packets)
+    return ReplyPiece(answer, packets)

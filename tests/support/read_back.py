@@ -58,7 +58,7 @@ class Digits:
 
 
 @dataclass(frozen=True)
-class Said:
+class ReplyPiece:
     """What a result says: the text before its JSON value, the value (NOTHING where there is none), the text after."""
 
     before: str
@@ -322,7 +322,7 @@ def number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-def found_in(content: str) -> Said | None:
+def found_in(content: str) -> ReplyPiece | None:
     """What a text says in which the rule finds a JSON value."""
     opening = OPENING.search(content)
     start = opening.start() if opening else len(content)
@@ -330,7 +330,7 @@ def found_in(content: str) -> Said | None:
         value, end = exact(content, start)
     except ValueError:
         return None
-    said = Said(content[:start], value, content[end:])
+    said = ReplyPiece(content[:start], value, content[end:])
     bad = BAD_AROUND_JSON.search(said.before) or BAD_AROUND_JSON.search(said.after)
     return None if bad or said.after[:1] not in ("", "\n") else said
 
@@ -352,10 +352,10 @@ def repeated(text: str) -> tuple[str, int]:
     return "\n".join(lines), back
 
 
-def untidied(content: str, rewritten: bool) -> Said:
+def untidied(content: str, rewritten: bool) -> ReplyPiece:
     """What a result says. `rewritten`: the program says that it wrote this copy; else it is the result as it came."""
     if not rewritten:
-        return found_in(content) or Said(content, NOTHING, "")
+        return found_in(content) or ReplyPiece(content, NOTHING, "")
     first, newline, rest = content.partition("\n")
     if (left_out := re.fullmatch(LEFT_OUT, first)) and newline:
         bad = BAD_IN_TEXT.search(rest)
@@ -363,14 +363,14 @@ def untidied(content: str, rewritten: bool) -> Said:
         whole, back = repeated(rest)
         assert back == number(left_out[3] or "0"), f"{back} lines came back, but {first}"
         own_text(whole)
-        return Said(whole, NOTHING, "")
+        return ReplyPiece(whole, NOTHING, "")
     if head := re.search(f"^{HEAD}$", content, re.MULTILINE):
         count = number(head[1])
         after = content[head.end() + 1 :].split("\n", count)
         assert len(after) >= count, f"{len(after)} lines behind {head[0]}"
         value, templates = tables(after[:count])
         assert head[2] or not templates, f"templates: {templates}, but {head[0]}"
-        said = Said(content[: head.start()], value, "".join("\n" + text for text in after[count:]))
+        said = ReplyPiece(content[: head.start()], value, "".join("\n" + text for text in after[count:]))
         assert not OPENING.search(said.before), f"an earlier line begins as JSON does: {said.before[:300]!r}"
     else:
         found = found_in(content)

@@ -20,7 +20,7 @@ from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema, turns
 from thimble.agent.protocols import BackendDefaults, Delta, Expects, Strategy, Text, Usage
 from thimble.agent.side import SideModel
-from thimble.session.lagged import Lagged
+from thimble.session.step_worker import StepWorker
 from thimble.strategies.comem import Comem
 from thimble.strategies.compress import Compress
 from thimble.strategies.critic_summary import CriticSummary
@@ -100,7 +100,7 @@ class Summariser(BackendDefaults):
 
 def build(spec: str, backend: Summariser | None = None, worker: Worker | None = None) -> Strategy:
     """A fresh strategy. What it asks in the background has ended at the next call, unless the worker says otherwise."""
-    side = SideModel(backend or Summariser(), Counting(), worker=worker or Lagged())
+    side = SideModel(backend or Summariser(), Counting(), worker=worker or StepWorker())
     return parse(spec, side)
 
 

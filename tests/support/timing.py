@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from thimble.agent.background import Errand
+from thimble.agent.background import BackgroundCall
 
 
 class AtOnce:
     """An errand has ended as soon as it has begun."""
 
-    def start(self, errand: Errand) -> None:
+    def start(self, errand: BackgroundCall) -> None:
         """Run it."""
         errand.run()
 
-    def look(self, errand: Errand) -> None:
+    def look(self, errand: BackgroundCall) -> None:
         """Nothing."""
 
-    def wait(self, errand: Errand) -> None:
+    def wait(self, errand: BackgroundCall) -> None:
         """Nothing."""
 
 
@@ -30,10 +30,10 @@ class Timed:
     """
 
     on_wait: Callable[[], object] = lambda: None
-    errands: list[Errand] = field(default_factory=list)
+    errands: list[BackgroundCall] = field(default_factory=list)
 
     @property
-    def under_way(self) -> Errand | None:
+    def under_way(self) -> BackgroundCall | None:
         """The errand that has not ended yet."""
         return next((errand for errand in self.errands if not errand.ended), None)
 
@@ -42,15 +42,15 @@ class Timed:
         if errand := self.under_way:
             errand.run()
 
-    def start(self, errand: Errand) -> None:
+    def start(self, errand: BackgroundCall) -> None:
         """Take it; one at a time."""
         assert self.under_way is None
         self.errands.append(errand)
 
-    def look(self, errand: Errand) -> None:
+    def look(self, errand: BackgroundCall) -> None:
         """Nothing: only the test ends it."""
 
-    def wait(self, errand: Errand) -> None:
+    def wait(self, errand: BackgroundCall) -> None:
         """The agent is held up."""
         self.on_wait()
         errand.run()

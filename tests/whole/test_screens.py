@@ -17,7 +17,7 @@ from tests.support.paper_terminal import ENDLESS, Roll
 from tests.support.sessions import Paper
 from tests.whole.test_escapes import steering
 from tests.whole.test_pty import Open, terminal  # noqa: F401
-from thimble.agent.events import Event, Said
+from thimble.agent.events import Event, ReplyPiece
 from thimble.repl.screen.exchange import Lines, Screen
 
 WORD = re.compile(r"w\d{4}")
@@ -56,7 +56,7 @@ def test_resizing_loses_and_doubles_no_word(steps: list[tuple[int, int]], rewrap
     with Redrawn(paper.console) as screen:
         for count, columns in steps:
             for piece in pieces[at : at + count]:
-                screen.show(Said("text", piece))
+                screen.show(ReplyPiece("text", piece))
             at += count
             screen.redraw()
             look()

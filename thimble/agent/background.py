@@ -20,20 +20,20 @@ _here = threading.local()
 
 def check() -> None:
     """Raise Halted in a call in the background that was stopped. Does nothing anywhere else."""
-    errand: Errand | None = getattr(_here, "errand", None)
+    errand: BackgroundCall | None = getattr(_here, "errand", None)
     if errand and errand.stopped:
         raise Halted
 
 
 def halt() -> threading.Event | None:
     """Is set when the call in the background that asks is stopped; None anywhere else."""
-    errand: Errand | None = getattr(_here, "errand", None)
+    errand: BackgroundCall | None = getattr(_here, "errand", None)
     return errand.halt if errand else None
 
 
 def pause(seconds: float) -> None:
     """Sleep; a call in the background that is stopped raises Halted at once."""
-    errand: Errand | None = getattr(_here, "errand", None)
+    errand: BackgroundCall | None = getattr(_here, "errand", None)
     if errand is None:
         time.sleep(seconds)
     elif errand.halt.wait(seconds):
@@ -43,18 +43,18 @@ def pause(seconds: float) -> None:
 class Worker(Protocol):
     """Does one errand at a time: at once, later, or never."""
 
-    def start(self, errand: Errand) -> None:
+    def start(self, errand: BackgroundCall) -> None:
         """Take an errand on."""
 
-    def look(self, errand: Errand) -> None:
+    def look(self, errand: BackgroundCall) -> None:
         """The agent prepares a call and looks whether the errand has ended."""
 
-    def wait(self, errand: Errand) -> None:
+    def wait(self, errand: BackgroundCall) -> None:
         """Return when the errand has ended."""
 
 
 @dataclass(eq=False)
-class Errand:
+class BackgroundCall:
     """One call in the background: what it asks, and when it has ended, the reply or the error.
 
     `steps` counts the calls of the agent that were prepared without it. `held_seconds` is the time that the agent
@@ -141,18 +141,18 @@ class Thread:
     def __init__(self) -> None:
         self._one = threading.Lock()
 
-    def start(self, errand: Errand) -> None:
+    def start(self, errand: BackgroundCall) -> None:
         """Run it as soon as the one before has ended."""
         threading.Thread(target=self._run, args=(errand,), name="memory", daemon=True).start()
 
-    def _run(self, errand: Errand) -> None:
+    def _run(self, errand: BackgroundCall) -> None:
         with self._one:
             errand.run()
 
-    def look(self, errand: Errand) -> None:
+    def look(self, errand: BackgroundCall) -> None:
         """Nothing: it runs by itself."""
 
-    def wait(self, errand: Errand) -> None:
+    def wait(self, errand: BackgroundCall) -> None:
         """Until it has ended; Ctrl-C is heard meanwhile."""
         while not errand.ended:
             errand._end.wait(SLICE_SECONDS)

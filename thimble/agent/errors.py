@@ -3,7 +3,7 @@
     ThimbleError
       ToolError      sent to the model as the observation; the loop goes on
       ModelError     the model server cannot be used, or its reply cannot be read
-        Circled      a reply was ended because the model said the same again and again
+        RepetitionDetected      a reply was ended because the model said the same again and again
         NotRecorded  the recorded session that is played does not have the reply
       Halted         a call in the background was stopped: nobody wants its reply any more
       BudgetError    the budget cannot hold even the smallest form of the request
@@ -36,7 +36,7 @@ class ModelError(ThimbleError):
     """The model server is unreachable, refused, or sent an unreadable answer."""
 
 
-class Circled(ModelError):
+class RepetitionDetected(ModelError):
     """The model said the same again and again, so that its reply was ended. In an answer, what came of it stands."""
 
     def __init__(self) -> None:

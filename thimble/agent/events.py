@@ -81,7 +81,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReplyPiece:
     """A piece of the reply, as it streams."""
 
     kind: Literal["text", "thinking"]
@@ -109,7 +109,7 @@ class Replied:
 
 
 @dataclass(frozen=True, slots=True)
-class BrokenOff:
+class ReplyCancelled:
     """The user stopped a call before its reply was complete: it has a cost, and no place in the history.
 
     Recorded; `run` never yields it. Its fields are those of `Replied`.
@@ -178,14 +178,14 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Withdrawn:
+class QuestionWithdrawn:
     """No model could be asked, so the question left the history again. Recorded; `run` never yields it."""
 
     message: Message
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
+class ReplyDiscarded:
     """A reply left the history again: it rests on nothing that was read, and an answer is asked for once more.
 
     Recorded; `run` never yields it.
@@ -249,7 +249,7 @@ Event = (
     | Prepared
     | Sent
     | Waiting
-    | Said
+    | ReplyPiece
     | Replied
     | PromptCut
     | ToolCalled
@@ -257,5 +257,5 @@ Event = (
     | Answered
     | Planted
 )
-Entry = Event | BrokenOff | Withdrawn | SetAside | Cancelled | Changed
+Entry = Event | ReplyCancelled | QuestionWithdrawn | ReplyDiscarded | Cancelled | Changed
 """Everything that changes the state of a session: the events of its exchanges, and the changes between them."""

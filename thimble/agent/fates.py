@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from thimble.agent.messages import HERE, Message
+from thimble.agent.messages import LOSSLESS, Message
 
 Fate = Literal["kept", "tidied", "masked", "shortened", "summarised", "offloaded", "dropped"]
 MASK = r"\[masked: [^\n]*\]\s*\Z"
@@ -31,7 +31,7 @@ def fate(message: Message, copy: Message | None, covered: bool) -> Fate:
     if copy.same(message):
         return "kept"
     if copy.ref:
-        return "tidied" if copy.ref == HERE else "offloaded"
+        return "tidied" if copy.ref == LOSSLESS else "offloaded"
     if message.id in copy.covers:
         return "summarised"
     if is_mask(copy):

@@ -9,12 +9,12 @@ from itertools import islice
 from thimble.agent.events import (
     Answered,
     Asked,
-    BrokenOff,
     Entry,
     Prepared,
     Preparing,
     PromptCut,
     Replied,
+    ReplyCancelled,
     SideCalled,
     ToolReturned,
 )
@@ -192,7 +192,7 @@ class Ledger:
                 self.sent = event
             case SideCalled():
                 self.calls.append(self._checked(self._side(event)))
-            case Replied() | BrokenOff():
+            case Replied() | ReplyCancelled():
                 self.calls.append(self._checked(self._turn(event)))
                 self.replied = True
             case PromptCut() if self.calls and not self.calls[-1].cached.exact:
@@ -228,7 +228,7 @@ class Ledger:
             first_token=event.first_token_seconds,
         )
 
-    def _turn(self, event: Replied | BrokenOff) -> Call:
+    def _turn(self, event: Replied | ReplyCancelled) -> Call:
         if self.prepared is None:
             raise ValueError("a reply without a view")
         view, usage = self.prepared.view, event.usage if isinstance(event, Replied) else Usage()

@@ -13,17 +13,17 @@ from thimble.agent.errors import BudgetError, ToolError
 from thimble.agent.events import (
     Answered,
     Asked,
-    BrokenOff,
     Ending,
     Event,
     Prepared,
     Preparing,
     PromptCut,
+    QuestionWithdrawn,
     Replied,
-    SetAside,
+    ReplyCancelled,
+    ReplyDiscarded,
     ToolCalled,
     ToolReturned,
-    Withdrawn,
 )
 from thimble.agent.frame import NUDGE_MESSAGE, Frame
 from thimble.agent.messages import Message, ToolCall
@@ -62,7 +62,7 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
             reply = yield from _ask(agent, turn, nudge)
             closing_turn = turn >= agent.max_turns
             if agent.nudges and turn == 1 and not closing_turn and is_unfounded(agent, reply):
-                agent.enter(SetAside(reply))
+                agent.enter(ReplyDiscarded(reply))
                 nudge = (Message("unfounded", "assistant", reply.content, why="it looked nothing up"), NUDGE_MESSAGE)
                 continue
             nudge = ()
@@ -73,7 +73,7 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
                 return
     except BudgetError:
         if agent.history[-1] is asked:
-            agent.enter(Withdrawn(asked))
+            agent.enter(QuestionWithdrawn(asked))
         raise
     except (GeneratorExit, KeyboardInterrupt):
         agent.side.stop()
@@ -108,7 +108,7 @@ def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Ev
     except (GeneratorExit, KeyboardInterrupt):
         seconds, first = perf_counter() - started, reply.first_token_seconds
         waited = min(seconds, reply.waited_seconds)
-        agent.enter(BrokenOff(turn, reply.tokens(backend.counter), seconds, first, waited, began))
+        agent.enter(ReplyCancelled(turn, reply.tokens(backend.counter), seconds, first, waited, began))
         raise
     calls = named(reply.calls, f"m{len(agent.history) + 1}")
     message = Message(next(agent.state.new_ids()), "assistant", reply.text, reply.thinking, calls)

@@ -18,7 +18,7 @@ LONGEST = 400_000
 """Characters of a content that strategies look into. A longer one they send, cut, hide or drop, but never rewrite."""
 CANCELLED, NO_RESULT = "[cancelled before it returned]", "[no result was recorded]"
 """All that a result says which never came."""
-HERE = "here"
+LOSSLESS = "here"
 """The `ref` of a copy that tells a reader all that its message tells."""
 
 
@@ -41,7 +41,7 @@ class Message:
 
     `call_id` and `name`: the call that a tool's result answers. The others are set only in views. `why`: the reason for
     a copy or an insertion. `covers`: the ids of the messages that a summary replaces; a brief has its own id. `ref`:
-    where to get the whole of a copy: the id of a message to recall, or `HERE`. A server never gets these three, so
+    where to get the whole of a copy: the id of a message to recall, or `LOSSLESS`. A server never gets these three, so
     messages that differ only in them are equal. A value of a wrong type raises TypeError at once.
     """
 
@@ -84,7 +84,7 @@ class Message:
     def rewritten(self, content: str, why: str, *, covers: tuple[str, ...] = (), ref: str = "") -> Message:
         """A copy for a view: the same message with another content, and the reason."""
         kept = (self.thinking, self.calls, self.call_id, self.name)
-        ref = ref or ("" if self.ref == HERE else self.ref)
+        ref = ref or ("" if self.ref == LOSSLESS else self.ref)
         return Message(self.id, self.role, content, *kept, why, covers or self.covers, ref)
 
     @property

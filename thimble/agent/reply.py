@@ -10,8 +10,8 @@ from typing import Literal
 
 from thimble.agent.budget import Counter
 from thimble.agent.circles import Circles
-from thimble.agent.errors import Circled, ModelError
-from thimble.agent.events import Said, Stopper
+from thimble.agent.errors import ModelError, RepetitionDetected
+from thimble.agent.events import ReplyPiece, Stopper
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
 
@@ -55,7 +55,7 @@ class Reply:
         said = self.text + self.thinking
         return counter.count(Message("", "assistant", said, calls=tuple(self.calls))) if said or self.calls else 0
 
-    def read(self, stream: Iterable[Delta]) -> Iterator[Said | Sent | Waiting]:
+    def read(self, stream: Iterable[Delta]) -> Iterator[ReplyPiece | Sent | Waiting]:
         """Take a whole reply, or what comes of it before the model goes round in circles; the events to show."""
         started = perf_counter()
         try:
@@ -65,10 +65,10 @@ class Reply:
                     yield shown
                 if self.stopped_by:
                     return
-        except Circled:
+        except RepetitionDetected:
             self.stopped_by = "server"
 
-    def take(self, delta: Delta, seconds: float) -> Said | Sent | Waiting | None:
+    def take(self, delta: Delta, seconds: float) -> ReplyPiece | Sent | Waiting | None:
         """Add a delta received `seconds` after the question; the event to show, if any."""
         if isinstance(delta, Usage):
             self.usage = delta
@@ -91,4 +91,4 @@ class Reply:
         if circles.closed:
             self.stopped_by = "thimble"
         self._said[type(delta)].write(said)
-        return Said(kind, said)
+        return ReplyPiece(kind, said)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from time import perf_counter, time
 
 from thimble.agent import background
-from thimble.agent.background import Errand, Thread, Worker
+from thimble.agent.background import BackgroundCall, Thread, Worker
 from thimble.agent.budget import Counter
-from thimble.agent.errors import Circled, Halted, ModelError
+from thimble.agent.errors import Halted, ModelError, RepetitionDetected
 from thimble.agent.events import SideBegan, SideCalled
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.prefix_cache import PrefixCache
@@ -53,7 +53,7 @@ class SideModel:
         self.examples: Sequence[Message] = ()
         self.prefixes = PrefixCache()
         self._calls: list[SideBegan | SideCalled] = []
-        self._errands: list[tuple[Errand, SideCalled]] = []
+        self._errands: list[tuple[BackgroundCall, SideCalled]] = []
 
     def __deepcopy__(self, memo: object) -> SideModel:
         """Itself: a copy of a strategy asks the same model."""
@@ -88,7 +88,7 @@ class SideModel:
                 break
         return "".join(delta.text for delta in reply if isinstance(delta, Text))
 
-    def begin(self, messages: Sequence[Message], purpose: str, max_tokens: int) -> Errand:
+    def begin(self, messages: Sequence[Message], purpose: str, max_tokens: int) -> BackgroundCall:
         """Ask the memory model in the background, as `ask` does; the errand has the reply when it has ended."""
         backend = self.memory or self.backend
         asked = _asked(backend, purpose, messages, (), self.prefixes)
@@ -99,9 +99,9 @@ class SideModel:
                 for _ in reply.read(stream):
                     background.check()
             if reply.stopped_by:
-                raise Circled
+                raise RepetitionDetected
 
-        errand = Errand(ask, self.worker)
+        errand = BackgroundCall(ask, self.worker)
         self._settle()
         self._calls.append(SideBegan(purpose, asked.model, asked.prompt_tokens, asked.exact))
         self._errands.append((errand, asked))
@@ -187,7 +187,7 @@ class _Reporting(BackendDefaults):
                     reply.take(delta, perf_counter() - started)
                     yield delta
                     if reply.stopped_by:
-                        raise Circled
+                        raise RepetitionDetected
         except ModelError as failure:
             error = failure.what
             raise

@@ -8,15 +8,15 @@ from itertools import count
 
 from thimble.agent.events import (
     Asked,
-    BrokenOff,
     Cancelled,
     Changed,
     Entry,
     Planted,
+    QuestionWithdrawn,
     Replied,
-    SetAside,
+    ReplyCancelled,
+    ReplyDiscarded,
     ToolReturned,
-    Withdrawn,
 )
 from thimble.agent.ledger import Ledger
 from thimble.agent.messages import Message
@@ -50,7 +50,7 @@ class State:
     def take(self, event: Entry) -> None:
         """Apply one event. The cost of a reply whose view is lost, as in a damaged journal, is unknown."""
         self.change(event)
-        if not isinstance(event, Replied | BrokenOff) or self.ledger.prepared:
+        if not isinstance(event, Replied | ReplyCancelled) or self.ledger.prepared:
             self.ledger.add(event)
 
     def change(self, event: Entry) -> None:
@@ -63,7 +63,7 @@ class State:
             case Planted(messages=messages):
                 self._append(*messages)
                 self.planted = (*self.planted, event)
-            case Withdrawn(message) | SetAside(message):
+            case QuestionWithdrawn(message) | ReplyDiscarded(message):
                 if self.history and self.history[-1].id == message.id:
                     self.history = self.history[:-1]
             case Changed(setting, value):

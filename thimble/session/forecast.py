@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from thimble.agent.background import Errand
+from thimble.agent.background import BackgroundCall
 from thimble.agent.errors import BudgetError, ModelError
 from thimble.agent.events import Asked
 from thimble.agent.loop import prepare
@@ -51,16 +51,16 @@ class _Unasked(SideModel):
         self.asked = True
         raise ModelError("a forecast asks no model")
 
-    def begin(self, messages: Sequence[Message], purpose: str, max_tokens: int) -> Errand:
-        return Errand(lambda reply: None, self)
+    def begin(self, messages: Sequence[Message], purpose: str, max_tokens: int) -> BackgroundCall:
+        return BackgroundCall(lambda reply: None, self)
 
-    def start(self, errand: Errand) -> None:
+    def start(self, errand: BackgroundCall) -> None:
         """Nothing."""
 
-    def look(self, errand: Errand) -> None:
+    def look(self, errand: BackgroundCall) -> None:
         """It never ends by itself."""
 
-    def wait(self, errand: Errand) -> None:
+    def wait(self, errand: BackgroundCall) -> None:
         """The strategy would wait for it."""
         self.asked = True
         errand.stop()

@@ -35,7 +35,7 @@ EVENTS: dict[type, str] = {
     Sent: "sent: to bytes=body",
     Waiting: "waiting: what seconds",
     events.PromptCut: "prompt_cut: turn sent_tokens=sent read_tokens=read exact",
-    events.Said: "said: text",
+    events.ReplyPiece: "said: text",
     events.Replied: (
         "replied: turn id=message.id text=message.content calls=message.calls usage seconds first_token_seconds "
         "waited_seconds began stopped_by"
@@ -97,7 +97,7 @@ def event(of: events.Event, ledger: Ledger) -> Fields:
     kind, _, names = EVENTS[type(of)].partition(": ")
     fields = {"type": kind, **selected(of, names)}
     match of:
-        case events.Said(kind):
+        case events.ReplyPiece(kind):
             fields["type"] = kind
         case events.Prepared(view=view):
             fields["inserted"] = [{"index": index, "text": view.messages[index].content} for index in view.inserted]

@@ -19,13 +19,13 @@ from thimble.agent.errors import BudgetError, ModelError, NotRecorded, ThimbleEr
 from thimble.agent.events import (
     Answered,
     Asked,
-    BrokenOff,
     Cancelled,
     Changed,
     Event,
     Planted,
-    SetAside,
-    Withdrawn,
+    QuestionWithdrawn,
+    ReplyCancelled,
+    ReplyDiscarded,
 )
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import BackendDefaults, Delta, Expects, ModelId
@@ -60,7 +60,7 @@ LEFT_OUT = ("/quit", "/exit", "/doctor", "/pull", "/sessions", "/save", "/load",
 STOPPED = "stopped, as it was when it was recorded"
 LONGEST_SECONDS = 600.0
 """No pause is longer."""
-UNTOLD = BrokenOff | Withdrawn | SetAside | Cancelled
+UNTOLD = ReplyCancelled | QuestionWithdrawn | ReplyDiscarded | Cancelled
 """Events that a session enters and does not show."""
 BETWEEN = Asked | Planted | Command | Aside | Change
 """Records between two exchanges."""

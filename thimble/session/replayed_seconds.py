@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thimble.agent.events import Replied, Said, SideCalled
+from thimble.agent.events import Replied, ReplyPiece, SideCalled
 from thimble.agent.protocols import Sent, Usage, Waiting
 from thimble.models.hardware import Hardware
 from thimble.session.journal.lines import Line
@@ -31,11 +31,11 @@ def replayed_seconds(lines: Sequence[Line], agent: Hardware, memory: Hardware) -
                 pieces = []
             case Sent() | Waiting():
                 found[line.number] = 0.0
-            case Said():
+            case ReplyPiece():
                 pieces.append(line)
             case Replied() as reply if prepared:
                 prompt, cached = _prompt(reply.usage, prepared.tokens, prepared.cached)
-                letters = [len(one.stored.text) for one in pieces if isinstance(one.stored, Said)]
+                letters = [len(one.stored.text) for one in pieces if isinstance(one.stored, ReplyPiece)]
                 called = sum(len(call.name) + len(call.arguments) for call in reply.message.calls)
                 output = _output(reply.usage, sum(letters) + called)
                 seconds = agent.piece_seconds(prompt, output, [*letters, called])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from thimble.agent.agent import Agent
 from thimble.agent.budget import LEAST_BUDGET, MOST_BUDGET
 from thimble.agent.errors import ModelError, ThimbleError, UsageError
-from thimble.agent.events import Answered, Changed, Event, Planted, Preparing, Said
+from thimble.agent.events import Answered, Changed, Event, Planted, Preparing, ReplyPiece
 from thimble.agent.ledger import Ledger
 from thimble.agent.loop import run
 from thimble.agent.messages import Message
@@ -33,18 +33,18 @@ from thimble.session.journal.header import opened
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import Aside, Branched, Change, Command, Named, Record, Remark, Switched, Toured
 from thimble.session.journal.state import SavedState
-from thimble.session.lagged import Lagged
 from thimble.session.make_agent import equip, make_agent, strategy_of
 from thimble.session.memory import memory_of, remember
 from thimble.session.once import Once
 from thimble.session.plant import plant
 from thimble.session.prices import fixed
 from thimble.session.settings import MEMORY_FILE, Settings, refuse_code
+from thimble.session.step_worker import StepWorker
 from thimble.strategies.paper_names import in_our_names
 from thimble.tools.notebook import Notebook
 
 if TYPE_CHECKING:
-    from thimble.agent.background import Errand
+    from thimble.agent.background import BackgroundCall
     from thimble.corpus.library import Library
     from thimble.session.guess import Guess
     from thimble.session.playback import Playback
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SKIPPED_SHOWN = 5
-MEMORY_UNCHANGED = Said | Waiting | Preparing | Branched | Switched | Toured
+MEMORY_UNCHANGED = ReplyPiece | Waiting | Preparing | Branched | Switched | Toured
 """Records after which the session remembers what it did before."""
 
 
@@ -104,7 +104,7 @@ class Session:
         self._checked: Backend | None = None
         self._events: Generator[Event, None, None] | None = None
         self._warms = False
-        self._warmings: list[Errand] = []
+        self._warmings: list[BackgroundCall] = []
 
     @property
     def agent(self) -> Agent:
@@ -151,7 +151,7 @@ class Session:
         if isinstance(agent.backend, ServedBackend):
             import httpx  # noqa: F401
 
-    def begin_warming(self) -> Errand | None:
+    def begin_warming(self) -> BackgroundCall | None:
         """Have a server on this machine compute the fixed beginning of every prompt, in the background.
 
         It is begun anew for another model; a question, or the end of the session, stops it. What fails is left for the
@@ -490,7 +490,7 @@ class Session:
             UsageError: the SPEC names no strategy.
         """
         agent, was = self.agent, self.agent.side
-        side = SideModel(was.backend, was.embedder, was.memory, Lagged(self.agent.ledger.lag), was.summariser)
+        side = SideModel(was.backend, was.embedder, was.memory, StepWorker(self.agent.ledger.lag), was.summariser)
         spec = in_our_names(spec)
         strategy = strategy_of(spec, side, agent.state.tidy) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)

@@ -160,7 +160,7 @@ def refuse_code(spec: str, what: str, how: str) -> None:
         raise UsageError(f"{what} under {spec[:60]}, which is code", f"if it is yours, {how} with the same behind it")
 
 
-def going_on(settings: Settings, own: Mapping[str, object]) -> Settings:
+def resume_settings(settings: Settings, own: Mapping[str, object]) -> Settings:
     """The settings with which a session goes on that has some of its own. Only flags are stronger than these.
 
     No session brings the address of a server along: that is always the user's word, and so is a strategy that is code.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from thimble.agent.agent import Agent
-from thimble.agent.background import Errand, Thread, check
+from thimble.agent.background import BackgroundCall, Thread, check
 from thimble.agent.messages import Message
 from thimble.agent.reply import Reply
 from thimble.agent.side import TEMPERATURE, SideModel
@@ -14,7 +14,7 @@ HELLO = Message("hello", "user", "Hello.")
 """Many chat templates want a message of the user."""
 
 
-def warming(agent: Agent) -> Errand:
+def warming(agent: Agent) -> BackgroundCall:
     """Ask for one token behind the system message, the tools and the worked examples, as the first prompt has them.
 
     The model is loaded for it. `then` enters the call into the agent, as one beside the conversation, unless it was
@@ -39,5 +39,5 @@ def warming(agent: Agent) -> Errand:
             for event in side.drain():
                 agent.enter(event)
 
-    errand = Errand(ask, Thread(), then=account)
+    errand = BackgroundCall(ask, Thread(), then=account)
     return errand

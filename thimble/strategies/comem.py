@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from thimble.agent.background import Errand
+from thimble.agent.background import BackgroundCall
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
 from thimble.agent.messages import Message, turns
@@ -37,7 +37,7 @@ class Summaries(Folded):
 class SummaryUnderWay:
     """A summary that is under way, and the newest message when it was asked for."""
 
-    errand: Errand
+    errand: BackgroundCall
     piece: Piece
     newest: str
 

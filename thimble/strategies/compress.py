@@ -13,7 +13,7 @@ from thimble.agent.messages import LONGEST, Message, pending
 from thimble.strategies.making_room import offers
 from thimble.strategies.newest import newest
 from thimble.strategies.parameter import parameter
-from thimble.strategies.sliding_window import Slid, SlidingWindow
+from thimble.strategies.sliding_window import SlidingWindow, WindowState
 from thimble.strategies.state import Stateful
 
 OLD, NEW = (1, 2, 3, 4, 5, 6), (0.25, 0.5, 0.75, 1, 2, 3, 4, 5, 6)
@@ -32,7 +32,7 @@ class Compressed:
     """How often each observation was compressed, by id; and the sliding window applied afterwards."""
 
     times: dict[str, float] = field(default_factory=dict)
-    window: Slid = field(default_factory=Slid)
+    window: WindowState = field(default_factory=WindowState)
 
 
 @dataclass

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from thimble.agent import foreign
 from thimble.agent.budget import Budget
-from thimble.agent.messages import HERE, Message, pending
+from thimble.agent.messages import LOSSLESS, Message, pending
 from thimble.corpus.marks import ABOVE, OUR_MARK
 from thimble.strategies.references import parted
 from thimble.strategies.repeated_lines import Places, Run, places, runs, telling
@@ -32,7 +32,7 @@ def with_references(message: Message, runs: Iterable[Run]) -> Message:
     for run in runs:
         parts += text[at : run.start], reference(text[run.start : run.end], run.moved, "" if parts else message.id)
         at = run.end
-    whole = "" if message.why else HERE
+    whole = "" if message.why else LOSSLESS
     return message.rewritten("".join([*parts, text[at:]]), "repeats lines that stand above", ref=message.ref or whole)
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from thimble.agent.budget import Budget
-from thimble.agent.messages import HERE, Message, pending
+from thimble.agent.messages import LOSSLESS, Message, pending
 from thimble.strategies.making_room import by_age, offers
 from thimble.strategies.newest import newest
 from thimble.strategies.parameter import parameter
@@ -28,7 +28,7 @@ def reference(message: Message, tokens: int, shown: int, why: str) -> Message:
 
 
 def _copy(message: Message, reference_of: Sequence[Any]) -> Message:
-    return message if message.why and message.ref != HERE else reference(message, *reference_of)
+    return message if message.why and message.ref != LOSSLESS else reference(message, *reference_of)
 
 
 @dataclass

@@ -21,7 +21,7 @@ from thimble.strategies.masks import Masks
 from thimble.strategies.observation_masking import ObservationMasking
 from thimble.strategies.parameter import parameter
 from thimble.strategies.recital import recital
-from thimble.strategies.sliding_window import Slid, SlidingWindow
+from thimble.strategies.sliding_window import SlidingWindow, WindowState
 from thimble.strategies.state import Stateful
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class HiddenResults:
     """The masks, and the sliding window applied afterwards."""
 
     masks: Masks = field(default_factory=Masks)
-    window: Slid = field(default_factory=Slid)
+    window: WindowState = field(default_factory=WindowState)
 
 
 @dataclass

@@ -15,7 +15,7 @@ from thimble.strategies.state import Stateful
 
 
 @dataclass(frozen=True)
-class Slid:
+class WindowState:
     """The id of the first message that stays, the ids of earlier ones that stay, and the reason."""
 
     first: str = ""
@@ -34,7 +34,7 @@ class SlidingWindow(Stateful):
 
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
     window: int | None = parameter(None, "turns kept at every call, an answer among them; unset: as many as fit")
-    memory: Slid = field(default_factory=Slid)
+    memory: WindowState = field(default_factory=WindowState)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The view from the first block that stays; see the class."""
@@ -61,5 +61,5 @@ class SlidingWindow(Stateful):
             start = block.stop
         if start:
             why = f"the view was {whole:,} of {budget.limit:,} tokens: slid down to {self.target:.0%} of it"
-            self.memory = Slid(view[start].id, stays, why)
+            self.memory = WindowState(view[start].id, stays, why)
         return since(view, start, stays)

@@ -31,7 +31,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class ViewCost:
     """The current view at a call, its tokens, and how many of them the server has cached."""
 
     view: Sequence[Message]
@@ -58,7 +58,7 @@ class Offer:
     written: int
     longest: int
     prompt: float
-    stand: Stand
+    stand: ViewCost
 
     def price(self, written: int) -> float:
         """The price of the edit and its call, if the model writes so many tokens."""
@@ -128,7 +128,7 @@ class Thrifty(Stateful):
         """The current view, or an edited one if the edit is now worth its price; see the class."""
         prices = budget.prices if self.price is None else replace(budget.prices, cached=self.price)
         view = self._view(messages)
-        stand = Stand(view, budget.size(view), self._cached(view, budget), prices, budget)
+        stand = ViewCost(view, budget.size(view), self._cached(view, budget), prices, budget)
         new = bool(messages) and messages[-1].id != self.memory.seen
         if new:
             everything = prices.prompt(budget.size(messages), self._cached(messages, budget))
@@ -145,7 +145,7 @@ class Thrifty(Stateful):
         """The rule by which a message was forgotten."""
         return self.memory.forgotten.get(message.id, "")
 
-    def _trade(self, messages: Sequence[Message], stand: Stand) -> None:
+    def _trade(self, messages: Sequence[Message], stand: ViewCost) -> None:
         """Pay this call's rent for the masks and the summary not made yet, and buy the edits that are due."""
         view, budget, prices = stand.view, stand.budget, stand.prices
         start = self._start(view)
@@ -171,7 +171,7 @@ class Thrifty(Stateful):
             self.memory.saved -= price
             self.memory.masked.update((message.id, why) for message in view if message.id in old)
 
-    def _make_room(self, messages: Sequence[Message], stand: Stand) -> None:
+    def _make_room(self, messages: Sequence[Message], stand: ViewCost) -> None:
         """Buy the edit that keeps most, of those that leave half of the room and that the account can pay.
 
         The room is what the messages before the last turn leave of the budget; all of it, what always stays leaves.
@@ -202,7 +202,7 @@ class Thrifty(Stateful):
         self.memory.saved -= stand.price(forgetting)
         self.memory.forgotten.update(dict.fromkeys(gone, f"{over}: the oldest went"))
 
-    def _oldest(self, stand: Stand, stop: int, stays: Collection[str], goal: float) -> tuple[list[str], Edit]:
+    def _oldest(self, stand: ViewCost, stop: int, stays: Collection[str], goal: float) -> tuple[list[str], Edit]:
         """The oldest blocks that go, by ids, until at most the goal is left before `stop` and the account can pay."""
         view, budget = stand.view, stand.budget
         gone: list[str] = []
@@ -216,7 +216,7 @@ class Thrifty(Stateful):
             gone += [view[at].id for at in going]
         return gone, edit
 
-    def _offer(self, messages: Sequence[Message], upto: int, stand: Stand) -> Offer | None:
+    def _offer(self, messages: Sequence[Message], upto: int, stand: ViewCost) -> Offer | None:
         """What one call would make of the messages before this index; None if nothing is left to summarise."""
         folding, view, budget = self._folding, stand.view, stand.budget
         if not self.summaries or folding.waits(messages):

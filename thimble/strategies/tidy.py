@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from thimble.agent.budget import Budget
-from thimble.agent.messages import HERE, LONGEST, Message, pending
+from thimble.agent.messages import LONGEST, LOSSLESS, Message, pending
 from thimble.agent.protocols import Stage, Strategy
 from thimble.strategies import json_table, terminal_text
 from thimble.strategies.state import Stateful
@@ -25,13 +25,13 @@ def written(message: Message, form: Form) -> Message:
     if form == "text":
         text, went = terminal_text.tidied(message.content)
         what = ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in went.items())
-        return message.rewritten(f"[left out: {what}]\n{text}", f"without {what}", ref=HERE) if went else message
+        return message.rewritten(f"[left out: {what}]\n{text}", f"without {what}", ref=LOSSLESS) if went else message
     json = json_table.found(message.content)
     if not json or not json.stands_alone:
         return message
     text = json.minified if form == "minified" else json.table or message.content
     why = "its JSON without blanks" if form == "minified" else "its JSON as tables"
-    return message.rewritten(text, f"{why}, nothing left out", ref=HERE) if text != message.content else message
+    return message.rewritten(text, f"{why}, nothing left out", ref=LOSSLESS) if text != message.content else message
 
 
 @lru_cache(maxsize=16_384)

@@ -10,13 +10,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from thimble.agent.background import Errand, halt
+from thimble.agent.background import BackgroundCall, halt
 from thimble.agent.budget import Budget, Counter, Prices
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema, ToolCall, common_prefix
 from thimble.agent.protocols import BackendDefaults, Delta, Strategy, Text, Usage
 from thimble.agent.side import SideModel
-from thimble.session.lagged import Lagged
+from thimble.session.step_worker import StepWorker
 from thimble.strategies.spec import parse
 
 TRIAL_PRICES = Prices()
@@ -91,12 +91,12 @@ class SmallModel(BackendDefaults):
         yield Usage()
 
 
-class CountedWaits(Lagged):
+class CountedWaits(StepWorker):
     """A worker that counts how often it is waited for."""
 
     waits = 0
 
-    def wait(self, errand: Errand) -> None:
+    def wait(self, errand: BackgroundCall) -> None:
         """Run it."""
         self.waits += 1
         super().wait(errand)
@@ -140,7 +140,7 @@ class WorkshopTrial:
         """The budget of each call."""
         return Budget(self.limit, WordCounter(), OVERHEAD, self.prices)
 
-    def strategy(self, model: SmallModel, worker: Lagged) -> Strategy:
+    def strategy(self, model: SmallModel, worker: StepWorker) -> Strategy:
         """The strategy with fresh state."""
         return parse(self.spec, SideModel(model, worker=worker))
 

@@ -32,7 +32,7 @@ from thimble.lab.replay.trajectories import Trajectory, read
 from thimble.lab.store import Store
 from thimble.models import built_in
 from thimble.models.counting.estimate import EstimateCounter
-from thimble.session.lagged import Lagged
+from thimble.session.step_worker import StepWorker
 from thimble.strategies.comem import Comem, Summaries
 from thimble.strategies.spec import parse
 from thimble.strategies.summary import names
@@ -106,7 +106,7 @@ def test_the_memory_model_is_asked_as_in_a_session(runs: list[Trajectory], spec:
     for run in runs[:3]:
         asked = {step.at: tuple(task.prompt(step)) for step in task.steps([run])}
         model = Scripted(["A short summary."] * len(asked), task.counter)
-        side = SideModel(model, worker=Lagged())
+        side = SideModel(model, worker=StepWorker())
         alive = replace(task.strategy, model=side, summary="waited", memory=Summaries())
         for at, message in enumerate(run.messages):
             if message.role == "assistant":

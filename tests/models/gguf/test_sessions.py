@@ -15,7 +15,7 @@ from tests.models.gguf.conftest import Local, children, eventually
 from tests.servers import saying
 from tests.support.family import family
 from thimble.agent.errors import ModelError
-from thimble.agent.events import Answered, Prepared, Replied, Said, ToolCalled, ToolReturned
+from thimble.agent.events import Answered, Prepared, Replied, ReplyPiece, ToolCalled, ToolReturned
 from thimble.agent.protocols import Sent, Waiting
 from thimble.session.session import Session
 
@@ -89,7 +89,7 @@ def test_a_model_that_is_killed_in_a_reply_is_told_of_and_loaded_anew(
     for _ in range(2):
         asked = session.ask("How much?")
         assert only(Waiting, [next(event for event in asked if isinstance(event, Waiting))])
-        next(event for event in asked if isinstance(event, Said))
+        next(event for event in asked if isinstance(event, ReplyPiece))
         (process,) = children()
         os.kill(process, signal.SIGKILL)
         with pytest.raises(ModelError, match=r"endless\.gguf stopped: killed by SIGKILL") as caught:
@@ -115,7 +115,7 @@ def test_one_that_is_killed_between_two_questions_is_loaded_anew(session: Sessio
 def test_a_reply_that_is_cancelled_leaves_the_model_running(session: Session, local: Local) -> None:
     list(session.ask(local.questions[0].text))
     before, events = children(), session.ask(local.questions[1].text)
-    next(event for event in events if isinstance(event, Said))
+    next(event for event in events if isinstance(event, ReplyPiece))
     events.close()
     assert local.questions[1].answer in only(Answered, session.ask(local.questions[1].text))[0].text
     assert children() == before

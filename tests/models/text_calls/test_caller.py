@@ -14,7 +14,7 @@ from tests.support.printed_replies import SCHEMAS, call
 from tests.support.scripted import Scripted, Step
 from tests.support.sessions import ask, scripted, tool_call
 from thimble.agent.errors import ModelError
-from thimble.agent.events import Answered, Event, Prepared, Said, ToolReturned
+from thimble.agent.events import Answered, Event, Prepared, ReplyPiece, ToolReturned
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Delta, Text, Thinking, Usage, Waiting
 from thimble.models.chat import UNREADABLE, write
@@ -263,7 +263,7 @@ def test_ctrl_c_closes_the_stream_and_the_session_goes_on() -> None:
     reply = [Text("Thought: I look.\n"), Text("And look.\n"), Text(LOOP[0])]
     session, inner = session_with(reply, *["Final Answer: yes"] * 2)
     with closing(session.ask("What is it?")) as events:
-        next(event for event in events if isinstance(event, Said))
+        next(event for event in events if isinstance(event, ReplyPiece))
         assert inner.open == 1
     assert inner.open == 0
     ends_well(session)

@@ -28,7 +28,7 @@ from thimble.repl.screen.private import private
 from thimble.repl.screen.sanitise import hide
 from thimble.session.session import Session
 
-HERE = "127.0.0.1:0"
+LOSSLESS = "127.0.0.1:0"
 
 
 def exported(session: Session, folder: Path) -> dict[str, Any]:
@@ -57,7 +57,7 @@ COMMANDS = ["/undo", "/reset", "/fork none", "/plant The code is 4711", "/strate
 @given(typed=st.lists(st.sampled_from([*QUESTIONS, *COMMANDS]), min_size=1, max_size=4))
 def test_what_a_viewer_has_is_what_the_exported_page_holds(typed: list[str], tmp_path: Path) -> None:
     session = read(2500, QUESTIONS[0])
-    with shown_live(session, HERE) as url:
+    with shown_live(session, LOSSLESS) as url:
         viewer = Viewer(url).until("part")
         for line in typed:
             if line.startswith("/"):
@@ -79,7 +79,7 @@ def session() -> Session:
 
 @pytest.fixture
 def url(session: Session) -> Iterator[str]:
-    with shown_live(session, HERE) as url:
+    with shown_live(session, LOSSLESS) as url:
         yield url
 
 
@@ -95,7 +95,7 @@ def test_an_address_without_the_token_is_not_there(url: str) -> None:
 
 def test_it_listens_on_this_machine_alone_and_each_session_has_another_address(session: Session, url: str) -> None:
     assert urlsplit(url).hostname == "127.0.0.1"
-    with shown_live(session, HERE) as other:
+    with shown_live(session, LOSSLESS) as other:
         assert urlsplit(other).path != urlsplit(url).path
     with pytest.raises(httpx.ConnectError):
         httpx.get(other, trust_env=False)
@@ -118,7 +118,7 @@ def test_a_viewer_who_comes_back_gets_only_what_is_new(session: Session, url: st
 def test_what_is_being_written_is_told_from_its_beginning_to_who_comes_late() -> None:
     words = [f"word{number} " for number in range(100)]
     session = scripted([*map(Text, words)], pace=200)
-    with shown_live(session, HERE) as url:
+    with shown_live(session, LOSSLESS) as url:
         events = session.ask("Go on")
         for _ in range(70):
             next(events)
@@ -135,7 +135,7 @@ def test_what_is_being_written_is_told_from_its_beginning_to_who_comes_late() ->
 
 def test_the_last_answer_comes_with_the_end(session: Session) -> None:
     with ExitStack() as reading:
-        with shown_live(session, HERE) as url:
+        with shown_live(session, LOSSLESS) as url:
             ask(session, "One?")
             viewer = Viewer(url).answered("One?")
             events = reading.enter_context(viewer.reading())
@@ -148,7 +148,7 @@ def test_the_last_answer_comes_with_the_end(session: Session) -> None:
 
 def test_a_viewer_that_never_reads_delays_nobody() -> None:
     session, long = scripted("Yes.", "Yes.", budget=1_000_000), "x" * 3_000_000
-    with shown_live(session, HERE) as url:
+    with shown_live(session, LOSSLESS) as url:
         where = urlsplit(url)
         with socket.create_connection((where.hostname or "", where.port or 0)) as deaf:
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
@@ -162,7 +162,7 @@ def test_a_viewer_that_never_reads_delays_nobody() -> None:
 
 def test_hostile_text_is_one_line_of_json_without_a_sign_that_html_knows() -> None:
     session = hostile([*MARKUP, "a\nevent: ended\ndata: 0\n\n", "\r\r", "\u2028", "\x1b]0;x\x07"])
-    with shown_live(session, HERE) as url:
+    with shown_live(session, LOSSLESS) as url:
         viewer = Viewer(url).until("part", "votes")
         page = httpx.get(url, trust_env=False)
     assert "ended" not in viewer.kinds
@@ -181,7 +181,7 @@ def test_what_is_private_on_a_stage_is_private_here(monkeypatch: pytest.MonkeyPa
     session = scripted("It is in /home/secretive/plans, secretive.")
     hide(private(session.settings))
     try:
-        with shown_live(session, HERE) as url:
+        with shown_live(session, LOSSLESS) as url:
             ask(session, "What is in /home/secretive/plans?")
             viewer = Viewer(url).answered("What is in ~/plans?")
     finally:
@@ -194,7 +194,7 @@ def test_it_holds_a_long_session_and_a_question_more_is_small(many: int) -> None
     session = scripted("Yes.", "No.", budget=200_000)
     for number in range(many // 4):
         session.plant(f"Fact {number}")
-    with shown_live(session, HERE) as url:
+    with shown_live(session, LOSSLESS) as url:
         viewer = Viewer(url).until("part")
         ask(session, "Is it?")
         viewer.lines.clear()
@@ -210,7 +210,7 @@ def test_it_holds_a_long_session_and_a_question_more_is_small(many: int) -> None
 
 def test_another_branch_is_told_anew() -> None:
     session = read(8000, "What is a token?")
-    with shown_live(session, HERE) as url:
+    with shown_live(session, LOSSLESS) as url:
         viewer = Viewer(url).answered("What is a token?")
         run(session, "/reset")
         ask(session, "What is a thimble?")

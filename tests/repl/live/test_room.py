@@ -9,7 +9,7 @@ import httpx
 
 from tests.repl.commands.export.test_browser import driven
 from tests.repl.commands.export.test_browser import pytestmark as pytestmark
-from tests.repl.live.test_live import HERE, phone
+from tests.repl.live.test_live import LOSSLESS, phone
 from tests.support.live_page import Viewer
 from tests.support.sessions import ask, scripted
 from thimble.repl.live.server import shown_live
@@ -52,7 +52,7 @@ setTimeout(() => { document.title = JSON.stringify({ ...found, posted }); }, 500
 
 def test_a_vote_of_another_disturbs_nobody(tmp_path: Path) -> None:
     session = scripted("Yes.", "No.")
-    with shown_live(session, HERE) as url:
+    with shown_live(session, LOSSLESS) as url:
         ask(session, "One?")
         viewer, told = Viewer(url).answered("One?"), []
         number = viewer.votes["open"]["number"]

@@ -9,7 +9,7 @@ from rich.text import Text as Shown
 
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.sessions import Paper, ask, scripted, tool_call
-from thimble.agent.events import Answered, Event, Prepared, Preparing, Replied, Said
+from thimble.agent.events import Answered, Event, Prepared, Preparing, Replied, ReplyPiece
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.repl.screen.exchange import Lines, Screen
@@ -22,7 +22,7 @@ READ = tool_call("read_article", slug="observation-masking", section="Opening")
 def said(*pieces: str, calls: tuple[ToolCall, ...] = ()) -> list[Event]:
     """The events of one reply."""
     message = Message("m1", "assistant", "".join(pieces), calls=calls)
-    return [*(Said("text", piece) for piece in pieces), Replied(1, message, Usage(), 0.1, None)]
+    return [*(ReplyPiece("text", piece) for piece in pieces), Replied(1, message, Usage(), 0.1, None)]
 
 
 def lines(*events: Event, **rest: Any) -> Paper:
@@ -83,9 +83,9 @@ def test_a_line_is_written_when_it_is_complete() -> None:
     with Lines(paper.console) as renderer:
         renderer.history = lambda: READ_IT
         for piece in ("One", " two ", "[made-", "up]"):
-            renderer.show(Said("text", piece))
+            renderer.show(ReplyPiece("text", piece))
             assert paper.text == ""
-        renderer.show(Said("text", ".\nThree"))
+        renderer.show(ReplyPiece("text", ".\nThree"))
         assert paper.text == "model: One two [made-up (not read)].\n"
 
 
@@ -163,7 +163,7 @@ def test_live_lines_are_few_and_wiped() -> None:
     with Screen(paper.console) as renderer:
         renderer.show(Preparing(1, "mine", 8000))
         for _ in range(40):
-            renderer.show(Said("text", "many words in one paragraph that goes on "))
+            renderer.show(ReplyPiece("text", "many words in one paragraph that goes on "))
         renderer.redraw()
         tail = paper.console.render_lines(renderer._live.get_renderable())  # type: ignore[union-attr]
         assert 1 < len(tail) <= LIVE_LINES

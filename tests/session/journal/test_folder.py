@@ -20,7 +20,7 @@ from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import VERSION, Named, Switched
 from thimble.session.journal.state import LOST_LINE, SavedState, saved_state
 from thimble.session.session import Session
-from thimble.session.settings import Settings, going_on
+from thimble.session.settings import Settings, resume_settings
 
 
 def written(folder: Path, id: str, *questions: str, name: str = "", at: int = 0) -> Path:
@@ -180,7 +180,7 @@ def test_a_session_goes_on_with_its_own_settings_unless_a_flag_says_otherwise(tm
     assert (again.strategy, again.budget, again.files) == ("none", 900, tmp_path)
     assert (again.think, again.max_turns, again.backend) == ("high", 7, "reader")
     assert (again.origins["strategy"], again.origins["budget"]) == ("session", "flag --x")
-    assert going_on(again, {}) == again.asked, "the next session takes none of this one's settings"
+    assert resume_settings(again, {}) == again.asked, "the next session takes none of this one's settings"
     assert told.strategy == "none"
 
 
@@ -208,7 +208,7 @@ def test_a_session_without_a_model_beside_goes_on_without_one(name: str, tmp_pat
 def test_another_server_has_models_of_its_own(flags: dict[str, object], goes_on_with: tuple[str, str, str]) -> None:
     told = SavedState(model="ollama/big", opened=replace(LOST_LINE, settings={"base_url": "http://far:1"}))
     asked = replace(Settings(), **flags, origins=dict.fromkeys(flags, "flag"))  # type: ignore[arg-type]
-    again = going_on(asked, settings_of(told, flags))
+    again = resume_settings(asked, settings_of(told, flags))
     assert (again.backend, again.base_url, again.model) == goes_on_with
 
 
@@ -221,12 +221,12 @@ def test_a_model_that_is_asked_for_is_looked_for_on_a_server() -> None:
 )
 def test_a_setting_that_is_not_possible_any_more_is_told_with_a_way_to_mend_it(name: str, value: object) -> None:
     with pytest.raises(UsageError, match="session") as caught:
-        going_on(Settings(), {name: value})
+        resume_settings(Settings(), {name: value})
     assert f"take another with --{name}" in caught.value.fix
 
 
 def test_what_no_session_may_bring_along_is_left_alone(tmp_path: Path) -> None:
     brought = {"session_dir": "/x", "plain": True, "nonsense": 1, "think": "off"}
     told = SavedState(opened=replace(LOST_LINE, settings=brought))
-    again = going_on(Settings(session_dir=tmp_path), settings_of(told))
+    again = resume_settings(Settings(session_dir=tmp_path), settings_of(told))
     assert (again.session_dir, again.plain, again.think) == (tmp_path, False, "off")

@@ -509,9 +509,9 @@ def test_it_goes_on_with_the_server_and_the_model_that_answered(environ: dict[st
     stopped = thimble(started, "--resume", "-p", "And now?")
     assert (stopped.returncode, stopped.stdout) == (3, "")
     assert url in stopped.stderr
-    going_on = re.search(r"or go on without it: thimble (--resume \S+ --backend reader)", stopped.stderr)
-    assert going_on
-    assert thimble(environ, *going_on[1].split(), "-p", "What is a context window?").returncode == 0
+    resume_settings = re.search(r"or go on without it: thimble (--resume \S+ --backend reader)", stopped.stderr)
+    assert resume_settings
+    assert thimble(environ, *resume_settings[1].split(), "-p", "What is a context window?").returncode == 0
 
 
 def test_a_conversation_is_told_at_once_too(tmp_path: Path) -> None:

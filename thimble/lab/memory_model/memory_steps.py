@@ -17,7 +17,7 @@ from thimble.agent.side import SideModel
 from thimble.lab.action_similarity import Action
 from thimble.lab.replay.trajectories import Trajectory
 from thimble.models.wire.calls import arguments
-from thimble.session.lagged import Lagged
+from thimble.session.step_worker import StepWorker
 from thimble.strategies.comem import Comem, Summaries
 
 HELD_OUT = 4
@@ -111,7 +111,7 @@ class MemoryTask:
         return replace(self.strategy, summary="none").prepare(step.history, self.budget(step))
 
     def _prepared(self, step: MemoryStep, model: GivenSummary, wish: str = "") -> Sequence[Message]:
-        asked = SideModel(model, worker=Lagged())
+        asked = SideModel(model, worker=StepWorker())
         strategy = replace(self.strategy, model=asked, summary="waited", memory=Summaries(wish=wish))
         return strategy.prepare(step.history, self.budget(step))
 

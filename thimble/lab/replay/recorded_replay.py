@@ -22,8 +22,8 @@ from thimble.lab.replay.fake_model import FakeModel, SideCall
 from thimble.lab.replay.trajectories import Trajectory
 from thimble.models.counting.choose import counter_for
 from thimble.models.embeddings.static import static_embedder
-from thimble.session.lagged import Lagged
 from thimble.session.session import Session
+from thimble.session.step_worker import StepWorker
 from thimble.strategies.spec import parse
 
 
@@ -104,7 +104,7 @@ def replay(run: Trajectory, setting: ReplaySetting) -> Iterator[ReplayedCall]:
         FakeModel(counter, setting.summary_tokens, setting.side_cache, actor_of(setting.actor)) for _ in range(2)
     )
     taken = (message for message in run.messages if message.role == "assistant")
-    strategy = parse(setting.strategy, SideModel(server, static_embedder(), memory, Lagged(setting.lag)))
+    strategy = parse(setting.strategy, SideModel(server, static_embedder(), memory, StepWorker(setting.lag)))
     before: View | None = None
     for turn, (history, action) in enumerate(zip(run.histories(), taken, strict=True), 1):
         try:

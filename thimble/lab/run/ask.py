@@ -18,9 +18,9 @@ from thimble.corpus.score import score
 from thimble.lab.action_similarity import Action
 from thimble.lab.run.jobs import Job
 from thimble.models import READER
-from thimble.session.lagged import Lagged
 from thimble.session.prices import read_prices
 from thimble.session.session import Session
+from thimble.session.step_worker import StepWorker
 from thimble.session.totals import cost, totals
 
 NO_ROOM = "no room"
@@ -86,7 +86,7 @@ def ask(job: Job) -> JobResult:
     """The result of a job. A budget that cannot hold a question is a wrong answer; any other error ends the job."""
     session = Session(job.settings)
     if job.model == READER:
-        session.agent.side.worker = Lagged()  # the same every time
+        session.agent.side.worker = StepWorker()  # the same every time
     return hold(session, job)
 
 

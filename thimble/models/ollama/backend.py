@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any
 
 from thimble.agent.budget import Counter
-from thimble.agent.errors import Circled, ModelError
+from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import BackendDefaults, Delta, Expects, Sent, Waiting
 from thimble.models.ollama import guard, wire
@@ -171,7 +171,7 @@ class Ollama(BackendDefaults):
                 if line.get("done"):
                     return
                 allowance.say(length)
-        raise Circled if guard.stopped([*said]) else http.stopped()
+        raise RepetitionDetected if guard.stopped([*said]) else http.stopped()
 
     def _request(
         self,

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from thimble.agent.budget import Counter
-from thimble.agent.errors import Circled
+from thimble.agent.errors import RepetitionDetected
 from thimble.agent.messages import Message, Schema, last_turn
 from thimble.agent.protocols import Backend, BackendDefaults, Delta, Expects, Usage, Waiting
 from thimble.models.server import Calls, Check, OptionRefused, ServedBackend, ToolsRefused
@@ -125,14 +125,14 @@ class ToolCaller(BackendDefaults):
                     raise
                 self._refused.add(way)
                 continue
-            except Circled:
+            except RepetitionDetected:
                 circled = True
             break
         for part in reading.end(cut=circled or usage.finish == "length"):
             yield from key.take(part)
         yield from key.end()
         if circled:
-            raise Circled
+            raise RepetitionDetected
         yield replace(usage, finish="length") if reading.cut else usage
 
     def _question(

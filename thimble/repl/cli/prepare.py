@@ -23,10 +23,10 @@ from thimble.session import figures
 from thimble.session.bounded import MOST_INPUT_BYTES, bounded
 from thimble.session.embeddings import embedder_of
 from thimble.session.jsonl import from_json, to_line
-from thimble.session.lagged import Lagged
 from thimble.session.prices import read_prices
 from thimble.session.replay import replay
 from thimble.session.settings_table import AUTO
+from thimble.session.step_worker import StepWorker
 from thimble.strategies.own_code import limited
 from thimble.strategies.spec import parse, parse_tidied
 
@@ -60,7 +60,7 @@ def run(settings: Settings, budget: str | None) -> int:
 
     limit = settings.budget if budget is None else read_limit(budget)  # unlike a session's it may be anything
     reader = Reader(counter_for(settings.model))  # no server is looked for, unless the strategy asks a model
-    side = SideModel(reader, embedder_of(settings), worker=Lagged())
+    side = SideModel(reader, embedder_of(settings), worker=StepWorker())
     for notice in settings.notices:
         tell(notice)
     with RedirectedOutput():  # what a strategy of the user's own prints

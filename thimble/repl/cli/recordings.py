@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thimble.agent.errors import UsageError
-from thimble.agent.events import Said
+from thimble.agent.events import ReplyPiece
 from thimble.models import READER
 from thimble.models.hardware import HARDWARE, Hardware
 from thimble.session.bounded import MOST_BYTES, file_bytes
@@ -114,7 +114,7 @@ def pace_of(text: str, lines: Sequence[Line] = (), rows: Mapping[str, Hardware] 
 
 
 def _letters(line: Line) -> int:
-    return len(line.stored.text) if isinstance(line.stored, Said) else 0
+    return len(line.stored.text) if isinstance(line.stored, ReplyPiece) else 0
 
 
 def settled(settings: Settings, recording: Recording) -> Settings:

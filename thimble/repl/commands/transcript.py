@@ -15,10 +15,10 @@ from thimble.agent.events import (
     Planted,
     Prepared,
     PromptCut,
+    QuestionWithdrawn,
     Replied,
     SideCalled,
     ToolReturned,
-    Withdrawn,
 )
 from thimble.agent.ledger import Amount, Call
 from thimble.agent.messages import Message
@@ -174,7 +174,7 @@ def _go_on(told: Transcript, exchange: Exchange, record: Record, at: float) -> N
             exchange.from_memory, exchange.invented = record.from_memory, record.invented
         case Cancelled():
             exchange.ending = "cancelled"
-        case Withdrawn():
+        case QuestionWithdrawn():
             exchange.ending = "withdrawn"
 
 

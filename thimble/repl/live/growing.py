@@ -12,7 +12,7 @@ from collections import defaultdict, deque
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from thimble.agent.events import Changed, Prepared, Preparing, Said, SideBegan, ToolCalled
+from thimble.agent.events import Changed, Prepared, Preparing, ReplyPiece, SideBegan, ToolCalled
 from thimble.agent.protocols import Sent, Waiting
 from thimble.repl.commands.export.page import Telling, Texts, embedded
 from thimble.repl.commands.transcript import take, transcript
@@ -128,7 +128,7 @@ class Growing:
                 continue
             if isinstance(record, Branched | Switched) or (isinstance(record, Changed) and record.setting == "model"):
                 self._read()
-            elif isinstance(record, Said):
+            elif isinstance(record, ReplyPiece):
                 text = self._cleaners[record.kind].feed(record.text)
                 pieces += [(record.kind, text)] if text else []
             elif self._take(record, at):

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from thimble.agent import events
-from thimble.agent.events import Event, Prepared, Replied, Said, ToolReturned
+from thimble.agent.events import Event, Prepared, Replied, ReplyPiece, ToolReturned
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Waiting
 from thimble.repl.screen import trace
@@ -82,7 +82,7 @@ class Lines:
                 self._prepared(event)
             case Waiting():
                 self._waiting_for(event)
-            case Said():
+            case ReplyPiece():
                 self._said(event)
             case Replied():
                 self._replied(event)
@@ -109,7 +109,7 @@ class Lines:
         self._reading = f"reading {figures.tokens(event.view.tokens, event.exact)} tokens"
         self._wait(self._reading)
 
-    def _said(self, event: Said) -> None:
+    def _said(self, event: ReplyPiece) -> None:
         if event.kind == "thinking":
             self._thought.append(self._thinking.feed(event.text))
             return

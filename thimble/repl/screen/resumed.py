@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from thimble.agent.events import Said
+from thimble.agent.events import ReplyPiece
 from thimble.repl.screen.sanitise import clean, line
 from thimble.repl.screen.theme import GLYPH, is_drawn, say
 from thimble.repl.screen.trace import cut
@@ -37,7 +37,7 @@ def show_resumed(session: Session, console: Console) -> None:
     console.print(Text(GLYPH if drawn else "you: ", style="mark") + Text(shown, style="none"))
     with (Screen if drawn else Lines)(console) as renderer:
         renderer.history = lambda: session.saved.history if session.saved else ()
-        renderer.show(Said("text", answer))
+        renderer.show(ReplyPiece("text", answer))
     if drawn:
         console.print()
 

@@ -162,12 +162,12 @@ def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, SavedSt
     """
     from thimble.session.journal.header import settings_of
     from thimble.session.journal.journal import Journal
-    from thimble.session.settings import going_on
+    from thimble.session.settings import resume_settings
 
     journal = Journal.reopen(path)
     try:
         saved = journal.state()
-        return going_on(settings, settings_of(saved, settings.flags)), journal, saved
+        return resume_settings(settings, settings_of(saved, settings.flags)), journal, saved
     except BaseException:
         journal.close()
         raise

@@ -11,17 +11,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
-from thimble.agent.events import Said
+from thimble.agent.events import ReplyPiece
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Waiting
 from thimble.session.bounded import MOST_BYTES, all_of, open_file
+from thimble.session.defer_sigint import defer_sigint
 from thimble.session.journal.lines import Damage, Line, Writer, read
 from thimble.session.journal.records import Opened, Record, Remark, Resumed
 from thimble.session.journal.state import SavedState, saved_state
 from thimble.session.journal.tree import Tree
-from thimble.session.uninterrupted import uninterrupted
 
-PASSING = Said | Waiting | Remark
+PASSING = ReplyPiece | Waiting | Remark
 """Records that change nothing of a session."""
 BEGINNING = b'{"type":"opened",'
 """What the first line begins with, of which that may be all that there is."""
@@ -66,7 +66,7 @@ class Journal:
         self._writer = Writer()
         self._resumes = False
         self._cut_off = b""
-        self._said: list[Said] = []
+        self._said: list[ReplyPiece] = []
         self._said_at = 0.0
         self._remarks: list[Remark] = []
 
@@ -113,10 +113,10 @@ class Journal:
 
         A remark alone neither begins a journal nor resumes one: it waits for the first other record.
         """
-        if isinstance(record, Said) and self._joins(record):
+        if isinstance(record, ReplyPiece) and self._joins(record):
             return []
         waited = self.error
-        with uninterrupted():  # no line is written twice, or counted and not written
+        with defer_sigint():  # no line is written twice, or counted and not written
             if isinstance(record, Remark) and (self._resumes or not self.begun):
                 self._remarks.append(record)
                 return []
@@ -127,9 +127,9 @@ class Journal:
             while self.begun and self._remarks:
                 self._append(self._remarks.pop(0))
             if self._said:
-                self._append(Said(self._said[0].kind, "".join(piece.text for piece in self._said)))
+                self._append(ReplyPiece(self._said[0].kind, "".join(piece.text for piece in self._said)))
                 self._said = []
-            if isinstance(record, Said):
+            if isinstance(record, ReplyPiece):
                 self._said, self._said_at = [record], self.clock()
             else:
                 self._append(record, history, kept)
@@ -143,7 +143,7 @@ class Journal:
             notices.append(f"{self.path} can be written again, and nothing of the session is missing in it.")
         return notices
 
-    def _joins(self, piece: Said) -> bool:
+    def _joins(self, piece: ReplyPiece) -> bool:
         """Whether a piece of a reply waits, to be written on one line with those before it."""
         joins = bool(self._said) and self._said[0].kind == piece.kind and self.clock() - self._said_at < SAID_SECONDS
         self._said += [piece] if joins else []

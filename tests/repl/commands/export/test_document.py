@@ -21,8 +21,8 @@ from thimble.repl.commands.transcript import transcripts
 from thimble.repl.screen.gantt import name_of
 from thimble.session import jsonl
 from thimble.session.jsonl import to_json
-from thimble.session.lagged import Lagged
 from thimble.session.session import Session
+from thimble.session.step_worker import StepWorker
 from thimble.session.timeline import timeline
 
 NASTY = st.text(st.characters() | st.sampled_from("<>&\x7f\u2028\u2029\ud800\x1b\u202e"))
@@ -81,7 +81,7 @@ def test_the_session_of_the_document_is_the_last_line_of_json(tmp_path: Path) ->
 
 def test_the_timeline_is_in_the_page(tmp_path: Path) -> None:
     session = session_in(strategy="comem:k=1")
-    session.agent.side.worker = Lagged(1)
+    session.agent.side.worker = StepWorker(1)
     for question in ("What?", "And?", "So?"):
         ask(session, question)
     of = timeline(session.agent.ledger)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from thimble.agent.background import Errand
+from thimble.agent.background import BackgroundCall
 
 
-class Lagged:
+class StepWorker:
     """A worker without a thread: an errand ends when the agent has prepared `steps` calls without it.
 
     So a replay decides the same each time. With 0 the next call has it, as in Algorithm 1.
@@ -14,14 +14,14 @@ class Lagged:
     def __init__(self, steps: int = 0) -> None:
         self.steps = steps
 
-    def start(self, errand: Errand) -> None:
+    def start(self, errand: BackgroundCall) -> None:
         """Nothing yet."""
 
-    def look(self, errand: Errand) -> None:
+    def look(self, errand: BackgroundCall) -> None:
         """Run it where it is due."""
         if errand.steps >= self.steps:
             errand.run()
 
-    def wait(self, errand: Errand) -> None:
+    def wait(self, errand: BackgroundCall) -> None:
         """Run it."""
         errand.run()

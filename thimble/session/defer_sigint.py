@@ -10,7 +10,7 @@ from types import FrameType
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def defer_sigint() -> Iterator[None]:
     """Ctrl-C is heard at the end of this."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
         yield  # it is heard elsewhere: by another thread, or by what Python is embedded in
