@@ -49,7 +49,6 @@ ARGUMENTS = {
     "plant": ["The vault opens at 6 o'clock."],
     "predict": ["", "1-100", "off"],
     "strategy": ["", "sliding-window", "retrieval", "hybrid", "observation-masking"],
-    "tidy": ["", "off", "on"],
     "budget": ["", "4000", "8000"],
     "model": ["", "reader"],
     "articles": ["", "agents"],

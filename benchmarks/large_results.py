@@ -3,7 +3,7 @@
     python benchmarks/large_results.py               # a table in Markdown, some five minutes
     python benchmarks/large_results.py 50 none json  # one row: megabytes, a strategy, a text
 
-Four calls with such a result in the history, under each strategy that reads results and `--tidy on`, in 8,000 tokens:
+Four calls with such a result in the history, under each strategy that reads results, behind `tidy`, in 8,000 tokens:
 seconds of processor time, and megabytes at most beside the text. Each row is a process of its own. Tokens are counted
 with the vocabulary of Qwen 2.5 where it is installed.
 """
@@ -26,7 +26,6 @@ from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
 from thimble.models.counting.choose import counter_for
 from thimble.strategies.spec import parse
-from thimble.strategies.tidy import tidied
 
 MEGABYTES, LIMIT = 10, 8_000
 STRATEGIES = ("none", "observation-masking", "compress", "retrieval:by=words", "dedup")
@@ -70,7 +69,7 @@ def measured(megabytes: int, spec: str, name: str) -> str:
     """A row of the table."""
     calls = histories(text_of(TEXTS[name], megabytes * 1_000_000))
     counter = counter_for("qwen2.5")
-    budget, strategy = Budget(LIMIT, counter), tidied(parse(spec, SideModel(Scripted([], counter))))
+    budget, strategy = Budget(LIMIT, counter), parse(f"tidy+{spec}", SideModel(Scripted([], counter)))
     budget.count(calls[0][0])  # reads the vocabulary
     before, started = memory(), process_time()
     view = None

@@ -17,7 +17,6 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
 from thimble.agent.view import View, prepare
 from thimble.session.why import why
-from thimble.strategies.tidy import tidied
 
 LOG = "\x1b[32mok\x1b[0m build step done   \n" * 40
 
@@ -53,18 +52,18 @@ def chain(view: View, limit: Budget) -> None:
 @given(history=sound_histories(most_turns=12), limit=st.sampled_from([900, 4_000]))
 def test_steps_lead_from_the_original_to_what_is_sent(spec: str, history: Sequence[Message], limit: int) -> None:
     try:
-        view = view_of(tidied(build(spec)), history, limit)
+        view = view_of(build(spec), history, limit)
     except BudgetError:
         return
     chain(view, budget(limit))
 
 
-def test_the_setting_the_parts_and_fit_are_named() -> None:
+def test_the_parts_and_fit_are_named() -> None:
     view = view_of(build("tidy+compress:when=arrival"), results(LOG, LOG, "word " * 4_000), 2_000)
     named = {step.by for steps in view.steps.values() for step in steps}
     assert named == {"tidy", "compress", "fit"}
-    assert [step.by for step in view_of(tidied(build("none")), results(LOG)).steps["m4"]] == ["tidy"]
-    assert why(view_of(tidied(build("none")), results(LOG)), 3).startswith("tidy made it ")
+    assert [step.by for step in view_of(build("tidy+none"), results(LOG)).steps["m4"]] == ["tidy"]
+    assert why(view_of(build("tidy+none"), results(LOG)), 3).startswith("tidy made it ")
 
 
 def test_what_a_single_strategy_does_is_its_own() -> None:

@@ -27,7 +27,6 @@ FAR = "https://far.example"
 HARMLESS: dict[str, tuple[object, ...]] = {
     "strategy": ("none", "hybrid", "none+truncate", "observation-masking:window=3"),
     "budget": (4000, "500"),
-    "tidy": (False, "on"),
     "plain": (True,),
     "stage": (True,),
     "color": (False,),

@@ -367,7 +367,7 @@ def test_a_swap_of_the_model_comes_back(tmp_path: Path) -> None:
     lines = (
         LINES[0],
         "/model reader",
-        "/tidy off",
+        "/budget 2500",
         "What is observation masking?",
         "/strategy none",
         "What is chunking?",

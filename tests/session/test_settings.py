@@ -27,7 +27,6 @@ TEXTS = {
     "summariser": ("reader", "a:1b", "b:2b", "c"),
     "embeddings": ("static", "none", "ollama:all-minilm", "vllm:a/b:c@http://box:8001/v1"),
     "price": ("auto", "cached=0.2", "output=3", "cached=1,output=0.5"),
-    "tidy": ("off", "on", "false", "1"),
     "notes": ("/a.jsonl", "/b.jsonl", "/c.jsonl", "/d.jsonl"),
     "session_dir": ("/nowhere/a", "/nowhere/b", "/nowhere/c", "/nowhere/d"),
     "plain": ("yes", "off", "true", "0"),

@@ -1,4 +1,4 @@
-"""The setting --tidy: each result is sent in its smallest form, whatever the strategy, and nothing else changes."""
+"""`tidy` joined to a strategy: each result is sent in its smallest form, and a forecast says what it would save."""
 
 from __future__ import annotations
 
@@ -11,15 +11,11 @@ from tests.support.records import RECORDS
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import LOSSLESS, Message
-from thimble.repl.cli.recordings import load, settled
 from thimble.repl.commands.table import obey
 from thimble.session.forecast import forecast
-from thimble.session.journal.folder import new_path, reopened
-from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
-from thimble.session.settings import Settings
+from thimble.session.settings import resolve
 from thimble.strategies.table import STRATEGIES
-from thimble.strategies.tidy import Tidied
 from thimble.tools.schema import tool
 
 ISSUES = RECORDS["60 issues"][:20]
@@ -46,22 +42,20 @@ def sent(session: Session) -> list[str]:
     return [message.content for message in view.messages if message.role == "tool"]
 
 
-@pytest.mark.parametrize("spec", [*STRATEGIES, "tidy+none", "observation-masking+tidy+dedup"])
+@pytest.mark.parametrize("spec", [*STRATEGIES, "observation-masking+dedup"])
 def test_every_strategy_gets_results_tidied_and_no_tool_more(spec: str) -> None:
-    on, off = looked("issues", strategy=spec), looked("issues", strategy=spec, tidy=False)
-    view = on.agent.ledger.view
+    joined, alone = looked("issues", strategy=f"tidy+{spec}"), looked("issues", strategy=spec)
+    view = joined.agent.ledger.view
     assert view
     assert view.fates[3] == "tidied"
-    assert on.agent.history[3].content == fetch("issues")
-    assert on.agent.schemas() == off.agent.schemas()
-    assert on.spec == spec
-    whole = sent(off)[0] == fetch("issues")
-    assert whole == ("tidy" not in spec)
-    assert sent(looked("issues", strategy="tidy", tidy=False)) == sent(on)
+    assert joined.agent.history[3].content == fetch("issues")
+    assert joined.agent.schemas() == alone.agent.schemas()
+    assert sent(joined) == sent(looked("issues", strategy="tidy"))
+    assert (sent(alone)[0] == fetch("issues")) == (spec != "tidy")
 
 
 def test_it_is_seen_and_its_reason_told() -> None:
-    session = looked("issues")
+    session = looked("issues", strategy="tidy+observation-masking")
     paper = Paper(100, drawn=False)
     for line in ("/context", "/why 4", "/stats", "/compare"):
         obey(session, line, paper.console)
@@ -76,112 +70,43 @@ def test_it_is_seen_and_its_reason_told() -> None:
 
 def test_a_bulky_result_is_still_moved_or_masked() -> None:
     for spec in ("offload:share=0.01", "observation-masking:when=always,window=0"):
-        session = looked("issues", "issues", strategy=spec)
+        session = looked("issues", "issues", strategy=f"tidy+{spec}")
         assert all(len(text) < 600 for text in sent(session)[:1])
 
 
 def test_a_strategy_of_the_users_own_sees_the_tidied_history(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("def prepare(messages, budget):\n    return messages\n")
-    session = looked("issues", strategy=str(path))
-    assert sent(session) == sent(looked("issues"))
-    assert forecast(session, "And?", foreign=True).view
+    assert sent(looked("issues", strategy=f"tidy+{path}")) == sent(looked("issues", strategy="tidy"))
 
 
-def test_forks_swaps_and_forecasts_are_under_the_same_setting() -> None:
-    for on in (True, False):
-        session = looked("issues", strategy="none", tidy=on)
-        for strategy in (session.fork("hybrid").strategy, session.fork().strategy):
-            assert isinstance(strategy, Tidied) == on
-        seen = forecast(session, "And?")
-        assert seen.view
-        assert ("tidied" in seen.view.fates) == on
-        session.use_strategy("sliding-window")
-        ask(session, "And?")
-        assert ("JSON as tables" in sent(session)[0]) == on
-
-
-@pytest.mark.parametrize("on", [True, False])
-def test_a_session_goes_on_as_it_was(tmp_path: Path, on: bool) -> None:
-    journal = Journal(new_path(tmp_path))
-    session = Session(Settings(backend="reader", tidy=on), journal)
-    ask(session)
-    session.leave()
-    assert journal.path
-    settings, again, _ = reopened(Settings(tidy=not on), journal.path)
-    again.close()
-    assert settings.tidy is on
-
-
-def test_it_is_swapped_in_a_session_and_kept(tmp_path: Path) -> None:
-    journal = Journal(new_path(tmp_path))
-    session = Session(Settings(backend="reader", budget=20_000, strategy="none"), journal)
+def test_the_forecast_says_what_tidy_would_save() -> None:
+    session = looked("issues")
+    saves = forecast(session).tidy_saves
+    assert saves == 1549 - 331
     paper = Paper(100, drawn=False)
-
-    def tidied() -> bool:
-        ask(session, "Read the file records/boxes-may.json")
-        return isinstance(session.agent.strategy, Tidied) and "JSON as tables" in sent(session)[0]
-
-    assert tidied()
-    for line, on in (("/tidy OFF", False), ("/fork", False), ("/strategy sliding-window", False), ("/reset", False)):
-        obey(session, line, paper.console)
-        assert tidied() is session.agent.state.tidy is on
-    assert isinstance(session.fork("none").strategy, Tidied) is False
-    obey(session, "/tree 1", paper.console)
-    assert tidied() is session.agent.state.tidy is False
-    obey(session, "/undo 3", paper.console)
-    assert session.agent.state.tidy
-    assert "Tidy goes back too: from off to on." in paper.text
-    obey(session, "/tidy off", paper.console)
-    obey(session, "/tidy", paper.console)
-    assert "Tidy is off. Change it: /tidy on" in paper.text
-    obey(session, "/tidy on", paper.console)
-    assert "The next prompt has tidy on. The strategy starts again from the full history." in paper.text
-    obey(session, "/tidy off", paper.console)
-    obey(session, "/tidy off", paper.console)
-    assert "Tidy is off already." in paper.text
-    session.leave()
-    assert journal.path
-    settings, again, saved = reopened(Settings(), journal.path)
-    resumed = Session(settings, again, saved)
-    assert not isinstance(resumed.agent.strategy, Tidied)
-    assert not resumed.agent.state.tidy
-    resumed.leave()
-    asked = Settings(tidy=True, origins={"tidy": "flag --tidy"})
-    settings, again, saved = reopened(asked, journal.path)
-    resumed = Session(settings, again, saved)
-    assert resumed.agent.state.tidy
-    assert isinstance(resumed.agent.strategy, Tidied)
-    resumed.leave()
+    obey(session, "/context next", paper.console)
+    obey(session, "/strategy none", paper.console)
+    assert f"tidy+observation-masking would save {saves:,} tokens of it" in paper.text
+    assert f"tidy+none would save {saves:,} tokens of it" in paper.text
+    before = forecast(session).tokens
+    session.use_strategy("tidy+none")
+    after = forecast(session)
+    assert (after.tokens, after.tidy_saves) == (before - saves, 0)
 
 
-@pytest.mark.parametrize(("tidy", "same"), [(True, True), (False, False)])
-def test_resumed_with_the_other_the_strategy_starts_fresh_as_in_a_session(
-    tidy: bool, same: bool, tmp_path: Path
-) -> None:
-    journal = Journal(new_path(tmp_path))
-    session = Session(Settings(backend="reader", budget=1500, strategy="progressive-summary"), journal)
-    fresh = session.agent.strategy.state  # type: ignore[attr-defined]
-    for _ in range(3):
-        ask(session, "Read the article observation-masking")
-    was = session.agent.strategy.state  # type: ignore[attr-defined]
-    assert was != fresh
-    session.leave()
-    assert journal.path
-    settings, again, saved = reopened(Settings(tidy=tidy, origins={"tidy": "flag --tidy"}), journal.path)
-    resumed = Session(settings, again, saved)
-    assert resumed.agent.strategy.state == (was if same else fresh)  # type: ignore[attr-defined]
-    resumed.leave()
+def test_a_small_saving_is_not_mentioned(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("words " * 900)
+    session = scripted([tool_call("read_file", path="a.txt")], "So.", files=tmp_path, budget=20_000)
+    ask(session)
+    assert forecast(session).tidy_saves == 0
 
 
-def test_what_it_cannot_be_is_answered_with_what_it_can() -> None:
+def test_a_file_with_the_setting_of_old_is_told_where_it_went(tmp_path: Path) -> None:
+    (tmp_path / "thimble.toml").write_text("tidy = true\n")
     with pytest.raises(UsageError) as caught:
-        obey(looked("issues"), "/tidy of", Paper(100).console)
-    assert (caught.value.what, caught.value.fix) == ("/tidy cannot be 'of'", "did you mean off? it takes on or off")
-
-
-def test_a_cassette_is_played_as_it_was_recorded() -> None:
-    assert settled(Settings(tidy=False), load("reader/none", Path())).tidy
+        resolve({}, {}, tmp_path)
+    assert 'strategy = "tidy+observation-masking"' in caught.value.fix
 
 
 def test_a_copy_of_a_tidied_result_is_not_whole() -> None:

@@ -14,7 +14,6 @@ from thimble.agent.budget import Budget
 from thimble.agent.messages import LONGEST, Message
 from thimble.agent.view import prepare
 from thimble.models.counting.estimate import EstimateCounter
-from thimble.strategies.tidy import tidied
 
 WORDS = "one line of this file, which comes again and again and is as long as others are"
 RECORD = json.dumps({"state": "open", "name": "a name", "words": WORDS}) + ",\n"
@@ -28,7 +27,7 @@ def results(spec: str, characters: int, limit: int = 10**7) -> Sequence[Message]
     history = [
         replace(one, content=text if at < 6 else "new") if one.role == "tool" else one for at, one in enumerate(told)
     ]
-    view = prepare(history, tidied(build(spec)), Budget(limit, EstimateCounter()))
+    view = prepare(history, build(f"tidy+{spec}"), Budget(limit, EstimateCounter()))
     return [message for message in view.messages if message.role == "tool"]
 
 

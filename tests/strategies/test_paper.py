@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.repl.commands.test_table import said
 from tests.support.histories import budget, calls_of, react
 from tests.support.sessions import scripted
 from tests.support.specs import Summariser, build
@@ -17,7 +16,6 @@ from thimble.agent.errors import UsageError
 from thimble.session.settings import Settings, resolve
 from thimble.strategies.paper import N_HYBRID, M, N, scaled
 from thimble.strategies.paper_names import in_our_names
-from thimble.strategies.tidy import Tidied
 
 BUDGETS = st.integers(LEAST_BUDGET, MOST_BUDGET) | st.integers(LEAST_BUDGET, 40_000) | st.just(UNLIMITED)
 PAPERS = st.sampled_from([M, N, N_HYBRID])
@@ -82,15 +80,3 @@ def test_the_names_of_the_papers_are_ours(typed: str, ours: str) -> None:
 def test_what_no_paper_names_stays_as_it_is_typed(text: str) -> None:
     file = f"./{text.replace('+', '')}.py"
     assert in_our_names(file) == file
-
-
-@pytest.mark.parametrize("spec", ["observation-masking:paper", "hybrid:paper,window=5", "none+llm-summary:paper"])
-def test_tidy_is_off_under_a_paper_s_rule_and_said_to_be(spec: str) -> None:
-    session = scripted()
-    assert isinstance(session.agent.strategy, Tidied)
-    assert "Tidy is off under :paper." in said(session, f"/strategy {spec}")
-    assert not isinstance(session.agent.strategy, Tidied)
-    assert f"Tidy is on, but off under {spec}" in said(session, "/tidy")
-    assert not isinstance(session.fork().strategy, Tidied)
-    said(session, "/strategy hybrid")
-    assert isinstance(session.agent.strategy, Tidied)

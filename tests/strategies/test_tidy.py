@@ -17,7 +17,7 @@ from thimble.agent.messages import LONGEST, Message
 from thimble.agent.view import prepare
 from thimble.strategies import json_table, terminal_text
 from thimble.strategies.json_table import found
-from thimble.strategies.tidy import Tidy, tidied, written
+from thimble.strategies.tidy import Tidy, written
 
 
 @given(st.text(alphabet='[]{}",:1 \n\\ab', max_size=40))
@@ -180,8 +180,8 @@ def test_lists_of_records_shrink_and_keep_every_fact(kind: str) -> None:
 @pytest.mark.parametrize("spec", ["none", "sliding-window", "observation-masking", "offload", "dedup", "thrifty"])
 @settings(max_examples=10)
 @given(sound_histories(most_turns=12), LIMITS)
-def test_a_strategy_under_the_setting_keeps_the_laws(spec: str, history: list[Message], limit: int) -> None:
-    strategy, allowed, before = tidied(build(spec)), budget(limit, overhead=20), None
+def test_a_strategy_behind_tidy_keeps_the_laws(spec: str, history: list[Message], limit: int) -> None:
+    strategy, allowed, before = build(f"tidy+{spec}"), budget(limit, overhead=20), None
     for messages in calls_of(history):
         try:
             before = prepare(messages, strategy, allowed, before)

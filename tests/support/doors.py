@@ -298,19 +298,19 @@ ASKED: dict[str, Callable[[str], Sequence[Step]]] = {
     ],
 }
 LOOKS = (
-    *("/stats", "/strategy", "/tidy", "/help {}", "/help strategy {}", "/articles {}", "/{}"),
+    *("/stats", "/strategy", "/help {}", "/help strategy {}", "/articles {}", "/{}"),
     *("/context", "/context next", "/context raw", "/context prompt"),
     *("/context 1-9", "/context 4", "/context +1", "/context {}"),
     *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}"),
     *("/sessions", "/sessions {}", "/save", "/load", "/load {}", "/tree"),
     *("/timeline", "/timeline all", "/timeline {}"),
     *("/export pdf {}", "/export md no-such-folder/x{}", "/export no-such-folder/{}.html"),
-    *("/strategy {}", "/tidy {}", "/budget {}", "/fork {}", "/fork 1 {}", "/tree {}", "/undo {}", "/predict {}"),
+    *("/strategy {}", "/budget {}", "/fork {}", "/fork 1 {}", "/tree {}", "/undo {}", "/predict {}"),
     *("/tour {}", "/tour skip"),
 )
 """What changes nothing of a session, since it only looks or is refused: one session serves all."""
 COMMANDS = (
-    *("/tidy off", "/compare none run {}", "/save {}", "/plant {}", "/probe", "/probe {}", "/predict", "/predict all"),
+    *("/compare none run {}", "/save {}", "/plant {}", "/probe", "/probe {}", "/predict", "/predict all"),
     *("/fork", "/fork 0 none", "/undo", "/retry none", "/compact", "/compact {}"),
 )
 """What may change one: each has a session of its own."""

@@ -18,7 +18,7 @@ OFF_THE_SCRIPT = (
     "What is a summary buffer?",
     "/help",
     "/tour no-such",
-    "/tidy",
+    "/budget",
     "\x03",
     "/tour",
 )

@@ -204,13 +204,13 @@ class Cancelled:
     messages: tuple[Message, ...]
 
 
-CHANGEABLE = {"strategy": str, "budget": int, "tidy": bool, "model": str, "system": str}
+CHANGEABLE = {"strategy": str, "budget": int, "model": str, "system": str}
 """The settings that change while a session runs, and the type of their values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """From now on this setting has this value. A strategy begins with an empty memory, also where `tidy` changes.
+    """From now on this setting has this value. A strategy begins with an empty memory.
 
     The strategy is a SPEC, the budget a number of tokens, the model written `backend/name`, and `system` the first
     message of a history. A value of another type raises ValueError.

@@ -58,8 +58,8 @@ class Call:
     worked; `waited`: the time in which it was busy or loaded the model. `lag`: the calls of the agent that were
     prepared while this one ran in the background, and `held` the seconds that the agent waited for it; None for a call
     that the agent waited for. `began`: in seconds since 1970; 0 if unknown. `first_token`: the seconds until its first
-    token; None if unknown. `taken`: the tokens of the history that `tidy`, the strategy or each of its parts, and `fit`
-    took out, by name; empty if unknown.
+    token; None if unknown. `taken`: the tokens of the history that the strategy or each of its parts, and `fit` took
+    out, by name; empty if unknown.
     """
 
     exchange: int

@@ -28,8 +28,8 @@ class State:
     """The state after all events so far. Only events change the history: a longer one is another list.
 
     `strategy`: the SPEC in use. `limit`: the tokens of prompt that a call may use. `system`: the first message of a
-    history. `planted`: the facts planted in it, oldest first. `tidy`: whether each result is tidied for the strategy.
-    `model`: the one that answers, as `backend/name`; "" if it is not known.
+    history. `planted`: the facts planted in it, oldest first. `model`: the one that answers, as
+    `backend/name`; "" if it is not known.
     """
 
     strategy: str = ""
@@ -38,14 +38,12 @@ class State:
     history: list[Message] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
     planted: tuple[Planted, ...] = ()
-    tidy: bool = True
     model: str = ""
 
     @property
     def settings(self) -> dict[str, str | int | bool]:
         """The value of each setting that changes while a session runs, as `Changed` has it."""
-        values: dict[str, str | int | bool] = {"strategy": self.strategy, "budget": self.limit, "tidy": self.tidy}
-        return values | {"model": self.model, "system": self.system}
+        return {"strategy": self.strategy, "budget": self.limit, "model": self.model, "system": self.system}
 
     def take(self, event: Entry) -> None:
         """Apply one event. The cost of a reply whose view is lost, as in a damaged journal, is unknown."""
@@ -81,7 +79,7 @@ class State:
         """An independent copy of the state."""
         ledger = replace(self.ledger, calls=[*self.ledger.calls], tools=[*self.ledger.tools])
         values = self.strategy, self.limit, self.system
-        return State(*values, self.history, ledger, self.planted, self.tidy, self.model)
+        return State(*values, self.history, ledger, self.planted, self.model)
 
     def _append(self, *messages: Message) -> None:
         system = () if self.history else (Message("m1", "system", self.system),)

@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 class ViewStep:
     """One change of a message on its way into a view: who made it, its fate then, why, its tokens before and then.
 
-    `by` is the name of a part of the strategy, `tidy`, `fit`, or "" for the strategy as a whole.
+    `by` is the name of a part of the strategy, `fit`, or "" for the strategy as a whole.
     """
 
     by: str

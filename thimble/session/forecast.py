@@ -16,6 +16,7 @@ from thimble.agent.state import State
 from thimble.agent.view import View
 
 if TYPE_CHECKING:
+    from thimble.agent.budget import Budget
     from thimble.session.session import Session
 
 DRAFT = "draft"
@@ -27,7 +28,8 @@ class Forecast:
 
     `asks` says that the strategy would ask a model first; the view is then the one that it falls back to. `view` is
     None where there is none to show: the budget cannot hold the question, or the strategy is not one of thimble's own,
-    which is not run for a mere forecast. `tools` are offered with it.
+    which is not run for a mere forecast. `tools` are offered with it. `tidy_saves` is the number of
+    tokens that the prompt would lose if `tidy` came first in the SPEC; 0 if that is less than a tenth of it.
     """
 
     tokens: int
@@ -35,6 +37,7 @@ class Forecast:
     view: View | None
     asks: bool = False
     tools: int = 0
+    tidy_saves: int = 0
 
     @property
     def settled(self) -> bool:
@@ -88,7 +91,15 @@ def forecast(session: Session, question: str = "", *, foreign: bool = False) -> 
         view = prepare(asking, call)
     except BudgetError as error:
         return Forecast(error.needed_tokens, agent.limit, None, side.asked)
-    return Forecast(view.tokens, agent.limit, view, side.asked, len(call.tools))
+    return Forecast(view.tokens, agent.limit, view, side.asked, len(call.tools), _tidy_saves(view, agent.budget([])))
+
+
+def _tidy_saves(view: View, budget: Budget) -> int:
+    """The tokens that `tidy` would take off the results that this view shows whole."""
+    from thimble.strategies.tidy import Tidy  # late, as all strategies
+
+    saved = budget.size(view.messages) - budget.size(Tidy().prepare(view.messages, budget))
+    return saved if saved >= view.tokens / 10 else 0
 
 
 def _as_it_stands(state: State) -> Sequence[Message]:

@@ -42,8 +42,8 @@ def make_agent(settings: Settings, backends: Backends, backend: Backend, embedde
     side = SideModel(summariser or backend, embedder, memory, summariser=backends.summariser)
     return Agent(
         backend=backend,
-        strategy=strategy_of(spec, side, settings.tidy),
-        state=State(spec, settings.budget, tidy=settings.tidy, model=str(backend.id)),
+        strategy=strategy_of(spec, side),
+        state=State(spec, settings.budget, model=str(backend.id)),
         tools={},
         side=side,
         max_turns=settings.max_turns,
@@ -59,7 +59,7 @@ def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder
     side = agent.side
 
     def delegated(task: str) -> str:
-        return brief(agent, task, strategy_of(READS_WITH, side, agent.state.tidy))
+        return brief(agent, task, strategy_of(READS_WITH, side))
 
     agent.tools = toolbox(library, files, notes, embedder)
     agent.on_demand = on_demand(lambda: agent.history, delegated)
@@ -73,8 +73,8 @@ def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder
         agent.grounds = partial(grounded, search=Search(library, embedder))
 
 
-def strategy_of(spec: str, side: SideModel, tidy: bool) -> Strategy:
-    """The strategy of a SPEC under the setting `tidy`. All are imported for it: the first prompt need not wait."""
-    from thimble.strategies.spec import parse, parse_tidied
+def strategy_of(spec: str, side: SideModel) -> Strategy:
+    """The strategy of a SPEC. All are imported for it: the first prompt need not wait."""
+    from thimble.strategies.spec import parse
 
-    return (parse_tidied if tidy else parse)(spec, side)
+    return parse(spec, side)

@@ -305,7 +305,7 @@ class Session:
 
         agent, spec = self.agent, in_our_names(spec.strip())
         watched = WatchedStrategy(spec) if watch else None
-        strategy = strategy_of(spec, agent.side, agent.state.tidy)
+        strategy = strategy_of(spec, agent.side)
         self._stop_background()
         agent.strategy, self.watched = strategy, watched
         self.trusted.add(spec)
@@ -322,9 +322,9 @@ class Session:
 
         agent, spec = self.agent, self.spec
         try:
-            state, strategy = agent.strategy.state, strategy_of(spec, agent.side, agent.state.tidy)
+            state, strategy = agent.strategy.state, strategy_of(spec, agent.side)
             kept = carried(state, strategy)
-            strategy = strategy if kept else strategy_of(spec, agent.side, agent.state.tidy)
+            strategy = strategy if kept else strategy_of(spec, agent.side)
         except UsageError as error:
             self.notices.append(f"{error.what}. The strategy as it was before stays in use.")
             return
@@ -333,14 +333,6 @@ class Session:
         if not kept:
             agent.enter(Changed("strategy", spec))
         self.notices.append(f"{spec} has changed: it {'goes on with its state' if kept else 'begins anew'}.")
-
-    def use_tidy(self, on: bool) -> None:
-        """Tidy each result for the strategy, or leave it as it came. The strategy starts fresh, as after a swap."""
-        agent = self.agent
-        strategy = strategy_of(self.spec, agent.side, on)
-        self._stop_background()
-        agent.strategy = strategy
-        agent.enter(Changed("tidy", on))
 
     def use_budget(self, tokens: int) -> None:
         """Change how many prompt tokens a call may use. Raises UsageError for a number that makes no sense."""
@@ -492,7 +484,7 @@ class Session:
         agent, was = self.agent, self.agent.side
         side = SideModel(was.backend, was.embedder, was.memory, StepWorker(self.agent.ledger.lag), was.summariser)
         spec = in_our_names(spec)
-        strategy = strategy_of(spec, side, agent.state.tidy) if spec else self.copied_strategy(side)
+        strategy = strategy_of(spec, side) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         state = replace(agent.state, strategy=spec or agent.strategy_name, ledger=ledger)
         fork = replace(agent, strategy=strategy, state=state, side=side, prices=fixed(agent.price_card()), record=None)
@@ -507,7 +499,7 @@ class Session:
             was = self.agent.side
             return deepcopy(self.agent.strategy, {id(was): side, id(was.embedder): side.embedder})
         except Exception:  # a user's own strategy decides how it is copied
-            return strategy_of(self.spec, side, self.agent.state.tidy)
+            return strategy_of(self.spec, side)
 
     def catch_up(self) -> None:
         """Enter what models have written in the background meanwhile."""
@@ -540,12 +532,12 @@ class Session:
         if str(backend.id) != then.model:
             model = ModelId.read(then.model)
             backend = self.backends.of(model.name, model.backend)
-        strategy = strategy_of(then.strategy, agent.side, then.tidy)
+        strategy = strategy_of(then.strategy, agent.side)
         self._stop_background()
         agent.strategy = strategy
         self._use(self.backends.widened(backend))
         self.guess = None
-        same_strategy = not any(_is_of(change, "strategy", "tidy") for change in changes)
+        same_strategy = not any(_is_of(change, "strategy") for change in changes)
         same_model = not any(_is_of(change, "model") for change in changes)
         self._restore(agent, then, same_strategy, same_model)
         for change in changes:
@@ -583,7 +575,7 @@ class Session:
     def _resume(self, agent: Agent, saved: SavedState) -> None:
         """Go on where the saved session was left; what other settings are asked for changes from here on."""
         asked, was = agent.state.settings, saved.settings
-        same_strategy = all(asked[name] == was[name] for name in ("strategy", "tidy"))
+        same_strategy = asked["strategy"] == was["strategy"]
         self._restore(agent, saved, same_strategy, asked["model"] == was["model"])
         for name, value in asked.items():
             if name != "system" and value != was[name]:

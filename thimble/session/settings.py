@@ -51,8 +51,7 @@ class Settings:
     `strategy` is a SPEC; `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, ""
     for the agent's own; `memory` is the one that they ask in the background, "" for the summariser; `embeddings` is one
     of EMBEDDINGS, or a model of a server (`served_embeddings` there); `price` is "auto" or a price card
-    (`session.prices.read_prices`); `tidy` says that each result is written as small as can be
-    (`strategies.tidy.Tidied`); `notes` is the path of a file that keeps what the model notes, "" for none;
+    (`session.prices.read_prices`); `notes` is the path of a file that keeps what the model notes, "" for none;
     `session_dir` need not be there yet; `pace` is the one of the built-in reader, as `session.hardware.paces` reads
     it (`paces`: as it is read); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where
     NO_COLOR is set; `think`, `calls`, `temperature` and `seed` (None: what the server takes by itself), `stream`,
@@ -71,7 +70,6 @@ class Settings:
     memory: str = ""
     embeddings: str = AUTO
     price: str = AUTO
-    tidy: bool = True
     corpus: Path = CORPUS / "articles"
     files: Path = CORPUS / "files"
     notes: str = ""
@@ -265,6 +263,10 @@ def unknown(name: str, what: str) -> UsageError:
     """What to raise for a setting that there is not, with the nearest that there is."""
     from difflib import get_close_matches
 
+    from thimble.strategies.table import STRATEGIES
+
+    if name in STRATEGIES:
+        return UsageError(what, f'{name} is a strategy: write it in the SPEC, strategy = "{name}+observation-masking"')
     near = get_close_matches(name, SETTINGS, 1)
     return UsageError(what, f"did you mean {near[0]}?" if near else f"known: {', '.join(SETTINGS)}")
 

@@ -279,14 +279,6 @@ ROWS = (
         kept=True,
     ),
     Setting(
-        "tidy",
-        switch,
-        "on or off",
-        "on or off: each tool result in the smallest form that says the same; default: on",
-        "HOW",
-        harmless=True,
-    ),
-    Setting(
         "corpus", folder, "a folder that exists", "the folder of articles; default: the built-in ones", "DIR", kept=True
     ),
     Setting(

@@ -20,7 +20,6 @@ from thimble.strategies.own import own
 from thimble.strategies.paper_names import in_our_names
 from thimble.strategies.parameter import parameters
 from thimble.strategies.table import STRATEGIES, Pipeline, asks_a_model, has_field, unknown
-from thimble.strategies.tidy import tidied
 
 FILE = re.compile(r"(.*\.py)(?::(.*))?")
 PAPER = "paper"
@@ -94,20 +93,6 @@ def parse(spec: str, side: SideModel) -> Strategy:
     parts = parse_spec(in_our_names(spec))
     strategies = [_strategy(part, side) for part in parts]
     return strategies[0] if len(parts) == 1 else Pipeline(strategies, [part.name for part in parts])
-
-
-def follows_paper(spec: str) -> bool:
-    """Whether a part of a SPEC is as in its paper: `--tidy` then leaves results as they came."""
-    return any(PAPER in (setting.strip() for setting in part.settings.split(",")) for part in parse_spec(spec))
-
-
-def parse_tidied(spec: str, side: SideModel) -> Strategy:
-    """The strategy of a SPEC under the setting `--tidy`. Raises UsageError as `parse` does.
-
-    One that begins with `tidy` stays as it is, and so does one that is as in its paper.
-    """
-    strategy = parse(spec, side)
-    return strategy if follows_paper(spec) else tidied(strategy)
 
 
 def _strategy(part: Part, side: SideModel) -> Strategy:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from thimble.agent.budget import Budget
 from thimble.agent.messages import LONGEST, LOSSLESS, Message, pending
-from thimble.agent.protocols import Stage, Strategy
 from thimble.strategies import json_table, terminal_text
 from thimble.strategies.state import Stateful
 
@@ -78,62 +77,3 @@ class Tidy(Stateful):
             if message.role == "tool" and message.id not in forms and (form := smallest(message, budget)):
                 forms[message.id] = form
         return [written(message, forms[message.id]) if message.id in forms else message for message in messages]
-
-
-@dataclass
-class Tidied(Strategy):
-    """A strategy that sees each result tidied: the setting `--tidy`. In all else it is that strategy.
-
-    What it remembers is the strategy's alone: a form depends only on its result and the counter.
-    """
-
-    strategy: Strategy
-    tidy: Tidy = field(default_factory=Tidy)
-    stages: Sequence[Stage] = field(default=(), init=False, repr=False, compare=False)
-
-    @property
-    def parts(self) -> Sequence[Strategy]:
-        """What makes the view, from left to right."""
-        return (self.tidy, *getattr(self.strategy, "parts", (self.strategy,)))
-
-    @property
-    def fitted(self) -> bool:
-        """Whether the strategy's view is made to fit the budget."""
-        return self.strategy.fitted
-
-    @property
-    def tools(self) -> Sequence[str]:
-        """The tools that the strategy brings."""
-        return self.strategy.tools
-
-    @property
-    def priced(self) -> bool:
-        """Whether the strategy depends on the price card."""
-        return self.strategy.priced
-
-    @property
-    def state(self) -> Any:
-        """What the strategy remembers."""
-        return self.strategy.state
-
-    @state.setter
-    def state(self, state: Any) -> None:
-        self.strategy.state = state
-
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """The strategy's view of the tidied history."""
-        tidied = self.tidy.prepare(messages, budget)
-        view = self.strategy.prepare(tidied, budget)
-        self.stages = [Stage("tidy", tidied), *(getattr(self.strategy, "stages", ()) or [Stage("", view)])]
-        return view
-
-    def why(self, message: Message) -> str:
-        """The strategy's reason for leaving a message out."""
-        return self.strategy.why(message)
-
-
-def tidied(strategy: Strategy) -> Strategy:
-    """The strategy under the setting `--tidy`; itself where it begins with `tidy`."""
-    if isinstance(getattr(strategy, "parts", (strategy,))[0], Tidy):
-        return strategy
-    return Tidied(strategy)

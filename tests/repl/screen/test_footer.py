@@ -137,23 +137,23 @@ def test_what_the_strategy_kept_out_is_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "tidy", "budget", "said"),
+    ("spec", "budget", "said"),
     [
-        ("none", True, 8_000, "none, tidy −1 obs −"),
-        ("observation-masking", True, 8_000, "observation-masking, tidy −1 obs −"),
-        ("observation-masking", False, 1_200, "observation-masking, fit −1 obs −"),
-        ("todo+sliding-window", False, 1_200, "todo+sliding-window, fit −1 obs −"),
-        ("none", False, 1_200, "none ·"),
-        ("compress:when=arrival", True, 8_000, "compress:when=arrival −1 obs −"),
+        ("tidy+none", 8_000, "tidy+none, tidy −1 obs −"),
+        ("tidy+observation-masking", 8_000, "tidy+observation-masking, tidy −1 obs −"),
+        ("observation-masking", 1_200, "observation-masking, fit −1 obs −"),
+        ("todo+sliding-window", 1_200, "todo+sliding-window, fit −1 obs −"),
+        ("none", 1_200, "none ·"),
+        ("compress:when=arrival", 8_000, "compress:when=arrival −1 obs −"),
     ],
 )
-def test_who_saved_is_named(tmp_path: Path, spec: str, tidy: bool, budget: int, said: str) -> None:
+def test_who_saved_is_named(tmp_path: Path, spec: str, budget: int, said: str) -> None:
     pupils = [{"id": n, "name": f"Pupil {n}", "school": "North"} for n in range(99)]
     compresses = spec.startswith("compress")
     lines = "".join(f"key_{n} = {n} is a new line of this file\n" for n in range(300))
     text = lines if compresses else json.dumps(pupils, indent=2)
     (tmp_path / "a.json").write_text(text)
-    session = scripted([tool_call("read_file", path="a.json")], "So.", strategy=spec, tidy=tidy, files=tmp_path)
+    session = scripted([tool_call("read_file", path="a.json")], "So.", strategy=spec, files=tmp_path)
     session.use_budget(budget)
     ask(session)
     assert f" · {said}" in footer(session.agent, 200)

@@ -109,7 +109,6 @@ PREPARE_FLAGS = {
     "backend": "whom such a strategy asks: auto, ollama, vllm, openai, gguf or reader; default: auto",
     "base_url": "where that server is; default: OLLAMA_HOST, or OPENAI_BASE_URL",
     "embeddings": FLAGS["--embeddings"]["help"],
-    "tidy": FLAGS["--tidy"]["help"],
 }
 
 

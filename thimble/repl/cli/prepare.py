@@ -28,7 +28,7 @@ from thimble.session.replay import replay
 from thimble.session.settings_table import AUTO
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.own_code import limited
-from thimble.strategies.spec import parse, parse_tidied
+from thimble.strategies.spec import parse
 
 if TYPE_CHECKING:
     from thimble.agent.protocols import Backend
@@ -64,7 +64,7 @@ def run(settings: Settings, budget: str | None) -> int:
     for notice in settings.notices:
         tell(notice)
     with RedirectedOutput():  # what a strategy of the user's own prints
-        strategy = (parse_tidied if settings.tidy else parse)(settings.strategy, side)
+        strategy = parse(settings.strategy, side)
         document = read(_standard_input())
         counter = side.backend.counter
         prices = Prices() if settings.price == AUTO else read_prices(settings.price)  # a filter has seen no timings

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 SHIPPED = Path(__file__).parents[2] / "models" / "cassettes"
-SHAPING = ("strategy", "budget", "tidy", "max_turns", "price")
+SHAPING = ("strategy", "budget", "max_turns", "price")
 """The settings that shape what is shown of a played session."""
 ORIGINAL, KEY, AT_ONCE = "original", "key", "0"
 

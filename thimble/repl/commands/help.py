@@ -18,7 +18,7 @@ Ctrl-C stops an answer, clears the line · Ctrl-X Ctrl-E: editor · Ctrl-D leave
 PLAIN_KEYS = "Enter sends, Ctrl-C stops an answer, Ctrl-D leaves. More on one command: /help COMMAND"
 
 TOGETHER = {
-    ("strategy", "tidy"): "how the context is managed; whether results are tidied",
+    ("strategy",): "how the context is managed",
     ("budget", "compact"): "the limit of a prompt; fold old turns now",
     ("stats", "timeline"): "tokens and their cost; when each model computed",
     ("compare",): "what other strategies would send, or answer",

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from thimble.repl.screen.theme import say
 from thimble.session import figures
-from thimble.session.forecast import forecast
+from thimble.session.forecast import Forecast, forecast
 from thimble.session.session import Session
 
 
@@ -20,3 +20,11 @@ def say_next_prompt(session: Session, console: Console) -> None:
     size = f"{tokens} of {next_.limit:,} tokens ({share})"
     words = f"The next prompt will hold {size}{unless}, without the words of your question.{over}"
     say(console, words, "over" if over and next_.settled else "")
+    say_tidy_saves(session, next_, console)
+
+
+def say_tidy_saves(session: Session, next_: Forecast, console: Console) -> None:
+    """Print which SPEC would send the same results in fewer tokens, if there is one."""
+    if next_.tidy_saves:
+        saved = figures.tokens(next_.tidy_saves, session.agent.backend.counter.exact)
+        say(console, f"tidy+{session.spec} would save {saved} tokens of it, with nothing lost.", "quiet")

@@ -20,7 +20,6 @@ from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
-from thimble.repl.screen.trace import TIDY
 from thimble.session import figures
 from thimble.session.prices import by_timings
 from thimble.session.session import Session
@@ -185,13 +184,13 @@ def _ratio(tokens: int | None, raw: int) -> str:
 
 
 def by_maker(ledger: Ledger, exact: bool) -> Table:
-    """What `tidy`, each strategy or its parts, and `fit` took out of the history on its way into the prompts."""
+    """What each strategy or its parts, and `fit` took out of the history on its way into the prompts."""
     known = [call.taken for call in ledger.calls if call.taken]
     rows = []
     for name in dict.fromkeys(chain(*known)):
         its = [taken[name] for taken in known if name in taken]
         acted = sum(map(bool, its))
-        if acted or name not in (TIDY, FIT):
+        if acted or name != FIT:
             last = known[-1].get(name, 0)
             amounts = (_less(tokens, exact) for tokens in (last, sum(its)))
             rows.append((name, *amounts, f"{acted or 'none'} of {len(its)}"))

@@ -33,14 +33,11 @@ def strategy(session: Session, spec: str, console: Console) -> None:
         with paged(console):
             show_all(session.spec, console)
         return
-    from thimble.strategies.spec import follows_paper
-
     name, _, last = spec.rpartition(" ")
     watch = last == "watch"
     session.use_strategy(name if watch else spec, watch=watch)
     watched = " A change of its file counts from your next line on." if watch else ""
-    untidied = " Tidy is off under :paper." if session.agent.state.tidy and follows_paper(session.spec) else ""
-    say(console, f"The strategy is now {line(session.spec)}. It starts again from the full history.{watched}{untidied}")
+    say(console, f"The strategy is now {line(session.spec)}. It starts again from the full history.{watched}")
     say_next_prompt(session, console)
 
 

@@ -29,7 +29,6 @@ from thimble.repl.commands.pull import pull
 from thimble.repl.commands.sessions import load, save, sessions
 from thimble.repl.commands.stats import show_stats
 from thimble.repl.commands.strategy import strategy
-from thimble.repl.commands.tidy import tidy
 from thimble.repl.commands.timeline import show_timeline
 from thimble.repl.commands.tour import tour
 from thimble.repl.screen.sanitise import line
@@ -102,7 +101,6 @@ def quit(session: Session, text: str, console: Console) -> None:
 
 FUNCTIONS = (
     strategy,
-    tidy,
     budget,
     compact,
     context,

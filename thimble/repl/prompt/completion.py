@@ -34,7 +34,6 @@ OF_SPECS = ("/strategy ", "/compare ", "/fork ", "/retry ")
 """Commands that take SPECs: of one, only what is new is displayed."""
 WORDS_OF = {
     "context": ("next", "raw", "prompt"),
-    "tidy": ("on", "off"),
     "predict": ("all", "none", "off"),
     "timeline": ("all",),
     "export": ("html", "md", "json"),

@@ -100,7 +100,7 @@ class Meter:
         outlook = _outlook(next_, exact, bool(question))
         exchanges = [figures.several(agent.ledger.exchanges, "exchange")] * bool(agent.ledger.exchanges)
         outlook = ["warming"] * self._session.is_warming + outlook
-        fields = ["", *outlook, spec, line(agent.backend.id.called), *exchanges]
+        fields = ["", *outlook, spec, line(agent.backend.id.called), *exchanges, *_advice(next_, exact)]
         room = width - cell_len("".join(shown for _, shown in context))
         return [*context, ("class:rest", " · ".join(fitting(fields, room)))]
 
@@ -139,6 +139,10 @@ def _outlook(next_: Forecast, exact: bool, asked: bool) -> list[str]:
         return ["the budget cannot hold it"] * (next_.tokens > next_.limit)
     prefill = [f"prefill {figures.tokens(view.prefill, exact)}"] if asked else []
     return [*["asks a model first"] * next_.asks, *_acts(view, exact), *prefill]
+
+
+def _advice(next_: Forecast, exact: bool) -> list[str]:
+    return [f"tidy+ would save {figures.short(next_.tidy_saves, exact)}"] * bool(next_.tidy_saves)
 
 
 def _acts(view: View, exact: bool) -> list[str]:

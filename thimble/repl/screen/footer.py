@@ -46,7 +46,7 @@ def footer(agent: Agent, width: int) -> str:
     `turns 4 · ctx ~6,812/8,000 85% · cached 5,903 · out 412 · observation-masking −3 obs −2.1k · 3.1s · Σ 21.4k`:
     the model calls of the exchange, and `from memory` if its answer is that; the prompt of its last call beside the
     budget, and what of it the server had cached; what the models wrote; the strategy, and what was kept out of that
-    last prompt: by it, and after a comma by each of its parts, `tidy` and `fit`; seconds in the models, of one in the
+    last prompt: by it, and after a comma by each of its parts and `fit`; seconds in the models, of one in the
     background only those in which the agent waited, and the seconds waited for a busy one or for one to load; the
     session's prompt tokens. Where the line is too long, the strategy has its short name, then the way of calling tools
     is left out, and then fields drop from the right.
@@ -111,7 +111,7 @@ def _unanswered(ledger: Ledger) -> View | None:
 def _saved(agent: Agent) -> str:
     """The observations that the newest view changes or drops, and the tokens saved, by who did it: the strategy first.
 
-    `tidy`, `fit` and the parts of a strategy stand there by name.
+    `fit` and the parts of a strategy stand there by name.
     """
     view = agent.ledger.view
     if view is None:

@@ -38,7 +38,6 @@ CIRCLES = {
     "server": "the model wrote the same again and again, so the server stopped its reply here",
 }
 """What is told of a reply that went round in circles, by who stopped it."""
-TIDY = "tidy"
 LEAST_NAME = 6
 """Columns that a strategy's name has at least."""
 LEAST_HELD = 0.1
@@ -103,7 +102,7 @@ def result(event: ToolReturned) -> str:
 def acted_line(event: Prepared, width: int = 1_000) -> str | None:
     """`  ✂ observation-masking masked 5 results (−4.1k): 9,120 → 5,012 of 8,000`: what is newly done in this view.
 
-    Deeds of `tidy`, of a part of a strategy and of `fit` follow with their names. The tokens are those of the prompt
+    Deeds of a part of a strategy and of `fit` follow with their names. The tokens are those of the prompt
     without these deeds and with them. Where this is too long, the strategy's name is cut. None where nothing is new.
     """
     done, view = deeds(event), event.view

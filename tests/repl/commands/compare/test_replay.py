@@ -27,7 +27,6 @@ from thimble.session.replay import calls, replay
 from thimble.session.session import Session
 from thimble.strategies.spec import parse
 from thimble.strategies.table import STRATEGIES, asks_a_model
-from thimble.strategies.tidy import tidied
 
 SPECS = [*STRATEGIES, "observation-masking+sliding-window", "sliding-window:window=2"]
 SESSION = scripted()
@@ -66,7 +65,7 @@ def text_of(session: Session, command: str, width: int = 80, drawn: bool = False
 def test_it_says_what_the_replay_of_prepare_says(spec: str, history: list[Message], limit: int) -> None:
     session = told(history, limit)
     agent, found = session.agent, replayed(session, spec)
-    strategy = tidied(parse(spec, SideModel(Summariser())))
+    strategy = parse(spec, SideModel(Summariser()))
     as_if = replace(agent, strategy=strategy)
     budget = as_if.budget(as_if.schemas())
     try:

@@ -21,7 +21,6 @@ from thimble.repl.screen.trace import cut
 from thimble.session import figures
 from thimble.session.replay import calls
 from thimble.session.session import Session
-from thimble.strategies.spec import follows_paper
 
 BEST = "* best of those that kept to the budget at every call"
 
@@ -114,14 +113,12 @@ def changed(one: Replayed) -> dict[str, int]:
 
 def key(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
     """The meaning of the marks and letters in these rows, and what holds for all of them."""
-    rows = "every row but those of a :paper" if any(follows_paper(one.spec) for one in found) else "every row"
-    tidy = [f"tidy is on in {rows}; without it: /tidy off, then /compare"] * session.agent.state.tidy
     if not is_drawn(console):
-        return [BEST, *tidy]
+        return [BEST]
     used = ["‹ in use"] * (session.spec in {one.spec for one in found})
     met = {fate for one in found for fate in changed(one)}
     letters = [f"{letter} {fate}" for fate, letter in FATE_LETTERS.items() if fate in met or (fate == "kept" and met)]
-    return [" · ".join([*used, BEST]), *([" · ".join(letters)] if letters else []), *tidy]
+    return [" · ".join([*used, BEST]), *([" · ".join(letters)] if letters else [])]
 
 
 def remarks(one: Replayed, exact: bool) -> list[str]:

@@ -13,11 +13,13 @@ from thimble.repl.commands.context.message import sentence, show_message
 from thimble.repl.commands.context.request import show_prompt, show_raw
 from thimble.repl.commands.context.rows import Xray, last_call, next_call
 from thimble.repl.commands.context.strip import show_strip
+from thimble.repl.commands.next_prompt import say_tidy_saves
 from thimble.repl.screen.footer import fitting
 from thimble.repl.screen.pager import paged
 from thimble.repl.screen.theme import say
 from thimble.repl.screen.trace import cut
 from thimble.session import figures
+from thimble.session.forecast import forecast
 from thimble.session.session import Session
 
 MESSAGE = re.compile(r"\+?\d{1,9}")
@@ -38,6 +40,7 @@ def context(session: Session, rest: str, console: Console) -> None:
         _tell_later(session, console)
     elif rest == "next":
         show_call(next_call(session), console)
+        say_tidy_saves(session, forecast(session), console)
     elif rest == "raw":
         show_raw(session, console)
     elif rest == "prompt":
@@ -56,8 +59,8 @@ def why(session: Session, rest: str, console: Console) -> None:
     """/why N: which rule decided the fate of message N.
 
     N is its number in /context, in the last call: /why 12, or /why +1 for the first inserted message. It names who
-    changed the message: the strategy or a part of it, `tidy` (the setting), or `fit`, which makes a view fit that the
-    strategy left over the budget.
+    changed the message: the strategy or a part of it, or `fit`, which makes a view fit that the strategy left
+    over the budget.
     """
     if not MESSAGE.fullmatch(rest):
         what = "/why takes the number of a message" + (f", not {rest[:40]!r}" if rest else "")

@@ -65,7 +65,7 @@ def as_now(session: Session) -> Settings:
     if not session.is_ready:
         return session.settings
     agent, name = session.agent, session.agent.backend.name
-    now: dict[str, Any] = {"strategy": session.spec, "budget": agent.limit, "tidy": agent.state.tidy}
+    now: dict[str, Any] = {"strategy": session.spec, "budget": agent.limit}
     if name in BACKENDS:  # a script may have brought its own
         now |= {"backend": name, "model": "" if name == READER else agent.backend.model}
     return replace(session.settings, **now)
