@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
@@ -22,8 +21,7 @@ from thimble.repl.commands.command import ALIASES
 from thimble.repl.commands.help import KEYS
 from thimble.repl.commands.strategy import first_sentence, paragraphs
 from thimble.repl.commands.table import COMMANDS
-from thimble.session.settings import Settings, sessions_folder
-from thimble.session.settings_table import SETTINGS
+from thimble.session.settings_table import SETTINGS, sessions_folder
 from thimble.strategies.parameter import as_in_the_paper, parameters
 from thimble.strategies.table import FAMILIES, asks_a_model
 from thimble.tools import everyday, on_demand, toolbox
@@ -78,10 +76,9 @@ def flags() -> Iterator[tuple[str, str]]:
 
 def settings() -> Iterator[tuple[str, str, str, str, str]]:
     """Each setting: its name in a file, its variable, its default, its legal values, whether a folder may set it."""
-    defaults = {one.name: getattr(Settings(), one.name) for one in fields(Settings)}
     for name, setting in SETTINGS.items():
         folders = "yes" if setting.harmless else "no"
-        yield f"`{name}`", f"`THIMBLE_{name.upper()}`", _written(defaults[name]), setting.legal, folders
+        yield f"`{name}`", f"`THIMBLE_{name.upper()}`", _written(setting.default), setting.legal, folders
 
 
 def _written(default: object) -> str:

@@ -310,7 +310,7 @@ def test_a_call_of_a_strategy_just_swapped_in_is_booked_on_it() -> None:
     session = agent(says("One."), says("Two."))
     list(run(session, "?"))
     model = SideModel(Script([[Text("short")]]))
-    session.strategy, session.state.strategy, session.side, session.state.limit = Asking(model), "asking", model, 5_000
+    session.strategy, session.state.strategy, session.side, session.state.budget = Asking(model), "asking", model, 5_000
     list(run(session, "?"))
     assert [(one.purpose, one.strategy, one.limit) for one in session.ledger.calls] == [
         ("answer", "none", 8_000),

@@ -242,7 +242,7 @@ def test_the_third_same_call_is_refused(made: list[ToolCall]) -> None:
 def test_equal_calls_of_one_reply_are_run_once_and_each_has_a_result(spelt: str) -> None:
     twice = [call(number, arguments=spelt if number % 2 else '{"slug": "a"}') for number in range(MOST_CALLS)]
     session = agent([*twice, call(99, arguments='{"slug": "b"}')], says("Enough."))
-    session.state.limit = 100_000
+    session.state.budget = 100_000
     list(run(session, "?"))
     same = ["Error: not run: it is the same call as one above"] * (MOST_CALLS - 1)
     assert observations(session)[:MOST_CALLS] == ["text of a", *same]
@@ -397,7 +397,7 @@ def test_strategy_backend_and_limit_can_be_swapped_between_exchanges() -> None:
     list(run(session, "?"))
     whole = list(session.history)
 
-    session.strategy, session.state.strategy, session.state.limit = ObservationMasking(), "observation-masking", 2_000
+    session.strategy, session.state.strategy, session.state.budget = ObservationMasking(), "observation-masking", 2_000
     session.backend = Script([says("Two.")])
     events = list(run(session, "and?"))
     (prepared,) = [event for event in events if isinstance(event, Prepared)]
@@ -428,7 +428,7 @@ def test_another_model_has_nothing_cached() -> None:
 @pytest.mark.parametrize("calls", [1, MOST_CALLS, MOST_CALLS + 3])
 def test_of_many_calls_the_first_are_run_and_each_other_gets_a_result_that_says_so(calls: int) -> None:
     session = agent([call(place, arguments=f'{{"slug": "{place}"}}') for place in range(calls)], says("done"))
-    session.state.limit = 100_000
+    session.state.budget = 100_000
     assert list(run(session, "read all"))[-1] == Answered("done", "answered")
     told = observations(session)
     run_ = min(calls, MOST_CALLS)
@@ -448,7 +448,7 @@ def test_a_call_of_more_characters_than_can_be_meant_is_an_error() -> None:
 @pytest.mark.parametrize("depth", [DEPTH + 1, 900, 40_000])
 def test_arguments_nested_deep_are_told_to_the_model_in_one_line(depth: int) -> None:
     session = agent([call(1, arguments='{"slug":' + "[" * depth + "]" * depth + "}")], says("done"))
-    session.state.limit = 200_000
+    session.state.budget = 200_000
     list(run(session, "read"))
     assert observations(session) == ["Error: the arguments are not valid JSON: it is nested too deep"]
     goes_on(session)

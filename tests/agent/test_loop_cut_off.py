@@ -142,5 +142,5 @@ def test_whatever_the_model_does_the_session_goes_on(
             one.id for message in session.history for one in message.calls
         ]
     session.backend = Script([says("going on")])
-    session.state.limit = 10**6
+    session.state.budget = 10**6
     assert list(run(session, "and now?"))[-1] == Answered("going on", "answered")

@@ -100,7 +100,7 @@ def test_its_views_keep_to_the_budget() -> None:
 def test_a_task_that_the_budget_cannot_hold_is_told_to_the_model() -> None:
     session = delegating([call(1, "delegate", f'{{"task": "{"word " * 1_000}"}}')], says("done"), limit=3_000)
     session.strategy = type("Loose", (Delegating,), {"fitted": False})()
-    session.tools, session.state.limit = {}, 900
+    session.tools, session.state.budget = {}, 900
     events = list(run(session, "?"))
     (returned,) = [event for event in events if isinstance(event, ToolReturned)]
     assert not returned.ok

@@ -20,28 +20,25 @@ from thimble.agent.side import SideModel
 from thimble.models import built_in
 from thimble.repl.__main__ import main
 from thimble.session.settings import FOLDERS, Settings, resolve
-from thimble.session.settings_table import SETTINGS
+from thimble.session.settings_table import SETTINGS, switch
 from thimble.strategies.spec import is_code, parse
 
 FAR = "https://far.example"
 HARMLESS: dict[str, tuple[object, ...]] = {
     "strategy": ("none", "hybrid", "none+truncate", "observation-masking:window=3"),
     "budget": (4000, "500"),
-    "plain": (True,),
-    "stage": (True,),
-    "color": (False,),
     "pace": (5, "a100-32b, a100-4b"),
     "max_turns": (3,),
     "think": ("off", "high"),
     "calls": ("schema", "text"),
     "temperature": (0.5, "auto"),
     "seed": (7,),
-    "stream": (False,),
     "timeout": (1, 2.5),
     "reply_timeout": (60,),
     "keep_alive": ("-1", "2h"),
 }
 """The settings that a folder may set, with values that it may."""
+HARMLESS |= {name: (not row.default,) for name, row in SETTINGS.items() if row.read is switch and row.harmless}
 HARMFUL = {
     "backend": ("vllm", "openai", "reader"),
     "model": ("any", "gpt-oss:120b-cloud"),

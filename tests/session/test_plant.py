@@ -67,7 +67,7 @@ def test_every_strategy_takes_it_as_any_other_turn(name: str) -> None:
         plant(session, f"Fact {number}: {'word ' * 80}")
     tools = session.budget(session.schemas())
     for limit in (900, 2_000, 20_000):
-        session.state.limit = limit
+        session.state.budget = limit
         assert prepare(session.history, build(name), session.budget(session.schemas())).notes == ()
     assert tools.size(session.history) > 2_000
 

@@ -353,7 +353,7 @@ def test_a_model_beside_that_cannot_be_used_is_told_with_a_way_to_mend(name: str
         with pytest.raises(ModelError, match=f"{called} cannot be used: no model server answers"):
             _ = reader(**{name: f"{model}@{nowhere()}"}).agent
     with ollama() as url, pytest.raises(ModelError, match="'mistral' is not installed") as caught:
-        _ = Session(Settings(backend="ollama", base_url=url, **{name: "mistral"})).agent  # type: ignore[arg-type]
+        _ = Session(Settings(backend="ollama", base_url=url, **{name: "mistral"})).agent
     assert "ollama pull mistral" in caught.value.fix
     with pytest.raises(UsageError, match="no address"):
         _ = reader(**{name: "x"}, base_url="::::").agent

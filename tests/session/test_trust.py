@@ -59,8 +59,7 @@ def forged(folder: Path, opened: Opened, *rest: Any) -> Path:
 
 def resume(path: Path, **flags: Any) -> Session:
     """Go on with it, with these flags."""
-    asked = replace(Settings(session_dir=path.parent), **flags)
-    asked = replace(asked, origins=dict.fromkeys(flags, "flag --x"))
+    asked = Settings(session_dir=path.parent).replace(**flags, origins=dict.fromkeys(flags, "flag --x"))
     settings, journal, past = shelf.reopened(asked, path)
     session = Session(settings, journal, past)
     _ = session.agent
@@ -153,7 +152,7 @@ def test_nor_on_another_branch(ran: Path) -> None:
 def test_what_the_user_has_said_is_run_again(tmp_path: Path) -> None:
     mine = tmp_path / "mine.py"
     mine.write_text("def prepare(messages, budget):\n    return messages\n")
-    session = Session(Settings("reader", strategy=str(mine)), Journal(tmp_path / "one.jsonl"))
+    session = Session(Settings(backend="reader", strategy=str(mine)), Journal(tmp_path / "one.jsonl"))
     ask(session)
     asked = session.journal.count
     session.use_strategy("none")
@@ -188,7 +187,7 @@ def test_no_session_names_the_server_that_it_is_sent_to(
     again, journal, _ = shelf.reopened(Settings(session_dir=tmp_path), path)
     assert all(getattr(again, name) == getattr(Settings(), name) for name in settings)
     journal.close()
-    own = Settings(session_dir=tmp_path, **settings)  # type: ignore[arg-type]
+    own = Settings(session_dir=tmp_path, **settings)
     again, journal, _ = shelf.reopened(own, path)
     assert all(getattr(again, name) == value for name, value in settings.items())
     journal.close()
@@ -214,7 +213,7 @@ def test_the_key_goes_to_no_address_that_only_a_session_names(
     asked: dict[str, str], own: dict[str, str], sends: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    user = replace(Settings(**asked), origins=dict.fromkeys(asked, "environment THIMBLE_X"))  # type: ignore[arg-type]
+    user = Settings(**asked, origins=dict.fromkeys(asked, "environment THIMBLE_X"))
     now = resume_settings(user, own) if own else user
     server = Backends(now, print).server_of("vllm")
     assert isinstance(server, OpenAIServer)
@@ -234,7 +233,7 @@ def test_nor_to_that_of_a_model_beside(name: str, monkeypatch: pytest.MonkeyPatc
     server = Front(answer)
     try:
         value = f"openai:m@{server.url}" if name == "embeddings" else f"m@{server.url}"
-        mine = replace(Settings(), **{name: value})  # type: ignore[arg-type]
+        mine = Settings(**{name: value})
         for now, sends in ((mine, True), (resume_settings(Settings(), {name: value}), False)):
             seen.clear()
             with suppress(ThimbleError):
@@ -268,7 +267,7 @@ def test_a_cassette_sends_no_command_that_reaches_beyond_the_session(command: st
 
 def test_nor_does_a_session_that_is_kept_write_them_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    session = Session(Settings("reader", session_dir=tmp_path), Journal(tmp_path / "one.jsonl"))
+    session = Session(Settings(backend="reader", session_dir=tmp_path), Journal(tmp_path / "one.jsonl"))
     ask(session)
     for command in ("/export", "/load x", "/stats"):
         with suppress(ThimbleError):

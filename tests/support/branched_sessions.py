@@ -51,7 +51,7 @@ def session_in(path: Path | None = None, **settings: Any) -> Session:
     journal = Journal.reopen(path) if path and path.exists() else Journal(path)
     lines = journal.tree.path(journal.tree.current)
     told = saved_state(lines) if lines else None
-    resume_settings = {"strategy": told.strategy, "budget": told.limit} if told else {}
+    resume_settings = {"strategy": told.strategy, "budget": told.budget} if told else {}
     session = Session(Settings(backend="reader", **{**settings, **resume_settings}), journal, told)
     session.agent.use(Actor())
     return session

@@ -35,10 +35,10 @@ def hostile(texts: list[str]) -> Session:
     session = begin([Thinking(payload), Text(payload), *calls], [tool_call("get_notes", 3)], payload, payload)
     session.agent.strategy = Doing(payload)
     session.agent.state.strategy = payload
-    session.agent.state.limit, limit = 10**6, session.agent.limit
+    session.agent.state.budget, limit = 10**6, session.agent.limit
     ask(session, payload)
     ask(session, payload)
-    session.agent.state.limit = limit
+    session.agent.state.budget = limit
     return session
 
 

@@ -101,7 +101,7 @@ class Agent:
     @property
     def limit(self) -> int:
         """Tokens of prompt that a call may use."""
-        return self.state.limit
+        return self.state.budget
 
     @property
     def strategy_name(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from thimble.agent.events import (
+    CHANGEABLE,
     Asked,
     Cancelled,
     Changed,
@@ -27,13 +28,13 @@ from thimble.agent.prompts import SYSTEM
 class State:
     """The state after all events so far. Only events change the history: a longer one is another list.
 
-    `strategy`: the SPEC in use. `limit`: the tokens of prompt that a call may use. `system`: the first message of a
+    `strategy`: the SPEC in use. `budget`: the tokens of prompt that a call may use. `system`: the first message of a
     history. `planted`: the facts planted in it, oldest first. `model`: the one that answers, as
     `backend/name`; "" if it is not known.
     """
 
     strategy: str = ""
-    limit: int = 4000
+    budget: int = 4000
     system: str = SYSTEM
     history: list[Message] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
@@ -43,7 +44,7 @@ class State:
     @property
     def settings(self) -> dict[str, str | int | bool]:
         """The value of each setting that changes while a session runs, as `Changed` has it."""
-        return {"strategy": self.strategy, "budget": self.limit, "model": self.model, "system": self.system}
+        return {name: getattr(self, name) for name in CHANGEABLE}
 
     def take(self, event: Entry) -> None:
         """Apply one event. The cost of a reply whose view is lost, as in a damaged journal, is unknown."""
@@ -65,7 +66,7 @@ class State:
                 if self.history and self.history[-1].id == message.id:
                     self.history = self.history[:-1]
             case Changed(setting, value):
-                setattr(self, "limit" if setting == "budget" else setting, value)
+                setattr(self, setting, value)
                 if setting == "system" and self.history and self.history[0].role == "system":
                     self.history = [replace(self.history[0], content=self.system), *self.history[1:]]
 
@@ -78,8 +79,7 @@ class State:
     def copy(self) -> State:
         """An independent copy of the state."""
         ledger = replace(self.ledger, calls=[*self.ledger.calls], tools=[*self.ledger.tools])
-        values = self.strategy, self.limit, self.system
-        return State(*values, self.history, ledger, self.planted, self.model)
+        return State(**self.settings, history=self.history, ledger=ledger, planted=self.planted)  # type: ignore[arg-type]
 
     def _append(self, *messages: Message) -> None:
         system = () if self.history else (Message("m1", "system", self.system),)

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from thimble.agent.errors import UsageError
 from thimble.corpus.reading import read_text
 from thimble.models.hardware import HARDWARE, Hardware
 from thimble.models.wire.address import hidden, masked
-from thimble.models.wire.bounds import REPLY_SECONDS
 from thimble.session.hardware import Pace, own_rows, paces
-from thimble.session.settings_table import ADDRESS_OF, AUTO, BACKENDS, SETTINGS, Given
+from thimble.session.settings_table import ADDRESS_OF, AUTO, BACKENDS, SETTINGS, Given, SettingsTable
 
-if TYPE_CHECKING:
-    from thimble.models.server import Calls, Think
-
-CORPUS = Path(__file__).parent.parent / "corpus"
 ADDRESSES = tuple(dict.fromkeys(ADDRESS_OF.values()))
 SETTINGS_FILE_BYTES = 1_000_000
 REFUSED = (ValueError, OverflowError, OSError, RuntimeError)
@@ -36,62 +30,39 @@ SESSION = "session"
 """The origin of a setting that a resumed session brings along."""
 
 
-def sessions_folder() -> Path:
-    """Where sessions are kept unless another place is named."""
-    from platformdirs import user_state_dir
+class Settings(SettingsTable):
+    """What a session starts with: a value for each row of the table, never changed.
 
-    return Path(user_state_dir("thimble"), "sessions")
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a session starts with.
-
-    `backend` is one of BACKENDS (`session.settings_table`); `model` and `base_url` are "" for the backend's own choice;
-    `strategy` is a SPEC; `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, ""
-    for the agent's own; `memory` is the one that they ask in the background, "" for the summariser; `embeddings` is one
-    of EMBEDDINGS, or a model of a server (`served_embeddings` there); `price` is "auto" or a price card
-    (`session.prices.read_prices`); `notes` is the path of a file that keeps what the model notes, "" for none;
-    `session_dir` need not be there yet; `pace` is the one of the built-in reader, as `session.hardware.paces` reads
-    it (`paces`: as it is read); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where
-    NO_COLOR is set; `think`, `calls`, `temperature` and `seed` (None: what the server takes by itself), `stream`,
-    `timeout` and `reply_timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins` names where
-    each of them came from; `asked` are the settings without those of a resumed session; `left_out` are those that the
-    folder's file names and may not set; `memory_file` is the user's (`session.memory_file`), None where none is read;
-    `hardware` are the described machines by name, those of the files among them.
+    Attributes:
+        origins: Where each of them came from.
+        asked: The settings without those of a resumed session.
+        left_out: Those that the folder's file names and may not set.
+        memory_file: The user's memory file (`session.memory_file`); None if none is read.
+        hardware: The described machines by name, those of the files among them.
     """
 
-    backend: str = "auto"
-    model: str = ""
-    base_url: str = ""
-    strategy: str = "observation-masking"
-    budget: int = 4000
-    summariser: str = ""
-    memory: str = ""
-    embeddings: str = AUTO
-    price: str = AUTO
-    corpus: Path = CORPUS / "articles"
-    files: Path = CORPUS / "files"
-    notes: str = ""
-    session_dir: Path = field(default_factory=sessions_folder)
-    plain: bool = False
-    stage: bool = False
-    color: bool = True
-    pace: str = "0"
-    max_turns: int = 12
-    think: Think = "on"
-    calls: Calls | Literal["auto"] = "auto"
-    temperature: float | None = 0.0
-    seed: int | None = None
-    stream: bool = True
-    timeout: float = 300.0
-    reply_timeout: float = REPLY_SECONDS
-    keep_alive: str = "10m"
-    origins: Mapping[str, str] = field(default_factory=dict, compare=False)
-    asked: Settings | None = field(default=None, compare=False, repr=False)
-    left_out: tuple[str, ...] = field(default=(), compare=False)
-    memory_file: Path | None = field(default=None, compare=False)
-    hardware: Mapping[str, Hardware] = field(default_factory=lambda: HARDWARE, compare=False, repr=False)
+    origins: Mapping[str, str]
+    asked: Settings | None
+    left_out: tuple[str, ...]
+    memory_file: Path | None
+    hardware: Mapping[str, Hardware]
+
+    def __init__(self, **values: Any) -> None:
+        rows = {name: values.get(name, row.default) for name, row in SETTINGS.items()}
+        beside = {"origins": {}, "asked": None, "left_out": (), "memory_file": None, "hardware": HARDWARE}
+        if unknown := {*values} - {*rows, *beside}:
+            raise TypeError(f"there is no setting {', '.join(unknown)}")
+        vars(self).update(rows | beside | values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"settings are never changed: {name}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settings) and all(getattr(self, name) == getattr(other, name) for name in SETTINGS)
+
+    def replace(self, **values: Any) -> Settings:
+        """A copy with these values."""
+        return Settings(**vars(self) | values)
 
     @property
     def paces(self) -> tuple[Pace, Pace]:
@@ -172,7 +143,7 @@ def resume_settings(settings: Settings, own: Mapping[str, object]) -> Settings:
         refuse_code(str(own["strategy"]), "the session goes on", "say thimble --resume ID --strategy")
     taken = {name: own[name] for name in SETTINGS if name in own and name not in asked.flags}
     values = {name: _read(name, Given(value, SESSION, Path())) for name, value in taken.items()}
-    return replace(asked, **values, origins={**asked.origins, **dict.fromkeys(taken, SESSION)}, asked=asked)
+    return asked.replace(**values, origins={**asked.origins, **dict.fromkeys(taken, SESSION)}, asked=asked)
 
 
 def _is_harmless(name: str, value: object) -> bool:

@@ -1,4 +1,4 @@
-"""The one table of settings: how each is read, what `--help` says of it, whether a folder or a session may bring it.
+"""The one table of settings: default, how each is read, what `--help` says, whether a folder or a session may bring it.
 
 Nothing heavy is imported here, so that `--help` answers at once.
 """
@@ -11,7 +11,9 @@ TYPE_CHECKING = False  # as in typing, whose import would cost a quarter of the 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from typing import Any
+    from typing import Any, Literal
+
+    from thimble.models.server import Calls, Think
 
     Read = Callable[["Given"], Any]
 
@@ -36,12 +38,12 @@ Given = namedtuple("Given", "value origin folder hardware", defaults=[None])
 
 
 class Setting:
-    """A setting. Its key in a file is its name, its variable THIMBLE_NAME, its flag --name if it has a `help`.
+    """A row of `SettingsTable`. A setting's key in a file is its name, its variable is THIMBLE_NAME, its flag --name.
 
     Attributes:
         read: A value as a source gives it; raises ValueError for one that is not `legal`.
         legal: What it can be, in words.
-        help: What `--help` says of its flag; "" where it has none.
+        help: What `--help` says of its flag; "" if it has no flag.
         metavar: What stands for the value in `--help`; "" for a flag without a value.
         flag: How the flag is written. One that begins with --no- takes the setting away.
         harmless: Whether a folder's file may set it, which somebody else may have written: at worst an answer is poor,
@@ -51,7 +53,7 @@ class Setting:
 
     def __init__(
         self,
-        name: str,
+        default: Any,
         read: Read,
         legal: str,
         help: str = "",
@@ -61,8 +63,16 @@ class Setting:
         harmless: bool = False,
         kept: bool = False,
     ) -> None:
-        self.name, self.read, self.legal, self.help, self.metavar = name, read, legal, help, metavar
-        self.flag, self.harmless, self.kept = flag or f"--{name.replace('_', '-')}", harmless, kept
+        self._default, self.read, self.legal, self.help, self.metavar = default, read, legal, help, metavar
+        self.flag, self.harmless, self.kept = flag, harmless, kept
+
+    def __set_name__(self, table: type, name: str) -> None:
+        self.name, self.flag = name, self.flag or f"--{name.replace('_', '-')}"
+
+    @property
+    def default(self) -> Any:
+        """Its value where no source gives one."""
+        return self._default() if callable(self._default) else self._default
 
     @property
     def argument(self) -> dict[str, Any]:
@@ -129,14 +139,14 @@ def served_embeddings(text: str) -> ServedEmbeddings | None:
     return ServedEmbeddings(kind, model, url) if kind in ADDRESS_OF and model and (url or not at) else None
 
 
-def embeddings(given: Given) -> str:
+def embedding_model(given: Given) -> str:
     """A word of EMBEDDINGS, or a model of a server."""
     if text(given) not in EMBEDDINGS and not served_embeddings(text(given)):
         raise ValueError
     return text(given)
 
 
-def price(given: Given) -> str:
+def price_card(given: Given) -> str:
     """`auto`, or a card."""
     from thimble.agent.errors import UsageError
     from thimble.session.prices import read_prices
@@ -149,7 +159,7 @@ def price(given: Given) -> str:
     return card
 
 
-def pace(given: Given) -> str:
+def pacing(given: Given) -> str:
     """A pace, as it is written."""
     from thimble.models.hardware import HARDWARE
     from thimble.session.hardware import paces
@@ -206,181 +216,217 @@ def _path(given: Given) -> Path:
 MODEL = "the name of a model, FILE.gguf, or reader"
 TRUE_OR_FALSE = "true or false"
 SECONDS = "a number of seconds, 1 to 86,400"
-ROWS = (
-    Setting(
-        "backend",
+
+
+def sessions_folder() -> Path:
+    """Where sessions are kept unless another place is named."""
+    from pathlib import Path
+
+    from platformdirs import user_state_dir
+
+    return Path(user_state_dir("thimble"), "sessions")
+
+
+def built_in(folder: str) -> Path:
+    """A folder of the corpus that ships."""
+    from pathlib import Path
+
+    return Path(__file__).parents[1] / "corpus" / folder
+
+
+setting: Callable[..., Any] = Setting
+"""`Setting`, for rows: to a type checker, a row has the type of the setting's value."""
+
+
+class SettingsTable:
+    """The settings, a row each: its name, its type, its default, and the rest as `Setting` has it.
+
+    `model` and `base_url` are "" for the backend's own choice, `summariser` for the agent's model, `memory` for the
+    summariser, `notes` for none; `temperature` and `seed` are None for what the server takes by itself.
+    """
+
+    backend: str = setting(
+        "auto",
         one_of(*BACKENDS),
         "one of " + ", ".join(BACKENDS),
         "auto, ollama, vllm, openai (any compatible server), gguf (this machine, no server) or reader (built in); "
         "default: auto",
         "NAME",
-    ),
-    Setting(
-        "model",
+    )
+    model: str = setting(
+        "",
         text,
         "the name of a model, or a file, FILE.gguf",
         "a model of that server, or a file, FILE.gguf, which needs none; default: the one that suits best",
         "NAME",
-    ),
-    Setting(
-        "base_url",
+    )
+    base_url: str = setting(
+        "",
         text,
         "the address of a model server",
         "where the server is; default: OLLAMA_HOST, or OPENAI_BASE_URL",
         "URL",
-    ),
-    Setting(
-        "strategy",
+    )
+    strategy: str = setting(
+        "observation-masking",
         text,
         "a strategy SPEC such as observation-masking or sliding-window+none",
         "how the context is managed: name, name:key=value,... or several with +",
         "SPEC",
         harmless=True,
-    ),
-    Setting(
-        "budget",
+    )
+    budget: int = setting(
+        4000,
         number(int, 500, 2_000_000),
         "a whole number of tokens, 500 to 2,000,000",
         "prompt tokens that one model call may use; default: 4000",
         "N",
         harmless=True,
-    ),
-    Setting(
-        "summariser",
+    )
+    summariser: str = setting(
+        "",
         text,
         MODEL,
         "the model that strategies ask: NAME of that server, NAME@URL of another, FILE.gguf, or reader; "
         "default: the agent's, or the reader for a small one",
         "NAME",
         kept=True,
-    ),
-    Setting(
-        "memory",
+    )
+    memory: str = setting(
+        "",
         text,
         MODEL,
         "the model that comem asks in the background: NAME, NAME@URL, FILE.gguf or reader; default: the summariser",
         "NAME",
         kept=True,
-    ),
-    Setting(
-        "embeddings",
-        embeddings,
+    )
+    embeddings: str = setting(
+        AUTO,
+        embedding_model,
         f"{', '.join(EMBEDDINGS)}, or a model of a server: ollama:NAME, openai:NAME, vllm:NAME, or openai:NAME@URL",
         "what the search by meaning uses: static, none, ollama:NAME, openai:NAME or vllm:NAME; default: auto",
         "HOW",
         kept=True,
-    ),
-    Setting(
-        "price",
-        price,
+    )
+    price: str = setting(
+        AUTO,
+        price_card,
         "auto, or a card such as cached=0.1,output=4,dollars=3: cached 0 to 1, output 0 to 1000, dollars 0 to 1000",
         "what a token costs, as in cached=0.1,output=4; dollars=3 is for a million computed ones; default: auto",
         "CARD",
         kept=True,
-    ),
-    Setting(
-        "corpus", folder, "a folder that exists", "the folder of articles; default: the built-in ones", "DIR", kept=True
-    ),
-    Setting(
-        "files",
+    )
+    corpus: Path = setting(
+        lambda: built_in("articles"),
+        folder,
+        "a folder that exists",
+        "the folder of articles; default: the built-in ones",
+        "DIR",
+        kept=True,
+    )
+    files: Path = setting(
+        lambda: built_in("files"),
         folder,
         "a folder that exists",
         "the folder that the file tools may read; default: the built-in one",
         "DIR",
         kept=True,
-    ),
-    Setting(
-        "notes",
+    )
+    notes: str = setting(
+        "",
         file,
         "a file in a folder that exists; it is made where it is missing",
         "keep what the model notes in this file too, for later sessions",
         "FILE",
-    ),
-    Setting(
-        "session_dir",
+    )
+    session_dir: Path = setting(
+        sessions_folder,
         new_folder,
         "a folder, which is made where it is missing",
         "the folder that sessions are kept in; default: the user's state folder",
         "DIR",
-    ),
-    Setting("plain", switch, TRUE_OR_FALSE, "append-only plain lines, for screen readers", harmless=True),
-    Setting(
-        "stage",
+    )
+    plain: bool = setting(False, switch, TRUE_OR_FALSE, "append-only plain lines, for screen readers", harmless=True)
+    stage: bool = setting(
+        False,
         switch,
         TRUE_OR_FALSE,
         "for a projector: high contrast, Enter steps, nothing private on screen",
         harmless=True,
-    ),
-    Setting("color", switch, TRUE_OR_FALSE, harmless=True),
-    Setting(
-        "pace",
-        pace,
+    )
+    color: bool = setting(True, switch, TRUE_OR_FALSE, harmless=True)
+    pace: str = setting(
+        "0",
+        pacing,
         "a number of tokens per second, 0 to 10,000; 0 is at once; or a machine, or two with a comma",
         "how fast a cassette is played: original, 2x, 0 (at once) or key; the reader: tokens a second; both: a machine "
         "such as a100-32b, or two, the second for side calls: a100-32b,a100-4b",
         "HOW",
         harmless=True,
-    ),
-    Setting("max_turns", number(int, 1, 250), "a whole number, 1 to 250", harmless=True, kept=True),
-    Setting(
-        "think",
+    )
+    max_turns: int = setting(12, number(int, 1, 250), "a whole number, 1 to 250", harmless=True, kept=True)
+    think: Think = setting(
+        "on",
         one_of(*THINK),
         "one of " + ", ".join(THINK),
         "on, off, low, medium or high, for models that can think; default: on",
         "HOW",
         harmless=True,
         kept=True,
-    ),
-    Setting(
-        "calls",
+    )
+    calls: Calls | Literal["auto"] = setting(
+        AUTO,
         one_of(*CALLS),
         "one of " + ", ".join(CALLS),
         "how the model calls tools: the server's tools, a schema that it enforces, or text; default: auto, by its size",
         "HOW",
         harmless=True,
         kept=True,
-    ),
-    Setting(
-        "temperature",
+    )
+    temperature: float | None = setting(
+        0.0,
         unless_auto(number(float, 0, 2)),
         "a number, 0 to 2; auto sends none",
         "how freely a model chooses its words, 0 to 2, or auto, the server's own; default: 0, so that a demo repeats",
         "T",
         harmless=True,
         kept=True,
-    ),
-    Setting(
-        "seed",
+    )
+    seed: int | None = setting(
+        None,
         unless_auto(number(int, 0, MOST_SEED)),
         f"a whole number, 0 to {MOST_SEED:,}; auto sends none",
         "where a server's random numbers begin; default: auto, none is sent",
         "N",
         harmless=True,
         kept=True,
-    ),
-    Setting("stream", switch, TRUE_OR_FALSE, "take each reply whole", flag="--no-stream", harmless=True, kept=True),
-    Setting(
-        "timeout",
+    )
+    stream: bool = setting(
+        True, switch, TRUE_OR_FALSE, "take each reply whole", flag="--no-stream", harmless=True, kept=True
+    )
+    timeout: float = setting(
+        300.0,
         number(float, 1, 86_400),
         SECONDS,
         "longest wait for the next piece of a reply; default: 300",
         "SECONDS",
         harmless=True,
-    ),
-    Setting(
-        "reply_timeout",
+    )
+    reply_timeout: float = setting(
+        1800.0,
         number(float, 1, 86_400),
         SECONDS,
         "longest wait for the whole of a reply; default: 1800",
         "SECONDS",
         harmless=True,
-    ),
-    Setting(
-        "keep_alive",
+    )
+    keep_alive: str = setting(
+        "10m",
         duration,
         "a time such as 10m, 1h or seconds; -1 is for ever, 0 not at all",
         harmless=True,
         kept=True,
-    ),
-)
-SETTINGS = {row.name: row for row in ROWS}
+    )
+
+
+SETTINGS: dict[str, Setting] = {name: row for name, row in vars(SettingsTable).items() if isinstance(row, Setting)}

@@ -23,7 +23,6 @@ from thimble.session.settings_table import SETTINGS
 from thimble.strategies import own_code
 
 QUESTION = "How much does a thimble hold?"
-WITHOUT_FLAG = ("color", "max_turns", "stream", "keep_alive")
 
 
 @pytest.fixture(autouse=True)
@@ -57,10 +56,9 @@ def test_help_fits_a_terminal_and_names_every_flag(
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     shown = set(re.findall(r"^  (-\w|--[\w-]+)", text, re.MULTILINE)) - {"-h", "-p"}
-    flags = {f"--{name.replace('_', '-')}" for name in SETTINGS if name not in WITHOUT_FLAG}
+    flags = {setting.flag for setting in SETTINGS.values() if setting.help}
     assert shown == {
         *flags,
-        "--no-stream",
         "--json",
         "--resume",
         "--record",

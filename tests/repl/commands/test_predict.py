@@ -97,12 +97,12 @@ def test_it_waits_for_a_prompt_that_is_sent() -> None:
     session = scripted("One.", "Two.")
     ask(session)
     session.guess = take(session.agent.history, "all")
-    session.agent.state.limit = 30
+    session.agent.state.budget = 30
     with pytest.raises(Exception, match="tokens"):
         ask(session, "Too much?")
     assert reveal(session) == []
     assert session.guess
-    session.agent.state.limit = 8_000
+    session.agent.state.budget = 8_000
     ask(session, "And?")
     assert reveal(session)
 

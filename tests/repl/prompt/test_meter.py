@@ -67,7 +67,7 @@ def test_where_the_first_turn_is_the_last_it_is_promised_so() -> None:
 def test_it_says_what_enter_will_do() -> None:
     session = scripted(*READS, "So.", strategy="observation-masking:window=0,target=0.1")
     ask(session)
-    session.agent.state.limit = forecast(session).tokens + 100
+    session.agent.state.budget = forecast(session).tokens + 100
     meter, question = warm(session), ("word " * 200).strip()
     view = forecast(session, question).view
     assert view is not None
@@ -110,7 +110,7 @@ def test_a_look_that_began_before_a_reset_is_not_shown_after_it(monkeypatch: pyt
 def test_a_model_that_would_be_asked_first_is_named() -> None:
     session = scripted(*READS, "So.", strategy="summary-buffer")
     ask(session)
-    session.agent.state.limit = forecast(session).tokens + 100
+    session.agent.state.budget = forecast(session).tokens + 100
     meter, question = warm(session), "word " * 200
     meter.pieces(question, 100)
     meter.look(question.strip())

@@ -147,15 +147,15 @@ def test_it_is_found_by_id_name_and_beginning(tmp_path: Path) -> None:
 
 def settings(tmp_path: Path, **flags: object) -> Settings:
     """What is asked for on the command line: the folder of sessions, and these flags."""
-    asked = replace(Settings(session_dir=tmp_path, think="low", max_turns=5), **flags)  # type: ignore[arg-type]
-    return replace(asked, origins={"think": "environment THIMBLE_THINK", **dict.fromkeys(flags, "flag --x")})
+    origins = {"think": "environment THIMBLE_THINK", **dict.fromkeys(flags, "flag --x")}
+    return Settings(session_dir=tmp_path, think="low", max_turns=5, origins=origins).replace(**flags)
 
 
 @pytest.mark.parametrize(("temperature", "seed"), [(0.0, 7), (None, None)])
 def test_temperature_and_seed_are_on_record_and_a_session_goes_on_with_them(
     tmp_path: Path, temperature: float | None, seed: int | None
 ) -> None:
-    live = Session(Settings("reader", temperature=temperature, seed=seed), Journal(tmp_path / "one.jsonl"))
+    live = Session(Settings(backend="reader", temperature=temperature, seed=seed), Journal(tmp_path / "one.jsonl"))
     ask(live, "What?")
     live.journal.close()
     kept = json.loads((tmp_path / "one.jsonl").read_text().splitlines()[0])["settings"]
@@ -163,14 +163,16 @@ def test_temperature_and_seed_are_on_record_and_a_session_goes_on_with_them(
     again, journal, _ = shelf.reopened(settings(tmp_path), tmp_path / "one.jsonl")
     journal.close()
     assert (again.temperature, again.seed) == (temperature, seed)
-    asked = replace(settings(tmp_path, seed=3), temperature=0.9)
+    asked = settings(tmp_path, seed=3).replace(temperature=0.9)
     again, journal, _ = shelf.reopened(asked, tmp_path / "one.jsonl")
     journal.close()
     assert (again.temperature, again.seed) == (temperature, 3), "a flag is stronger, the environment is not"
 
 
 def test_a_session_goes_on_with_its_own_settings_unless_a_flag_says_otherwise(tmp_path: Path) -> None:
-    live = Session(Settings("reader", strategy="hybrid", think="high", max_turns=7), Journal(tmp_path / "one.jsonl"))
+    live = Session(
+        Settings(backend="reader", strategy="hybrid", think="high", max_turns=7), Journal(tmp_path / "one.jsonl")
+    )
     ask(live, "What?")
     live.use_strategy("none")
     live.use_budget(3000)
@@ -186,11 +188,11 @@ def test_a_session_goes_on_with_its_own_settings_unless_a_flag_says_otherwise(tm
 
 @pytest.mark.parametrize("name", ["summariser", "memory"])
 def test_a_session_without_a_model_beside_goes_on_without_one(name: str, tmp_path: Path) -> None:
-    live = Session(Settings("reader"), Journal(tmp_path / "one.jsonl"))
+    live = Session(Settings(backend="reader"), Journal(tmp_path / "one.jsonl"))
     ask(live, "What?")
     live.journal.close()
     for origin, goes_on_with in ((f"environment THIMBLE_{name.upper()}", ""), (f"flag --{name}", "reader")):
-        asked = replace(Settings(), **{name: "reader"}, origins={name: origin})  # type: ignore[arg-type]
+        asked = Settings(**{name: "reader"}, origins={name: origin})
         again, journal, _ = shelf.reopened(asked, tmp_path / "one.jsonl")
         journal.close()
         assert getattr(again, name) == goes_on_with
@@ -207,7 +209,7 @@ def test_a_session_without_a_model_beside_goes_on_without_one(name: str, tmp_pat
 )
 def test_another_server_has_models_of_its_own(flags: dict[str, object], goes_on_with: tuple[str, str, str]) -> None:
     told = SavedState(model="ollama/big", opened=replace(LOST_LINE, settings={"base_url": "http://far:1"}))
-    asked = replace(Settings(), **flags, origins=dict.fromkeys(flags, "flag"))  # type: ignore[arg-type]
+    asked = Settings(**flags, origins=dict.fromkeys(flags, "flag"))
     again = resume_settings(asked, settings_of(told, flags))
     assert (again.backend, again.base_url, again.model) == goes_on_with
 

@@ -299,7 +299,7 @@ class Mine:
 @pytest.mark.parametrize("moment", range(2, 7))
 def test_ctrl_c_in_a_state_of_ones_own_costs_no_record(moment: int, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE.format(moment))
-    session = Session(Settings("reader", strategy=f"{tmp_path}/mine.py:Mine"), Journal(tmp_path / "one.jsonl"))
+    session = Session(Settings(backend="reader", strategy=f"{tmp_path}/mine.py:Mine"), Journal(tmp_path / "one.jsonl"))
     with pytest.raises(KeyboardInterrupt):
         ask(session, QUESTION)
     assert session.journal.state().history == session.agent.history
@@ -316,7 +316,7 @@ class Pressed(TinyCounter):
 
 
 def test_ctrl_c_after_a_reply_costs_no_record(tmp_path: Path) -> None:
-    session = Session(Settings("reader"), Journal(tmp_path / "one.jsonl"))
+    session = Session(Settings(backend="reader"), Journal(tmp_path / "one.jsonl"))
     session.backends.first = lambda: Scripted(["So it is."], Pressed())  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         ask(session, QUESTION)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thimble.agent.budget import UNLIMITED, Budget, Prices, read_limit
@@ -70,7 +70,7 @@ def run(settings: Settings, budget: str | None) -> int:
         prices = Prices() if settings.price == AUTO else read_prices(settings.price)  # a filter has seen no timings
         allowed = Budget(limit, counter, counter.overhead(document.tools), prices)
         if any(getattr(part, "model", None) is side for part in getattr(strategy, "parts", [strategy])):
-            side.backend = _asked(replace(settings, budget=min(limit, allowed.size(document.messages))))
+            side.backend = _asked(settings.replace(budget=min(limit, allowed.size(document.messages))))
         prepared = prepare_document(document, settings.strategy, strategy, allowed, side)
     write(to_line(prepared))
     return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 SHIPPED = Path(__file__).parents[2] / "models" / "cassettes"
-SHAPING = ("strategy", "budget", "max_turns", "price")
-"""The settings that shape what is shown of a played session."""
 ORIGINAL, KEY, AT_ONCE = "original", "key", "0"
 
 
@@ -126,8 +123,8 @@ def settled(settings: Settings, recording: Recording) -> Settings:
     then: dict[str, Any] = {"backend": READER, "model": "", "base_url": "", "summariser": "", "memory": ""}
     origins = dict(settings.origins)
     for name, value in recording.opened.settings.items():
-        if name not in SHAPING or name in settings.flags:
-            continue
+        if name in settings.flags or name not in SETTINGS or not (SETTINGS[name].harmless or name == "price"):
+            continue  # a recorded price is only shown; the others that are not harmless choose a model or a folder
         if name == "strategy":
             refuse_code(str(value), "the cassette was recorded", "say --strategy")
         try:
@@ -136,4 +133,4 @@ def settled(settings: Settings, recording: Recording) -> Settings:
             fix = f"it takes {SETTINGS[name].legal}: say --{name.replace('_', '-')}"
             raise UsageError(f"{name} cannot be {str(value)[:40]!r} (the cassette)", fix) from error
         origins[name] = "the cassette"
-    return replace(settings, **then, origins=origins)
+    return settings.replace(**then, origins=origins)

@@ -37,7 +37,7 @@ def told(history: Sequence[Message], limit: int = 2_000, summariser: Summariser 
     """The session with this history; its strategies may ask a model."""
     SESSION.agent.use(summariser or Summariser())
     SESSION.agent.state.history = history
-    SESSION.agent.state.limit = limit
+    SESSION.agent.state.budget = limit
     SESSION.agent.state.ledger = Ledger()
     return SESSION
 

@@ -136,7 +136,9 @@ def test_a_server_that_was_asked_for_and_is_not_there_is_exit_code_3(
 
 def test_a_server_that_hangs_is_named_and_hides_nothing() -> None:
     with silent() as url:
-        report = examine(Settings("ollama", base_url=url), [Look("x", "y", lambda: [Check("y", "ok", "z")])], 0.3)
+        report = examine(
+            Settings(backend="ollama", base_url=url), [Look("x", "y", lambda: [Check("y", "ok", "z")])], 0.3
+        )
     assert url in texts(report, "ollama")
     assert "no answer within 0.3 seconds" in texts(report, "ollama")
     assert texts(report, "x") == "ok z | "

@@ -122,7 +122,7 @@ def test_a_question_looks_for_the_fact_that_it_is_about() -> None:
 
 
 def wrong(session: Session) -> None:
-    session.agent.state.limit = 100
+    session.agent.state.budget = 100
 
 
 @pytest.mark.parametrize(("text", "spoil"), [("/probe", None), ("/probe What?", wrong)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -65,10 +64,10 @@ def as_now(session: Session) -> Settings:
     if not session.is_ready:
         return session.settings
     agent, name = session.agent, session.agent.backend.name
-    now: dict[str, Any] = {"strategy": session.spec, "budget": agent.limit}
+    now: dict[str, Any] = {key: value for key, value in session.values.items() if key not in ("model", "system")}
     if name in BACKENDS:  # a script may have brought its own
         now |= {"backend": name, "model": "" if name == READER else agent.backend.model}
-    return replace(session.settings, **now)
+    return session.settings.replace(**now)
 
 
 def look(settings: Settings, console: Console, last: Look | None = None) -> Report:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from time import perf_counter
 
 from thimble.agent.loop import run
@@ -25,7 +24,7 @@ def warm(settings: Settings) -> Iterator[Check]:
     Raises ThimbleError.
     """
     alive = max(settings.keep_alive, KEEP_ALIVE, key=keep_seconds)
-    session = Session(replace(settings, keep_alive=alive))
+    session = Session(settings.replace(keep_alive=alive))
     try:
         agent = session.agent
         if not isinstance(agent.backend, ServedBackend):

@@ -41,7 +41,7 @@ def _facts(told: Transcript, more: Sequence[str]) -> str:
     past = told.past
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
     drawn = (f"{name} {value}" for name, value in sampling(past.opened).items())
-    facts = [f"Model {past.model}", *drawn, past.strategy, f"{past.limit:,} tokens", begun, *more]
+    facts = [f"Model {past.model}", *drawn, past.strategy, f"{past.budget:,} tokens", begun, *more]
     return ", ".join(map(plain, facts))
 
 
