@@ -217,7 +217,7 @@ class Changed:
     """
 
     setting: str
-    value: str | int | bool
+    value: str | int
 
     def __post_init__(self) -> None:
         if type(self.value) is not CHANGEABLE.get(self.setting):

@@ -42,7 +42,7 @@ class State:
     model: str = ""
 
     @property
-    def settings(self) -> dict[str, str | int | bool]:
+    def settings(self) -> dict[str, str | int]:
         """The value of each setting that changes while a session runs, as `Changed` has it."""
         return {name: getattr(self, name) for name in CHANGEABLE}
 

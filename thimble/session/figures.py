@@ -65,8 +65,3 @@ def ago(seconds: float) -> str:
 def several(count: int, noun: str) -> str:
     """A count and its noun: `1 result`, `3 results`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def setting(value: object) -> str:
-    """The value of a setting in words; one that is on or off is `on` or `off`."""
-    return ("on" if value else "off") if isinstance(value, bool) else str(value)

@@ -354,9 +354,7 @@ def _differences(agent: Agent, then: SavedState) -> str:
     """In which settings the session is not as it was then; "" where they are the same."""
     now, was = {**agent.state.settings, "model": str(agent.backend.id)}, then.settings
     differ = [name for name in now if name != "system" and now[name] != was[name]]
-    return "; ".join(
-        f"the {name} is {figures.setting(now[name])}, and was {figures.setting(was[name])}" for name in differ
-    )
+    return "; ".join(f"the {name} is {now[name]}, and was {was[name]}" for name in differ)
 
 
 def as_typed(stored: Stored) -> str:
@@ -369,7 +367,7 @@ def as_typed(stored: Stored) -> str:
         case Changed("model", value):
             return f"/model {ModelId.read(str(value)).called}"
         case Changed(setting, value) if setting != "system":
-            return f"/{setting} {figures.setting(value)}"
+            return f"/{setting} {value}"
         case Planted(fact):
             return f"/plant {fact}"
     return ""

@@ -127,7 +127,7 @@ class Session:
         return self.agent.strategy_name if self.is_ready else self.settings.strategy.strip()
 
     @property
-    def values(self) -> dict[str, str | int | bool]:
+    def values(self) -> dict[str, str | int]:
         """What the settings are now that can be changed while it runs."""
         return {**self.agent.state.settings, "model": str(self.agent.backend.id)}
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.streams import write, write_json
-from thimble.session import figures
 from thimble.session.settings import FOLDERS, shown
 
 if TYPE_CHECKING:
@@ -33,5 +32,5 @@ def show_settings(settings: Settings, as_json: bool) -> int:
 
 def _in_words(name: str, value: object) -> str:
     if isinstance(value, bool):
-        return figures.setting(value)
+        return "on" if value else "off"
     return shown(name, value) if value not in ("", None) else "(automatic)"

@@ -145,8 +145,7 @@ def _ask_anew(session: Session, question: Exchange, spec: str) -> None:
 
 def _changeable(session: Session) -> dict[str, str]:
     """What a user changes between questions. Safe to print."""
-    values = {name: figures.setting(value) for name, value in session.values.items() if name != "system"}
-    return {name: line(value) for name, value in values.items()}
+    return {name: line(str(value)) for name, value in session.values.items() if name != "system"}
 
 
 def as_it_is(session: Session) -> str:
