@@ -12,7 +12,7 @@ from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import LOSSLESS, Message
 from thimble.repl.cli.recordings import load, settled
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.session.forecast import forecast
 from thimble.session.journal.folder import new_path, reopened
 from thimble.session.journal.journal import Journal
@@ -64,7 +64,7 @@ def test_it_is_seen_and_its_reason_told() -> None:
     session = looked("issues")
     paper = Paper(100, drawn=False)
     for line in ("/context", "/why 4", "/stats", "/compare"):
-        obey(session, line, paper.console)
+        run_command(session, line, paper.console)
     assert "4; who: fetch; fate: tidied; " in paper.text
     assert (
         "message 4 (fetch), tidied, 1,549 → 331 tokens: tidy made it 331 tokens (its JSON as tables, nothing left out)."
@@ -124,21 +124,21 @@ def test_it_is_swapped_in_a_session_and_kept(tmp_path: Path) -> None:
 
     assert tidied()
     for line, on in (("/tidy OFF", False), ("/fork", False), ("/strategy sliding-window", False), ("/reset", False)):
-        obey(session, line, paper.console)
+        run_command(session, line, paper.console)
         assert tidied() is session.agent.state.tidy is on
     assert isinstance(session.fork("none").strategy, Tidied) is False
-    obey(session, "/tree 1", paper.console)
+    run_command(session, "/tree 1", paper.console)
     assert tidied() is session.agent.state.tidy is False
-    obey(session, "/undo 3", paper.console)
+    run_command(session, "/undo 3", paper.console)
     assert session.agent.state.tidy
     assert "Tidy goes back too: from off to on." in paper.text
-    obey(session, "/tidy off", paper.console)
-    obey(session, "/tidy", paper.console)
+    run_command(session, "/tidy off", paper.console)
+    run_command(session, "/tidy", paper.console)
     assert "Tidy is off. Change it: /tidy on" in paper.text
-    obey(session, "/tidy on", paper.console)
+    run_command(session, "/tidy on", paper.console)
     assert "The next prompt has tidy on. The strategy starts again from the full history." in paper.text
-    obey(session, "/tidy off", paper.console)
-    obey(session, "/tidy off", paper.console)
+    run_command(session, "/tidy off", paper.console)
+    run_command(session, "/tidy off", paper.console)
     assert "Tidy is off already." in paper.text
     session.leave()
     assert journal.path
@@ -176,7 +176,7 @@ def test_resumed_with_the_other_the_strategy_starts_fresh_as_in_a_session(
 
 def test_what_it_cannot_be_is_answered_with_what_it_can() -> None:
     with pytest.raises(UsageError) as caught:
-        obey(looked("issues"), "/tidy of", Paper(100).console)
+        run_command(looked("issues"), "/tidy of", Paper(100).console)
     assert (caught.value.what, caught.value.fix) == ("/tidy cannot be 'of'", "did you mean off? it takes on or off")
 
 

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from rich.console import Console
 
 from thimble.agent.errors import UsageError
+from thimble.repl.commands.command import command, one_of
 from thimble.repl.commands.next_prompt import say_next_prompt
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import say
@@ -14,8 +15,9 @@ from thimble.session import figures
 from thimble.session.session import Session
 
 
+@command("tidy [on|off]", "Prompt", completer=one_of("on", "off"))
 def tidy(session: Session, text: str, console: Console) -> None:
-    """/tidy [on|off]: write each result of a tool in the smallest form that says the same, or leave it as it came.
+    """Write each result of a tool in the smallest form that says the same, or leave it as it came.
 
     JSON becomes tables, and terminal sequences go; /context shows such a result as tidied. The history stays. The
     strategy starts fresh, as after /strategy. A strategy that begins with tidy tidies also with /tidy off; the rule of
