@@ -45,10 +45,6 @@ class Command:
         """The word that is typed after `/`."""
         return self.usage.split()[0].removeprefix("/")
 
-    def __call__(self, session: Session, text: str, console: Console) -> str | None:
-        """Run it on the text after its name."""
-        return self.run(session, text, console)
-
 
 def one_of(*words: str) -> Completer:
     """Offers these words."""
