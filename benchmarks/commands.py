@@ -31,7 +31,7 @@ from tests.support.histories import react
 from tests.support.scripted import Reply, Scripted
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Text
-from thimble.repl.commands.table import COMMANDS, obey
+from thimble.repl.commands.table import COMMANDS, run_command
 from thimble.repl.screen.theme import STYLES
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.tree import TRUNK, Tree
@@ -110,7 +110,7 @@ def long_session(steps: int) -> Session:
     tools, agent.tools = agent.tools, {**agent.tools, "read_article": _Told(agent.tools["read_article"].schema, told)}
     for number in range(steps // CALLS_AN_EXCHANGE):
         _ask(session, f"And what does page {number} say?")
-    obey(session, "/fork none", _console())
+    run_command(session, "/fork none", _console())
     _ask(session, "And what does it save?")
     session.switch(TRUNK)
     agent.backend, agent.tools = reader, tools
@@ -162,7 +162,7 @@ def milliseconds(session: Session, text: str) -> float:
     session.journal, agent.state = _copied(journal), agent.state.copy()
     console = _console()
     started = perf_counter()
-    obey(session, text, console)
+    run_command(session, text, console)
     took = perf_counter() - started
     session.journal = journal
     agent.state, agent.strategy = state, strategy

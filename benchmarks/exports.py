@@ -24,7 +24,7 @@ from tests.support.scripted import Scripted, Step
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Text
 from thimble.repl.commands.export.export import FORMATS
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.repl.screen.theme import console_for
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         folder = Path(arguments[1] if len(arguments) > 1 else spare)
         for name in FORMATS:
             path, started = folder / f"session.{name}", perf_counter()
-            obey(session, f"/export {name} {path}!", console_for(plain=True, file=io.StringIO()))
+            run_command(session, f"/export {name} {path}!", console_for(plain=True, file=io.StringIO()))
             took = perf_counter() - started
             print(f"| `{name}` | {took:.1f} | {path.stat().st_size / 1e6:.1f} |", flush=True)
     return 0

@@ -18,7 +18,7 @@ from thimble.agent.events import Event, Prepared, Replied, SideBegan, SideCalled
 from thimble.agent.messages import Message
 from thimble.models import READER
 from thimble.repl.cli.recordings import SHIPPED
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.repl.screen.theme import console_for
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import Aside, Opened, Record
@@ -118,7 +118,7 @@ def hold(session: Session, lines: Iterable[str]) -> Iterator[Event]:
     console = console_for(plain=True, file=io.StringIO())
     for line in lines:
         if line.startswith("/"):
-            obey(session, line, console)
+            run_command(session, line, console)
         else:
             yield from session.ask(line)
 

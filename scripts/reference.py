@@ -17,7 +17,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 from thimble.corpus.library import Library
 from thimble.repl.cli.flags import DESCRIPTION, EPILOG, FLAGS, USAGE
-from thimble.repl.commands.command import ALIASES
 from thimble.repl.commands.help import KEYS
 from thimble.repl.commands.strategy import first_sentence, paragraphs
 from thimble.repl.commands.table import COMMANDS
@@ -162,7 +161,7 @@ def command_line() -> Iterator[str]:
     """The page of commands, keys, flags, settings and exit codes."""
     yield COMMAND_LINE
     yield from table(("command", "does", "more"), commands())
-    yield ", ".join(f"`/{alias}` is `/{name}`" for alias, name in ALIASES.items()) + ".\n"
+    yield ", ".join(f"`/{alias}` is `/{name}`" for name, one in COMMANDS.items() for alias in one.aliases) + ".\n"
     yield "## Keys\n"
     yield from table(("key", "does"), keys())
     yield FLAGS_BELOW

@@ -24,7 +24,7 @@ from thimble.agent.background import Thread
 from thimble.agent.events import Answered, Prepared, SideBegan, SideCalled
 from thimble.agent.ledger import Call
 from thimble.repl.cli.recordings import settled
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.repl.screen.theme import console_for
 from thimble.session.forecast import forecast
 from thimble.session.journal.journal import Journal
@@ -52,7 +52,7 @@ def waiting(folder: Path) -> Iterator[tuple[Kept, Held]]:
 def type_in(session: Session, line: str) -> str:
     """What a command prints."""
     file = io.StringIO()
-    obey(session, line, console_for(plain=True, file=file))
+    run_command(session, line, console_for(plain=True, file=file))
     return file.getvalue()
 
 

@@ -12,7 +12,7 @@ from tests.support.sessions import Paper, ask, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
-from thimble.repl.commands.context.context import context
+from thimble.repl.commands.table import run_command
 from thimble.session.compact import compact
 from thimble.session.journal.folder import reopened
 from thimble.session.journal.journal import Journal
@@ -176,7 +176,7 @@ def test_context_shows_it(here: Path) -> None:
     users(here, "Call me Ada. " * 20)
     session, _ = opened(settings())
     paper = Paper(width=100)
-    context(session, "next", paper.console)
+    run_command(session, "/context next", paper.console)
     assert "of it memory" in paper.text
 
 

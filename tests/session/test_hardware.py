@@ -20,7 +20,7 @@ from thimble.agent.events import ReplyPiece, ToolReturned
 from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.models.hardware import HARDWARE, Hardware, largest_ratio
 from thimble.repl.cli.recordings import load, pace_of, played, settled
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.session.hardware import LEGAL, NEEDED, own_rows, paces
 from thimble.session.journal.journal import Journal
 from thimble.session.playback import Playback, Recording
@@ -76,7 +76,7 @@ def replay(recording: Recording) -> Session:
     session = Session(settled(Settings(), recording), playback=Playback(recording, "it", pace_of("0")[0]))
     while line := session.playback.suggested() if session.playback else "":
         if line.startswith("/"):
-            obey(session, line, Paper().console)
+            run_command(session, line, Paper().console)
         else:
             list(session.ask(line))
     return session

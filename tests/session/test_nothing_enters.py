@@ -15,7 +15,7 @@ from thimble.agent.errors import ModelError, ThimbleError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage
 from thimble.models.counting.estimate import EstimateCounter
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.session.forecast import forecast
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -79,8 +79,8 @@ def opened(spec: str) -> tuple[Session, Server, Scripted]:
     model = Scripted([server] * 400, server.counter)
     session.agent.use(model)
     ask(session)
-    obey(session, "/plant The launch code of Heron is 4711-Zebra.", Paper().console)
-    obey(session, "/predict 1-4", Paper().console)
+    run_command(session, "/plant The launch code of Heron is 4711-Zebra.", Paper().console)
+    run_command(session, "/predict 1-4", Paper().console)
     return session, server, model
 
 
@@ -101,7 +101,7 @@ def look(session: Session, command: str) -> None:
         if command == "forecast":
             forecast(session, "And what of it?", foreign=True)
         else:
-            obey(session, command, Paper().console)
+            run_command(session, command, Paper().console)
     except (ThimbleError, KeyboardInterrupt, ZeroDivisionError):
         return
 

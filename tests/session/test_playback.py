@@ -32,7 +32,7 @@ from thimble.agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from thimble.models.hardware import HARDWARE
 from thimble.repl.cli.headless import answer, prompts
 from thimble.repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipped
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.session.journal.checksum_lines import checked, fields_of
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.lines import Line
@@ -203,7 +203,7 @@ def test_what_came_of_questions_on_the_side_comes_again(tmp_path: Path) -> None:
         session = live if again is None else again
         for line in lines:
             if line.startswith("/"):
-                obey(session, line, paper.console)
+                run_command(session, line, paper.console)
             else:
                 list(session.ask(line))
         again = again or played(tmp_path / "one")
@@ -212,7 +212,7 @@ def test_what_came_of_questions_on_the_side_comes_again(tmp_path: Path) -> None:
     assert "answer: It is 4711." in asked[1]
     assert again
     with pytest.raises(NotRecorded):
-        obey(again, "/probe And what else?", now.console)
+        run_command(again, "/probe And what else?", now.console)
 
 
 def test_commands_that_branch_are_played_as_they_were_typed(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_commands_that_branch_are_played_as_they_were_typed(tmp_path: Path) -> N
 def _with_handed_on(session: Session, lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
     """Each line with its answers; a question that a command hands on is asked."""
     for line in lines:
-        question = obey(session, line, Paper().console) if line.startswith("/") else line
+        question = run_command(session, line, Paper().console) if line.startswith("/") else line
         yield line, _answers(session.ask(question)) if question else []
 
 
@@ -310,7 +310,7 @@ def test_no_road_leads_to_a_server(server: socket.socket) -> None:
     list(session.ask(LINES[0]))
     for command in ("/model", "/model qwen3:8b", "/model reader", "/pull qwen3:8b", "/doctor", "/stats", "/probe x"):
         with suppress(ThimbleError):
-            obey(session, command, Paper().console)
+            run_command(session, command, Paper().console)
     with pytest.raises(ModelError):
         session.backends.server_of("ollama")
     with pytest.raises(NotRecorded):
@@ -352,7 +352,7 @@ def test_what_is_not_on_the_cassette_changes_nothing(strategy: str) -> None:
 
 def test_a_session_that_is_played_is_not_kept_and_has_no_name() -> None:
     with pytest.raises(UsageError, match="this session is not kept"):
-        obey(played("reader/none"), "/save it", Paper().console)
+        run_command(played("reader/none"), "/save it", Paper().console)
 
 
 def test_the_articles_may_be_others(tmp_path: Path) -> None:
@@ -512,7 +512,7 @@ def test_a_blank_question_is_no_line_to_send(question: str, tmp_path: Path) -> N
 def test_a_comparison_that_is_not_on_the_cassette_shows_no_rows() -> None:
     session, paper = played("reader/hybrid"), Paper(80, drawn=False)
     with pytest.raises(NotRecorded, match="this prompt is not on the cassette, and no model is asked"):
-        obey(session, "/compare none truncate run What is observation masking?", paper.console)
+        run_command(session, "/compare none truncate run What is observation masking?", paper.console)
     assert paper.text == ""
 
 
@@ -548,7 +548,7 @@ def shown(data: bytes) -> None:
         for line in [*QUICK, "/stats", "/context"]:
             with suppress(ThimbleError, KeyboardInterrupt):
                 if line.startswith("/"):
-                    obey(session, line, Paper().console)
+                    run_command(session, line, Paper().console)
                 else:
                     for event in session.ask(line):
                         to_line(as_json(event, session.agent.ledger))

@@ -11,7 +11,7 @@ from tests.support.records import RECORDS
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import LOSSLESS, Message
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.session.forecast import forecast
 from thimble.session.session import Session
 from thimble.session.settings import resolve
@@ -58,7 +58,7 @@ def test_it_is_seen_and_its_reason_told() -> None:
     session = looked("issues", strategy="tidy+observation-masking")
     paper = Paper(100, drawn=False)
     for line in ("/context", "/why 4", "/stats", "/compare"):
-        obey(session, line, paper.console)
+        run_command(session, line, paper.console)
     assert "4; who: fetch; fate: tidied; " in paper.text
     assert (
         "message 4 (fetch), tidied, 1,549 → 331 tokens: tidy made it 331 tokens (its JSON as tables, nothing left out)."
@@ -85,8 +85,8 @@ def test_the_forecast_says_what_tidy_would_save() -> None:
     saves = forecast(session).tidy_saves
     assert saves == 1549 - 331
     paper = Paper(100, drawn=False)
-    obey(session, "/context next", paper.console)
-    obey(session, "/strategy none", paper.console)
+    run_command(session, "/context next", paper.console)
+    run_command(session, "/strategy none", paper.console)
     assert f"tidy+observation-masking would save {saves:,} tokens of it" in paper.text
     assert f"tidy+none would save {saves:,} tokens of it" in paper.text
     before = forecast(session).tokens

@@ -20,7 +20,7 @@ from thimble.agent.events import Asked, Changed
 from thimble.agent.messages import Message
 from thimble.models.openai.server import OpenAIServer
 from thimble.repl.cli.recordings import load, settled
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.repl.screen.resumed import resumed
 from thimble.session.backends import Backends
 from thimble.session.embeddings import unkept
@@ -271,6 +271,6 @@ def test_nor_does_a_session_that_is_kept_write_them_down(tmp_path: Path, monkeyp
     ask(session)
     for command in ("/export", "/load x", "/stats"):
         with suppress(ThimbleError):
-            obey(session, command, Paper().console)
+            run_command(session, command, Paper().console)
     typed = [line.stored.text for line in session.journal.read()[0] if isinstance(line.stored, Command)]
     assert typed == ["/stats"]

@@ -18,7 +18,7 @@ from thimble.agent.loop import prepare
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Text
 from thimble.models import built_in
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.state import saved_state
 from thimble.session.session import Session
@@ -62,7 +62,7 @@ def run(session: Session, text: str, drawn: bool = False, width: int = 80) -> st
     paper = Paper(width, drawn)
     if text.startswith("/"):
         with redirect_stdout(io.StringIO()):
-            text = obey(session, text, paper.console) or ""
+            text = run_command(session, text, paper.console) or ""
     if text:
         ask(session, text)
     return "\n".join(map(str.rstrip, paper.lines)).strip()

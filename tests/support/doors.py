@@ -18,7 +18,7 @@ from prompt_toolkit.document import Document
 
 from tests.support.histories import TinyCounter
 from tests.support.scripted import Scripted, Step
-from tests.support.sessions import Paper, scripted, tool_call
+from tests.support.sessions import Paper, scripted, tool_call, type_command
 from thimble.agent.budget import Budget
 from thimble.agent.errors import ModelError, ThimbleError, UsageError
 from thimble.agent.events import (
@@ -41,7 +41,7 @@ from thimble.agent.protocols import ModelId, Sent, Strategy, Text, Thinking, Usa
 from thimble.agent.view import prepare
 from thimble.repl.cli import headless
 from thimble.repl.cli.recordings import load, pace_of, settled
-from thimble.repl.commands.table import run_command, show_error
+from thimble.repl.commands.table import show_error
 from thimble.repl.conversation import Conversation
 from thimble.repl.prompt.completion import Completions
 from thimble.repl.prompt.meter import Meter
@@ -171,7 +171,7 @@ def commanded(forms: Sequence[str], is_drawn: bool, payload: str) -> str:
     paper = Paper(80, drawn=is_drawn)
     for form in forms:
         paper.console.file.write(f"{form}\n")
-        run_command(here, form.format(payload), paper.console)
+        type_command(here, form.format(payload), paper.console)
     return paper.text
 
 
@@ -194,7 +194,7 @@ def resumed(is_drawn: bool, payload: str) -> str:
         here.journal.close()
         here.journal, here.saved = Journal(), None
         for listed in ("/sessions", f"/sessions {payload}", f"/load {payload}"):
-            run_command(here, listed, paper.console)
+            type_command(here, listed, paper.console)
         offered = Completions(here).get_completions(Document("/load "), CompleteEvent())
         offers = "".join(f"{offer.text}{offer.display_text}{offer.display_meta_text}" for offer in offered)
         here.settings = before
@@ -261,7 +261,7 @@ def played(kind: type[Lines], payload: str) -> str:
         for event in here.ask("What?"):
             events.append(event)
     for text in ("/model", f"/model {payload}", "/pull x"):
-        run_command(here, text, paper.console)
+        type_command(here, text, paper.console)
     with redirect_stdout(shown), redirect_stderr(shown):
         headless.answer(here, iter(["What?", f"{payload.lstrip('/ ')} and more"]), False)
     forged = replace(

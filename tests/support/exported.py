@@ -9,7 +9,7 @@ from tests.support.doors import Doing, begin
 from tests.support.payloads import ALL
 from tests.support.sessions import Paper, ask, tool_call
 from thimble.agent.protocols import Text, Thinking
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.session.session import Session
 
 MARKUP = [
@@ -45,7 +45,7 @@ def hostile(texts: list[str]) -> Session:
 def export(session: Session, kind: str, folder: Path) -> str:
     """The file that is written, as text."""
     path = folder / f"session.{kind}"
-    obey(session, f"/export {kind} {path}!", Paper(90).console)
+    run_command(session, f"/export {kind} {path}!", Paper(90).console)
     return path.read_text("utf-8")
 
 

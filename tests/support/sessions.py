@@ -13,9 +13,11 @@ from rich.theme import Theme
 from tests.support.histories import TinyCounter
 from tests.support.scripted import Scripted, Step
 from thimble.agent.budget import Counter
+from thimble.agent.errors import ThimbleError
 from thimble.agent.events import Event
 from thimble.agent.ledger import Amount, Call
 from thimble.agent.messages import ToolCall
+from thimble.repl.commands.table import run_command, show_error
 from thimble.repl.screen.theme import STYLES
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -36,6 +38,15 @@ def tool_call(name: str, number: int = 1, **arguments: Any) -> ToolCall:
 def ask(session: Session, question: str = "What is observation masking?") -> list[Event]:
     """The events of an exchange."""
     return list(session.ask(question))
+
+
+def type_command(session: Session, text: str, console: Console) -> str | None:
+    """Run a command as the conversation does: what is wrong with it is printed."""
+    try:
+        return run_command(session, text, console)
+    except ThimbleError as error:
+        show_error(console, error)
+        return ""
 
 
 def answer_call(exchange: int = 1, prompt: int | None = 100, limit: int = 8000, **rest: Any) -> Call:

@@ -169,9 +169,10 @@ def test_tab_does_not_wait_for_a_slow_server() -> None:
         completions = Completions(session)
         assert models_offered(completions) == ["reader"]
         offered.set()
-        assert completions._asking is not None
-        completions._asking.join()
-        assert completions._known_models in (["reader", "slow:1b"], ["reader"]), "the next Tab has it"
+        backends = session.backends
+        assert backends._asking is not None
+        backends._asking.join()
+        assert backends._names in (["reader", "slow:1b"], ["reader"]), "the next Tab has it"
 
 
 def test_an_answer_from_memory_is_seen_on_a_terminal_of_eighty_columns(tmp_path: Path) -> None:

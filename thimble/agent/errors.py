@@ -16,6 +16,9 @@ Anything else that is raised is a bug and keeps its traceback.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 
 class ThimbleError(Exception):
     """An error in one line, and in `fix` how to mend it (may be empty)."""
@@ -76,3 +79,20 @@ class Stopped(KeyboardInterrupt):
     def __init__(self, what: str) -> None:
         super().__init__(what)
         self.what = what
+
+
+def did_you_mean(word: str, known: Iterable[str], rest: str = "") -> str:
+    """How to fix an unknown word: `did you mean X?`, if a known name is like it, then the rest.
+
+    A name that begins with the word, or has a word that does; else the name whose spelling, or that of a word of it, is
+    the closest.
+    """
+    from difflib import get_close_matches  # late: most words are known
+
+    typed, names = word.lower(), list(known)
+    begun = [name for name in names if typed and re.search(rf"(?<![^\W_]){re.escape(typed)}", name.lower())]
+    begun.sort(key=lambda name: not name.lower().startswith(typed))
+    words = {part: name for name in reversed(names) for part in re.findall(r"[^\W_]{4,}", name.lower())}
+    words |= {name.lower(): name for name in names}
+    near = begun or [words[each] for each in get_close_matches(typed, words, 1, cutoff=0.5)]
+    return " ".join(filter(None, (f"did you mean {near[0]}?" if near else "", rest)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from thimble.agent import foreign
 from thimble.agent.agent import Agent
-from thimble.agent.errors import ToolError
+from thimble.agent.errors import ToolError, did_you_mean
 from thimble.agent.messages import Message, ToolCall, last_turn
 
 REPEATS = 2
@@ -28,10 +28,7 @@ def observe(agent: Agent, call: ToolCall, first: int) -> str:
     if not call.name:
         raise ToolError(f"that call cannot be read: write a tool's name, and its arguments as one JSON object; {known}")
     if tool is None:
-        from difflib import get_close_matches
-
-        near = get_close_matches(call.name, tools, 1)
-        raise ToolError(f"there is no tool named {call.name[:80]!r}; {f'did you mean {near[0]}?' if near else known}")
+        raise ToolError(f"there is no tool named {call.name[:80]!r}; {did_you_mean(call.name, tools) or known}")
     try:
         arguments = foreign.read(call.arguments or "{}")
     except ValueError as error:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 
-from thimble.agent.errors import UsageError
+from thimble.agent.errors import UsageError, did_you_mean
 from thimble.lab.exit_code import exit_code
 
 EXPERIMENTS: Mapping[str, str] = {
@@ -42,9 +41,7 @@ def _run(arguments: Sequence[str], prog: str) -> None:
         return
     name, *rest = arguments
     if name not in EXPERIMENTS:
-        near = get_close_matches(name, EXPERIMENTS, 1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise UsageError(f"there is no experiment {name!r}", f"{hint}{prog} lists them")
+        raise UsageError(f"there is no experiment {name!r}", did_you_mean(name, EXPERIMENTS, f"{prog} lists them"))
     import_module(f"thimble.lab.{name.replace('-', '_')}.command").main(rest, f"{prog} {name}")
 
 

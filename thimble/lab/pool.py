@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import active_children, parent_process
 from threading import Thread
 from typing import TypeVar
 
 from thimble.agent.errors import UsageError
+from thimble.session.sigint import ignore_sigint
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")
@@ -27,36 +26,26 @@ def pooled(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> Ge
     Closing it, an error or Ctrl-C ends the processes at once.
 
     Raises:
-        UsageError: a process was ended from outside.
+        UsageError: a worker process was killed.
     """
     pool = ProcessPoolExecutor(processes, initializer=_follow_parent)
     under_way: dict[Future[Done], Job] = {}
     try:
         while True:
             for job in islice(jobs, WAITING * processes - len(under_way)):
-                with deaf():
+                with ignore_sigint():
                     under_way[pool.submit(do, job)] = job
             if not under_way:
                 break
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                 yield under_way.pop(future), future.result()
     except BrokenProcessPool as error:
-        raise UsageError("a worker was ended from outside", "free some memory, or take fewer --jobs") from error
+        raise UsageError("a worker process was killed (probably out of memory)", "run fewer --jobs") from error
     finally:
         if under_way:
             for process in active_children():
                 process.terminate()
         pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def deaf() -> Iterator[None]:
-    """Processes started in here ignore Ctrl-C."""
-    heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
 
 
 def _follow_parent() -> None:

@@ -56,15 +56,12 @@ def _in_room(room: str, arguments: Sequence[str]) -> int:
 
 def _report(error: BaseException, as_json: bool) -> int:
     """Say what is wrong, which another Ctrl-C must not cut short; the exit code for it."""
-    import signal
+    from thimble.session.sigint import ignore_sigint
 
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
+    with ignore_sigint():
         from thimble.repl.cli.headless import report
 
         return report(error, as_json)
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -191,7 +191,7 @@ class Conversation:
 
     def _command(self, text: str) -> str | None:
         """Run a command; the question that it hands on, None to leave."""
-        from thimble.repl.commands.table import run_command
+        from thimble.repl.commands.table import run_command, show_error
         from thimble.repl.screen.redirect_output import print_above_live
 
         question: str | None = ""
@@ -201,6 +201,8 @@ class Conversation:
                 question = run_command(self.session, text, self.console)
         except KeyboardInterrupt as stop:
             say(self.console, str(stop) or "stopped", "warn")
+        except ThimbleError as error:
+            show_error(self.console, error)
         except (Exception, SystemExit):
             self._bug()
         self._keep_typed(began)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from threading import Thread
 from typing import TYPE_CHECKING, Literal
 
 from thimble.agent.errors import ModelError, ThimbleError, UsageError
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from thimble.session.playback import Playback
 
 PROBE_SECONDS = 0.3
+NAMES_SECONDS = 0.5
+"""Longest that Tab waits for a server to list its models."""
 SideName = Literal["summariser", "memory"]
 SIDE_MODELS: tuple[SideName, ...] = ("summariser", "memory")
 """The settings that name a model beside the agent's."""
@@ -54,6 +57,8 @@ class Backends:
         self.widest = max(settings.budget, widest)
         self.can_pull = False
         self._told: set[ModelId] = set()
+        self._names = [READER]
+        self._asking: Thread | None = None
         self.look_for_server = Once(self._find_server)
         self.reader = Once(self._reader)
         self.local = Once(self._local)
@@ -76,6 +81,17 @@ class Backends:
         with suppress(ThimbleError):
             found += self.server.models() if self.has_server() else ()
         return list(dict.fromkeys([*found, *self.local().models()]))
+
+    def names_soon(self) -> list[str]:
+        """The names that are known after `NAMES_SECONDS`; those of a slower server are there the next time."""
+        if not (self._asking and self._asking.is_alive()):
+            self._asking = Thread(target=self._ask_names, daemon=True)
+            self._asking.start()
+        self._asking.join(NAMES_SECONDS)
+        return self._names
+
+    def _ask_names(self) -> None:
+        self._names = self.names()
 
     def has_server(self) -> bool:
         """Whether a server answers, with or without a model."""

@@ -56,11 +56,11 @@ def places(text: str, most: int) -> frozenset[int]:
     for part in filter(None, re.split(r"[\s,]+", re.sub(" ?[-–] ?", "-", " ".join(text.split())))):
         match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part, re.ASCII)
         if not match:
-            raise UsageError(f"{part[:40]!r} is no number of a message", GUESS_FORM)
+            raise UsageError(f"{part[:40]!r} is not a message number", GUESS_FORM)
         first, last = int(match[1]), int(match[2] or match[1])
         if not 1 <= first <= last <= most:
             raise UsageError(f"{part[:40]!r} is not within the {most:,} messages, first to last", GUESS_FORM)
         found.update(range(first, last + 1))
     if not found:
-        raise UsageError("no message is named", GUESS_FORM)
+        raise UsageError("name at least one message", GUESS_FORM)
     return frozenset(found)

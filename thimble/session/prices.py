@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from thimble.agent.budget import Prices
-from thimble.agent.errors import UsageError
+from thimble.agent.errors import UsageError, did_you_mean
 from thimble.agent.ledger import Call
 from thimble.agent.protocols import ModelId
 
@@ -30,11 +30,8 @@ def read_prices(text: str) -> Prices:
     for part in filter(None, map(str.strip, text.split(","))):
         name, _, number = (word.strip() for word in part.partition("="))
         if name not in HIGHEST_PRICES:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, HIGHEST_PRICES, 1)
-            hint = f"did you mean {near[0]}? " if near else ""
-            raise UsageError(f"a price card has no {name[:40]!r}", f"{hint}written cached=0.1,output=4")
+            fix = did_you_mean(name, HIGHEST_PRICES, "written cached=0.1,output=4")
+            raise UsageError(f"a price card has no {name[:40]!r}", fix)
         try:
             given[name] = float(number)
         except ValueError:

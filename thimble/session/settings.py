@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from thimble.agent.errors import UsageError
+from thimble.agent.errors import UsageError, did_you_mean
 from thimble.corpus.reading import read_text
 from thimble.models.hardware import HARDWARE, Hardware
 from thimble.models.wire.address import hidden, masked
@@ -176,14 +176,12 @@ def _read(name: str, given: Given) -> Any:
     try:
         return setting.read(given)
     except REFUSED as error:
-        from difflib import get_close_matches
-
-        near = get_close_matches(str(given.value), BACKENDS, 1) if name == "backend" else ()
-        hint = f"did you mean {near[0]}? " if near else ""
-        hint += f"take another with --{name.replace('_', '-')}; " if given.origin == SESSION else ""
+        known = BACKENDS if name == "backend" else ()
+        other = f"take another with --{name.replace('_', '-')}; " if given.origin == SESSION else ""
         what = f"{name} cannot be {shown(name, repr(given.value))[:80]} ({given.origin})"
         rows = f", of {', '.join(given.hardware or HARDWARE)}" if name == "pace" else ""
-        raise UsageError(what, f"{hint}it takes {setting.legal}{rows}") from error
+        rest = f"{other}it takes {setting.legal}{rows}"
+        raise UsageError(what, did_you_mean(str(given.value), known, rest)) from error
 
 
 def shown(name: str, value: object) -> str:
@@ -232,14 +230,11 @@ def _from_file(path: Path, called: str) -> dict[str, Given]:
 
 def unknown(name: str, what: str) -> UsageError:
     """What to raise for a setting that there is not, with the nearest that there is."""
-    from difflib import get_close_matches
-
     from thimble.strategies.table import STRATEGIES
 
     if name in STRATEGIES:
         return UsageError(what, f'{name} is a strategy: write it in the SPEC, strategy = "{name}+observation-masking"')
-    near = get_close_matches(name, SETTINGS, 1)
-    return UsageError(what, f"did you mean {near[0]}?" if near else f"known: {', '.join(SETTINGS)}")
+    return UsageError(what, did_you_mean(name, SETTINGS) or f"known: {', '.join(SETTINGS)}")
 
 
 def settings_files(folder: Path = Path()) -> dict[str, Path]:

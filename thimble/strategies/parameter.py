@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
-from thimble.agent.errors import UsageError
+from thimble.agent.errors import UsageError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +58,8 @@ class Parameter:
             value = float("nan")
         if self.least <= value <= self.most:
             return value
-        near = get_close_matches(text, self.choices, 1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise UsageError(f"{self.name}={text} is not possible", f"{hint}{self.name} takes {self.legal}: {self.meaning}")
+        rest = f"{self.name} takes {self.legal}: {self.meaning}"
+        raise UsageError(f"{self.name}={text} is not possible", did_you_mean(text, self.choices, rest))
 
 
 def parameter(default: Any, meaning: str, least: float = 0, most: float = 1_000_000, paper: Any = None) -> Any:

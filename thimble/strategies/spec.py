@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import Enum
 from typing import Any
 
-from thimble.agent.errors import UsageError
+from thimble.agent.errors import UsageError, did_you_mean
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.strategies.own import own
@@ -123,12 +122,8 @@ def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
     for setting in given:
         key, equals, text = (part.strip() for part in setting.partition("="))
         if key not in known:
-            near = get_close_matches(key, known, 1, cutoff=0.4)
-            hint = f"did you mean {near[0]}? " if near else ""
-            known_ones = f"known: {', '.join(known)}; written {name}:key=value,…"
-            raise UsageError(
-                f"{name} has no parameter {key!r}", f"{hint}{known_ones if known else f'write {name} alone'}"
-            )
+            rest = f"known: {', '.join(known)}; written {name}:key=value,…" if known else f"write {name} alone"
+            raise UsageError(f"{name} has no parameter {key!r}", did_you_mean(key, known, rest))
         if not equals:
             raise UsageError(f"{name}: {key} has no value", f"written {key}=value; it takes {known[key].legal}")
         if key in values:

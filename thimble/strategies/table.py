@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from difflib import get_close_matches
 from typing import Any
 
 from thimble.agent.budget import Budget
-from thimble.agent.errors import UsageError
+from thimble.agent.errors import UsageError, did_you_mean
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Stage, Strategy
 from thimble.strategies.comem import Comem
@@ -136,13 +135,8 @@ class Pipeline(Strategy):
 
 def unknown(name: str) -> UsageError:
     """The error for an unknown strategy, with the nearest name."""
-    typed, words = name.lower(), {word: known for known in STRATEGIES for word in (*known.split("-"), known)}
-    begun = [known for known in STRATEGIES if typed and f"-{typed}" in f"-{known}"]
-    begun.sort(key=lambda known: not known.startswith(typed))
-    near = begun or [words[word] for word in get_close_matches(typed, words, 1, cutoff=0.5)]
-    hint = f"did you mean {near[0]}? " if near else ""
     what = f"there is no strategy {name!r}" if name else "the name of a strategy is missing"
-    return UsageError(what, f"{hint}known: {', '.join(STRATEGIES)}; or ./file.py")
+    return UsageError(what, did_you_mean(name, STRATEGIES, f"known: {', '.join(STRATEGIES)}; or ./file.py"))
 
 
 def asks_a_model(kind: Any) -> bool:

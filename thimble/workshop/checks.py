@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any
 
 from thimble.agent.budget import Prices
-from thimble.agent.errors import ModelError, UsageError
+from thimble.agent.errors import ModelError, UsageError, did_you_mean
 from thimble.agent.fates import fates
 from thimble.agent.messages import Message, common_prefix, last_turn
 from thimble.agent.messages import turns as turns_of
@@ -380,8 +379,6 @@ def _acts(history: Sequence[Message]) -> list[range]:
 def named_check(name: str) -> Check:
     """The check of this name. Raises UsageError if there is none."""
     if name not in CHECKS:
-        near = get_close_matches(name, CHECKS, 1)
-        raise UsageError(
-            f"there is no check {name!r}", f"{f'did you mean {near[0]}? ' * bool(near)}the checks: {', '.join(CHECKS)}"
-        )
+        rest = f"the checks: {', '.join(CHECKS)}"
+        raise UsageError(f"there is no check {name!r}", did_you_mean(name, CHECKS, rest))
     return CHECKS[name]

@@ -271,7 +271,7 @@ def test_ctrl_c_keeps_what_is_finished_and_gone_on_with_it_is_as_if_it_had_run_t
 
 
 def test_a_worker_that_is_killed_is_one_line() -> None:
-    with pytest.raises(UsageError, match="a worker was ended from outside"):
+    with pytest.raises(UsageError, match="a worker process was killed"):
         list(pooled(_ended, iter(range(4)), 2))
 
 

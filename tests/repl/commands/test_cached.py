@@ -19,7 +19,7 @@ from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.ledger import Amount
 from thimble.agent.protocols import Text, Usage
 from thimble.repl.commands.export.document import export
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.repl.screen.footer import footer
 from thimble.session import figures, jsonl
 from thimble.session.journal.journal import Journal
@@ -48,7 +48,7 @@ def talked(path: Path, spec: str, usages: list[tuple[int | None, float | None]])
 
 def printed(session: Session, command: str) -> str:
     paper = Paper(120)
-    obey(session, command, paper.console)
+    run_command(session, command, paper.console)
     return paper.text
 
 
@@ -112,5 +112,5 @@ def test_each_reply_in_json_has_the_figure_of_the_ledger() -> None:
 
 def _plain(session: Session) -> str:
     paper = Paper(120, drawn=False)
-    obey(session, "/context", paper.console)
+    run_command(session, "/context", paper.console)
     return paper.text

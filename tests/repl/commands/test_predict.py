@@ -19,7 +19,7 @@ from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
 from thimble.repl.commands.predict import ranges, reveal
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.repl.conversation import Conversation
 from thimble.session.guess import Guess, places, take
 from thimble.session.session import Session
@@ -82,7 +82,7 @@ def test_a_guess_of_what_stayed_is_all_right_and_its_contrary_all_wrong(name: st
 def test_the_surprises_are_told_by_number_with_the_rule() -> None:
     session = scripted(tool_call("list_articles"), "One.", "Two.")
     ask(session)
-    obey(session, "/predict 1-4", Paper().console)
+    run_command(session, "/predict 1-4", Paper().console)
     session.agent.strategy = Keeps("m5")
     ask(session, "And?")
     assert reveal(session) == [

@@ -16,7 +16,7 @@ from tests.support.sessions import Paper
 from thimble.agent.errors import UsageError
 from thimble.models.ollama.download import PullProgress
 from thimble.repl.commands.pull import words
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.repl.prompt.interrupts import Interrupts
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -37,7 +37,7 @@ def test_a_pull_is_told_in_lines_and_the_model_can_be_taken_then() -> None:
     paper = Paper(drawn=False)
     with served(library()) as (_, url):
         session = opened(url)
-        obey(session, "/pull big", paper.console)
+        run_command(session, "/pull big", paper.console)
         assert paper.lines[:3] == ["pulling manifest", "pulling 2bada8a74506", "pulling 2bada8a74506, 10% of 40.0 kB"]
         assert "pulling 2bada8a74506, 100% of 40.0 kB" in paper.lines
         assert [text.partition(",")[0] for text in paper.lines[-4:]] == [
@@ -47,7 +47,7 @@ def test_a_pull_is_told_in_lines_and_the_model_can_be_taken_then() -> None:
             "big is here. To go on with it: /model big",
         ]
         assert len(paper.lines) < 20
-        obey(session, "/model big", paper.console)
+        run_command(session, "/model big", paper.console)
         assert session.agent.backend.model == "big:latest"
 
 
@@ -66,7 +66,7 @@ def test_a_pull_that_was_stopped_keeps_what_it_has_and_goes_on_there() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
         try:
             with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt) as caught, interrupts.allowed():
-                obey(session, "/pull big", paper.console)
+                run_command(session, "/pull big", paper.console)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
@@ -79,7 +79,7 @@ def test_a_pull_that_was_stopped_keeps_what_it_has_and_goes_on_there() -> None:
         assert 20_000 < kept < 50_000
         server.step_seconds = 0
         again = Paper(drawn=False)
-        obey(session, "/pull big", again.console)
+        run_command(session, "/pull big", again.console)
         tenths = [int(found[1]) for line in again.lines if (found := re.search(r"(\d+)% of", line))]
         assert tenths[0] >= 100 * kept // 50_000 // 10 * 10, "it begins where it stopped"
         assert "big:latest" in server.models
@@ -88,9 +88,9 @@ def test_a_pull_that_was_stopped_keeps_what_it_has_and_goes_on_there() -> None:
 def test_an_ollama_without_a_model_need_not_be_started() -> None:
     paper = Paper(width=100, drawn=False)
     with served(Ollama(models={})) as (_, url):
-        obey(Session(Settings(base_url=url)), "/model", paper.console)
-        obey(Session(Settings(backend="reader", base_url=url)), "/model", paper.console)
-    obey(Session(Settings(base_url=url)), "/model", paper.console)
+        run_command(Session(Settings(base_url=url)), "/model", paper.console)
+        run_command(Session(Settings(backend="reader", base_url=url)), "/model", paper.console)
+    run_command(Session(Settings(base_url=url)), "/model", paper.console)
     told = [text for text in paper.lines if text.startswith("Only")]
     here = "Only the built-in reader is here. For a model: "
     assert told == [f"{here}/pull qwen2.5:7b."] * 2 + [f"{here}start Ollama, then /pull qwen2.5:7b."]
@@ -105,7 +105,7 @@ def test_a_pull_is_for_ollama() -> None:
     session = Session(Settings(backend="reader"))
     session.backends.look_for_server = lambda: Other()  # type: ignore[assignment,return-value]
     with pytest.raises(UsageError, match="is for Ollama, and the server at") as caught:
-        obey(session, "/pull big", Paper().console)
+        run_command(session, "/pull big", Paper().console)
     assert caught.value.fix
 
 

@@ -16,9 +16,9 @@ from thimble.repl.commands.stats import (
     by_kind,
     by_purpose,
     price_line,
-    show_stats,
     without_management,
 )
+from thimble.repl.commands.table import run_command
 from thimble.session import figures
 from thimble.session.session import Session
 from thimble.session.totals import cost, totals
@@ -42,7 +42,7 @@ def after_questions(questions: int = 2) -> Session:
 
 def shown(session: Session, width: int = 80, drawn: bool = True, height: int = 100) -> Sequence[str]:
     paper = Paper(width, drawn, height=height)
-    show_stats(session, "", paper.console)
+    run_command(session, "/stats", paper.console)
     return paper.lines
 
 

@@ -17,7 +17,7 @@ from thimble.agent.errors import UsageError
 from thimble.agent.ledger import Amount, Ledger, ToolRun
 from thimble.agent.protocols import ModelId, Usage
 from thimble.models.hardware import HARDWARE, Hardware
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.repl.commands.timeline import bound
 from thimble.repl.screen.gantt import axis, chart
 from thimble.session.session import Session
@@ -55,7 +55,7 @@ def session() -> Session:
 
 def told(session: Session, command: str, columns: int = 80, drawn: bool = True, height: int = 60) -> str:
     paper = Paper(columns, drawn, height=height)
-    obey(session, command, paper.console)
+    run_command(session, command, paper.console)
     return paper.text
 
 

@@ -8,10 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.scripted import Reply
-from tests.support.sessions import Paper, ask, scripted, tool_call
+from tests.support.sessions import Paper, ask, scripted, tool_call, type_command
 from thimble.agent.errors import ThimbleError
 from thimble.agent.messages import Message, Schema
-from thimble.repl.commands.table import obey, run_command
+from thimble.repl.commands.table import run_command
 from thimble.repl.commands.tour import guide
 from thimble.session.journal.folder import reopened
 from thimble.session.journal.journal import Journal
@@ -45,7 +45,7 @@ def reading(**rest: object) -> Session:
 def types(session: Session, text: str, paper: Paper) -> list[str]:
     """Send a line as a conversation does, an empty one as Enter; the questions that were asked by it."""
     text = text.strip() or (session.tour and session.tour.line(session)) or ""
-    question = run_command(session, text, paper.console) if text.startswith("/") else text
+    question = type_command(session, text, paper.console) if text.startswith("/") else text
     asked = [question] if question else []
     for one in asked:
         try:
@@ -95,7 +95,7 @@ def test_a_term_is_said_first_where_it_is_explained(name: str, term: str) -> Non
 def test_whatever_is_typed_the_tour_goes_on_or_waits_and_sends_nothing_by_itself(typed: list[str]) -> None:
     session, paper, sent = reading(), Paper(), 0
     model = session.agent.backend
-    obey(session, "/tour", paper.console)
+    run_command(session, "/tour", paper.console)
     guide(session, paper.console)
     for text in typed:
         before, name = (session.tour.at, session.tour.name) if session.tour else (0, ""), len(model.requests)

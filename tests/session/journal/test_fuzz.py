@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from tests.session.journal.test_killed import SETTINGS, SPECS, scene
 from tests.support.journal_scenes import ask, keep
-from tests.support.sessions import Paper
+from tests.support.sessions import Paper, type_command
 from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.events import Planted
 from thimble.agent.messages import Message
 from thimble.repl.commands.branches.accounts import accounts
-from thimble.repl.commands.table import run_command
 from thimble.session.journal.checksum_lines import CHECK
 from thimble.session.journal.deltas import checksum
 from thimble.session.journal.lines import Damage, Writer, read
@@ -73,7 +72,7 @@ def opened(data: bytes, spec: str = SPECS[0]) -> None:
             for number in range(2):
                 if number:
                     ask(session, "And on? both note")
-                run_command(session, COMMANDS[(picked + number) % len(COMMANDS)], paper.console)
+                type_command(session, COMMANDS[(picked + number) % len(COMMANDS)], paper.console)
             _, damage = session.journal.read()
             assert all(0 < one.number <= session.journal.count for one in damage)
             session.branch(session.journal.count // 2)

@@ -28,7 +28,7 @@ from thimble.agent.agent import Agent
 from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.messages import Message
 from thimble.agent.prefix_cache import PrefixCache
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.repl.prompt.completion import Completions
 from thimble.repl.prompt.interrupts import Interrupts
 from thimble.repl.screen.resumed import UNANSWERED, last_exchange, resumed, show_resumed
@@ -82,7 +82,7 @@ def reading(folder: Path, *questions: str, name: str = "", **settings: Any) -> S
 
 def said(session: Session, command: str, drawn: bool = False) -> str:
     paper = Paper(80, drawn=drawn)
-    obey(session, command, paper.console)
+    run_command(session, command, paper.console)
     return paper.text
 
 
@@ -462,10 +462,10 @@ def test_it_says_what_was_resumed_and_shows_the_last_exchange(folder: Path) -> N
     assert lost.startswith("Lost in the journal: line 2, line 3, ")
     assert lost.endswith("…. Read on; nothing was rewritten.")
     assert len(lost) < 500
-    obey(here, "/fork 1", Paper().console)
+    run_command(here, "/fork 1", Paper().console)
     here.saved = saved_state(here.journal.tree.path(2))
     assert resumed(here)[0][0].startswith(f"Resumed {here.journal.id}: branch 2 of 2, 1 exchange, ")
-    obey(here, "/tree 1", Paper().console)
+    run_command(here, "/tree 1", Paper().console)
     here.saved = saved_state(here.journal.tree.path(1))
     drawn, plain = Paper(80), Paper(80, drawn=False)
     show_resumed(here, drawn.console)

@@ -16,7 +16,7 @@ from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama
 from tests.support.sessions import Paper
 from thimble.agent.errors import BudgetError
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.session.journal import folder as shelf
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
@@ -51,7 +51,7 @@ CASES = [(script, SPECS[at % 4]) for at, script in enumerate(SCRIPTS)]
 def say(session: Session, line: str) -> None:
     """Type a line."""
     if line.startswith("/"):
-        line = obey(session, line, Paper().console) or ""
+        line = run_command(session, line, Paper().console) or ""
     try:
         for _ in session.ask(line) if line else ():
             pass

@@ -16,8 +16,8 @@ from tempfile import TemporaryFile
 from thimble.agent.errors import UsageError
 from thimble.lab.judge.dialogues import Dialogue
 from thimble.lab.judge.measure import Measured, measured
-from thimble.lab.pool import deaf
 from thimble.lab.replay.recorded_replay import ReplaySetting
+from thimble.session.sigint import ignore_sigint
 from thimble.strategies.own_code import in_line, in_words
 
 LIMITS = {resource.RLIMIT_AS: 2 << 30, resource.RLIMIT_FSIZE: 1 << 20}
@@ -30,7 +30,7 @@ def judged(
     """What a strategy, of a file in the folder, does on the dialogues; or, in one line, why it has no score."""
     receiver, sender = Pipe(duplex=False)
     process = Process(target=_judge, args=(sender, spec, folder, dialogues, settings), daemon=True)
-    with deaf():
+    with ignore_sigint():
         process.start()
     sender.close()
     try:

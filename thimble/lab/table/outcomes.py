@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from thimble.agent.errors import UsageError
+from thimble.agent.errors import UsageError, did_you_mean
 from thimble.lab.csv_records import read
 from thimble.lab.statistics import holm, interval, paired, resampled, wilson
 
@@ -60,9 +59,8 @@ def chosen(found: Outcomes, baseline: str | None) -> str:
     """
     if baseline is None or baseline in found:
         return baseline or next(iter(found))
-    near = get_close_matches(baseline, found, 1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    raise UsageError(f"there is no strategy {baseline[:60]!r}", f"{hint}the file has {', '.join(found)[:200]}")
+    rest = f"the file has {', '.join(found)[:200]}"
+    raise UsageError(f"there is no strategy {baseline[:60]!r}", did_you_mean(baseline, found, rest))
 
 
 def compared(found: Outcomes, baseline: str) -> list[OutcomeRow]:

@@ -34,10 +34,10 @@ def complete() -> None:
 
 
 def _specs(prefix: str, **_: object) -> Iterable[str]:
-    from thimble.repl.prompt.completion import specs
+    from thimble.repl.commands.strategy import specs
 
     try:
-        return [offer for offer, _ in specs(prefix) if offer.startswith(prefix)]
+        return [offer for offer, _ in specs(None, prefix) if offer.startswith(prefix)]
     except ThimbleError:
         return ()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from thimble.agent.errors import UsageError
+from thimble.agent.errors import UsageError, did_you_mean
 from thimble.repl import __version__
 from thimble.session.parser import Parser
 from thimble.session.settings_table import SETTINGS
@@ -192,12 +192,8 @@ def _columns() -> int:
 
 
 def _unknown(word: str) -> UsageError:
-    from difflib import get_close_matches
-
-    is_flag = word.startswith("-")
-    name = word.partition("=")[0]
-    near = get_close_matches(name, [*FLAGS, "--help"] if is_flag else COMMANDS, 1)
-    fix = f"did you mean {near[0]}? thimble --help lists the rest" if near else "thimble --help lists what there is"
-    if is_flag:
-        return UsageError(f"there is no flag {name}", fix)
-    return UsageError(f"there is no command {name!r}", fix if near else f'to ask a question: thimble -p "{word} ..."')
+    name, lists = word.partition("=")[0], "thimble --help lists what there is"
+    if word.startswith("-"):
+        return UsageError(f"there is no flag {name}", did_you_mean(name, [*FLAGS, "--help"], lists))
+    asks = f'to ask a question: thimble -p "{word} ..."'
+    return UsageError(f"there is no command {name!r}", did_you_mean(name, COMMANDS) or asks)

@@ -258,7 +258,7 @@ def _command(session: Session, text: str, printer: Printer | None) -> str | None
 
     As JSON its output goes to standard error, and a line says what it printed, tables apart too, whatever came of it.
     """
-    from thimble.repl.commands.table import obey
+    from thimble.repl.commands.table import run_command
     from thimble.repl.screen.tables import Paper
     from thimble.repl.screen.theme import console_for
 
@@ -280,7 +280,7 @@ def _command(session: Session, text: str, printer: Printer | None) -> str | None
     shown = Paper(pass_on)
     try:
         with apart:
-            answer = obey(session, text, console_for(plain=True, file=shown))
+            answer = run_command(session, text, console_for(plain=True, file=shown))
         if failed:
             raise failed[0]
         return answer

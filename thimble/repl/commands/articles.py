@@ -5,14 +5,24 @@ from __future__ import annotations
 from rich.console import Console
 
 from thimble.agent.errors import UsageError
+from thimble.repl.commands.command import Offer, command
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.session import figures
 from thimble.session.session import Session
 
 
+def topics(session: Session, _: str) -> list[Offer]:
+    """The topics, then the articles; none while they are being read, as Tab waits for nothing."""
+    if session.reading.words:
+        return []
+    library = session.library
+    return [(tag, "topic") for tag in library.tags] + [(each.slug, each.title) for each in library.articles]
+
+
+@command("articles [TOPIC]", "Models and articles", completer=topics)
 def articles(session: Session, topic: str, console: Console) -> None:
-    """/articles [TOPIC]: list the articles that the model can read.
+    """List the articles that the model can read.
 
     For you only: the list never enters the context.
     """

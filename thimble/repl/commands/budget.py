@@ -7,13 +7,15 @@ import re
 from rich.console import Console
 
 from thimble.agent.errors import UsageError
+from thimble.repl.commands.command import command
 from thimble.repl.commands.next_prompt import say_next_prompt
 from thimble.repl.screen.theme import say
 from thimble.session.session import Session
 
 
+@command("budget [TOKENS]", "Prompt")
 def budget(session: Session, text: str, console: Console) -> None:
-    """/budget [TOKENS]: show or set the tokens that one prompt may use.
+    """Show or set the tokens that one prompt may use.
 
     System prompt, tool schemas, messages and template all count; the reply does not. From 500 to 2,000,000. If the
     view of a strategy is still too large, `fit` makes it fit: it cuts the largest results in the middle, then it drops

@@ -1,14 +1,12 @@
-"""A command: a function whose docstring is its help, as a tool's docstring is its schema."""
+"""A command: one decorated function. Its docstring is its help, as a tool's docstring is its schema."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from inspect import cleandoc
-from typing import TYPE_CHECKING
-
-from thimble.agent.errors import UsageError
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,15 +15,17 @@ if TYPE_CHECKING:
 
 Run = Callable[["Session", str, "Console"], str | None]
 """Runs a command on the text after its name. The answer is a question to ask of the model, if there is one."""
+Offer = tuple[str, str]
+"""What Tab offers: the text after the command's name, and its explanation."""
+Completer = Callable[["Session", str], Iterable[Offer]]
+"""The offers for the text after the command's name; those that do not go on from it are not shown."""
+Family = Literal["Prompt", "Calls", "Experiments", "Branches", "Sessions", "Models and articles", "thimble"]
+"""Commands that are listed together in /help, under this title."""
+
 BARE = ("exit", "quit", "help")
 """Commands that need no `/` where they stand alone."""
-ALIASES = {"exit": "quit", "clear": "reset", "?": "help"}
-ASKED_FOR = {
-    "recall": "/context N shows message N",
-    "show": "/context N shows message N",
-    "fit": "/help budget explains fit",
-}
-"""Words that are no command, with the command that does what is meant."""
+PATHS = (".", "/", "~")
+"""What a path begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,9 @@ class Command:
     usage: str
     summary: str
     more: str
+    family: Family
+    aliases: Sequence[str]
+    completer: Completer
     run: Run
 
     @property
@@ -42,24 +45,41 @@ class Command:
         """The word that is typed after `/`."""
         return self.usage.split()[0].removeprefix("/")
 
-    @classmethod
-    def of(cls, run: Run) -> Command:
-        """The command of a function with the docstring `/name ARGUMENTS: summary.`, a blank line and more."""
+
+def one_of(*words: str) -> Completer:
+    """Offers these words."""
+    return lambda session, text: [(word, "") for word in words]
+
+
+def paths(start: str, suffix: str) -> Iterator[str]:
+    """Folders, and files with this suffix, that a path goes on to, written as it was begun."""
+    folder, slash, _ = start.rpartition("/")
+    place = Path(folder + slash).expanduser() if slash else Path()
+    for entry in sorted(place.iterdir()) if slash and place.is_dir() else ():
+        if not entry.name.startswith(".") and (entry.is_dir() or entry.suffix == suffix):
+            yield f"{folder}{slash}{entry.name}{'/' if entry.is_dir() else ''}"
+
+
+def command(
+    usage: str, family: Family, *, aliases: Sequence[str] = (), completer: Completer = lambda session, text: ()
+) -> Callable[[Run], Command]:
+    """Make a command of a function.
+
+    The first line of its docstring is the summary, the rest is the text of /help COMMAND.
+
+    Args:
+        usage: The name and the arguments, as in `why N`; a name alone takes no arguments.
+        family: Where /help lists it.
+        aliases: Other names.
+        completer: What Tab offers after the name.
+    """
+
+    def make(run: Run) -> Command:
         first, *more = cleandoc(run.__doc__ or "").splitlines()
-        usage, _, summary = first.partition(": ")
-        return cls(usage, summary.removesuffix("."), " ".join(filter(None, more)), run)
+        summary = f"{first[:1].lower()}{first[1:]}".removesuffix(".")
+        return Command(f"/{usage}", summary, " ".join(filter(None, more)), family, aliases, completer, run)
 
-
-def find(word: str, commands: Mapping[str, Command]) -> str:
-    """The name of the command that is written so, with or without `/`. Raises UsageError, with the nearest name."""
-    name = word.removeprefix("/")
-    name = ALIASES.get(name, name)
-    if name not in commands:
-        near = get_close_matches(name.lower(), [*commands, *ALIASES], 1)
-        hint = f"did you mean /{near[0]}? " if near else ""
-        hint = f"{ASKED_FOR[name]}; " if name in ASKED_FOR else hint
-        raise UsageError(f"there is no command /{name[:40]}", f"{hint}/help lists the commands; nothing was sent")
-    return name
+    return make
 
 
 def meant(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from thimble.repl.commands.command import command
 from thimble.repl.commands.next_prompt import say_next_prompt
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import moving, say
@@ -12,8 +13,9 @@ from thimble.session.compact import compact as fold
 from thimble.session.session import Session
 
 
+@command("compact [WORDS]", "Prompt")
 def compact(session: Session, words: str, console: Console) -> None:
-    """/compact [WORDS]: fold old turns into a summary now.
+    """Fold old turns into a summary now.
 
     Under a strategy that has a summary. It replaces everything before the newest turn, and is one call of a model for
     as much as the budget holds. WORDS say what it must keep: /compact every figure with its source. What you have

@@ -1,67 +1,68 @@
-"""/help: the commands on one screen, or one of them in full."""
+"""/help and /quit: the commands by family, or one of them in full; and the way out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
+from rich.text import Text
 
 from thimble.agent.errors import UsageError
-from thimble.repl.commands.command import Command, find
+from thimble.repl.commands.command import Command, Offer, command
+from thimble.repl.commands.strategy import show_one, strategies
 from thimble.repl.screen.pager import paged
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
+from thimble.session.session import Session
 
 KEYS = """\
 Enter sends · Ctrl-J, Alt-Enter: new line · Tab completes · Ctrl-R: history
 Ctrl-C stops an answer, clears the line · Ctrl-X Ctrl-E: editor · Ctrl-D leaves"""
 PLAIN_KEYS = "Enter sends, Ctrl-C stops an answer, Ctrl-D leaves. More on one command: /help COMMAND"
 
-TOGETHER = {
-    ("strategy",): "how the context is managed",
-    ("budget", "compact"): "the limit of a prompt; fold old turns now",
-    ("stats", "timeline"): "tokens and their cost; when each model computed",
-    ("compare",): "what other strategies would send, or answer",
-    ("context", "why"): "what the last call was sent, and by which rule",
-    ("plant", "probe"): "put a fact into the history; ask what is left of it",
-    ("fork", "tree"): "go on from an earlier question; all branches",
-    ("undo", "retry"): "go back a question; ask it again",
-    ("model", "pull", "doctor"): "choose or download a model; find problems",
-    ("sessions", "save", "load"): "list the saved sessions; name one, open one",
-    ("tour", "help"): "a lesson that leads; this list, or more on one command",
-}
-"""Commands that share a line of /help, and their common summary."""
+
+def topics(session: Session, text: str) -> Iterable[Offer]:
+    """The commands; after `strategy` its strategies."""
+    if text.startswith("strategy "):
+        return [(f"strategy {name}", meaning) for name, meaning in strategies()]
+    from thimble.repl.commands.table import COMMANDS  # late: it imports this file
+
+    return [(name, known.summary) for name, known in COMMANDS.items()]
 
 
-def show_help(text: str, commands: Mapping[str, Command], console: Console) -> None:
-    """List the commands, or explain one command or strategy. Raises UsageError for an unknown one."""
+@command("help [COMMAND]", "thimble", aliases=("?",), completer=topics)
+def help(session: Session, text: str, console: Console) -> None:
+    """This list, or more on one command."""
+    from thimble.repl.commands.table import COMMANDS, find
+
     word, _, topic = text.partition(" ")
-    if topic and find(word, commands) == "strategy":
-        from thimble.repl.commands.strategy import show_one
-
+    if topic and find(word).name == "strategy":
         with paged(console):
             show_one(topic.strip(), console)
     elif topic:
         raise UsageError(f"/help takes one command, not {text[:40]!r}", "write /help COMMAND, or /help strategy NAME")
     elif word:
-        command = commands[find(word, commands)]
-        say(console, f"{command.usage}  {command.summary}")
-        if command.more:
-            say(console, command.more, "quiet")
+        known = find(word)
+        say(console, f"{known.usage}  {known.summary}")
+        if known.more:
+            say(console, known.more, "quiet")
     else:
-        rows = _rows(commands) if is_drawn(console) else [(each.usage, each.summary) for each in commands.values()]
-        Table("Anything else that you type is asked of the model.", ("command", "what it does"), rows).show(console)
-        console.print()
-        say(console, KEYS if is_drawn(console) else PLAIN_KEYS, "quiet")
+        with paged(console):
+            _show_all([*COMMANDS.values()], console)
 
 
-def _rows(commands: Mapping[str, Command]) -> list[tuple[str, str]]:
-    """The commands on one screen: related ones share a line."""
-    rows = []
-    for name, command in commands.items():
-        family = next((names for names in TOGETHER if name in names), None)
-        if family is None:
-            rows.append((command.usage, command.summary))
-        elif name == family[0]:
-            rows.append((" ".join(f"/{each}" for each in family), TOGETHER[family]))
-    return rows
+@command("quit", "thimble", aliases=("exit",))
+def quit(session: Session, text: str, console: Console) -> None:
+    """Leave (also /exit and Ctrl-D)."""
+
+
+def _show_all(commands: Sequence[Command], console: Console) -> None:
+    """Every command by family, then the keys."""
+    longest = max(len(each.usage) for each in commands) if is_drawn(console) else 0
+    say(console, "Anything else that you type is asked of the model.")
+    for family in dict.fromkeys(each.family for each in commands):
+        its = [each for each in commands if each.family == family]
+        rows = [(Text(each.usage.ljust(longest), style="name"), each.summary) for each in its]
+        Table(family, ("", ""), rows).show(console)
+    console.print()
+    say(console, KEYS if is_drawn(console) else PLAIN_KEYS, "quiet")

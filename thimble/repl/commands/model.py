@@ -6,6 +6,7 @@ from rich.console import Console
 
 from thimble.models import READER
 from thimble.models.server import DEFAULT_MODEL
+from thimble.repl.commands.command import PATHS, Offer, command, paths
 from thimble.repl.commands.next_prompt import say_next_prompt
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
@@ -13,8 +14,16 @@ from thimble.repl.screen.theme import in_use, say
 from thimble.session.session import Session
 
 
+def models(session: Session, text: str) -> list[Offer]:
+    """The models, if the server answers soon; else they are there at the next Tab. Of a path what goes on."""
+    if text.startswith(PATHS):
+        return [(path, "a model's file") for path in paths(text, ".gguf")]
+    return [(name, "") for name in session.backends.names_soon()]
+
+
+@command("model [NAME]", "Models and articles", completer=models)
 def model(session: Session, name: str, console: Console) -> None:
-    """/model [NAME]: list the models, or change to one.
+    """List the models, or change to one.
 
     "reader" is built in; FILE.gguf, a model that Ollama has pulled and "smollm2" need no server. If the change fails,
     nothing changes.

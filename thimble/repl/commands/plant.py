@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from thimble.agent.events import Planted
+from thimble.repl.commands.command import command
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import say
 from thimble.session import figures
@@ -13,8 +14,9 @@ from thimble.session.session import Session
 from thimble.session.why import why
 
 
+@command("plant FACT", "Experiments")
 def plant(session: Session, fact: str, console: Console) -> None:
-    """/plant FACT: put a fact into an observation, where facts get lost.
+    """Put a fact into an observation, where facts get lost.
 
     As if the model had read it in a file of one line, planted-1.txt. No model is asked; there is no such file.
     """

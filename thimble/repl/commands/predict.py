@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from thimble.repl.commands.command import command, one_of
 from thimble.repl.commands.context.listing import first_words
 from thimble.repl.screen import trace
 from thimble.repl.screen.sanitise import line
@@ -23,8 +24,9 @@ from thimble.session.why import why
 HOW_TO_GUESS = "Guess which of them stay: /predict 1-4 9 12, /predict all or /predict none."
 
 
+@command("predict [GUESS]", "Experiments", completer=one_of("all", "none", "off"))
 def predict(session: Session, text: str, console: Console) -> None:
-    """/predict [GUESS]: guess which messages the next prompt holds unchanged.
+    """Guess which messages the next prompt holds unchanged.
 
     Without GUESS it lists the messages with their numbers. /predict 1-4 9 12: these stay unchanged, the others do
     not; /predict all and /predict none are guesses too. After the next exchange you see how right the guess was,

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from thimble.agent.errors import Stopped, UsageError
 from thimble.models.server import DEFAULT_MODEL
+from thimble.repl.commands.command import command
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import is_drawn, moving
 from thimble.session.session import Session
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from thimble.models.ollama.server import OllamaServer
 
 
+@command("pull NAME", "Models and articles")
 def pull(session: Session, name: str, console: Console) -> None:
-    """/pull NAME: download a model to the Ollama server.
+    """Download a model to the Ollama server.
 
     Ctrl-C stops it; the server keeps its part until it restarts, and the same command goes on from there.
     """

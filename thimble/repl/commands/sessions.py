@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from thimble.agent.errors import UsageError
+from thimble.repl.commands.command import Offer, command
 from thimble.repl.screen.pager import paged
 from thimble.repl.screen.resumed import show_resumed
 from thimble.repl.screen.sanitise import clean, line
@@ -30,8 +31,9 @@ QUESTION_WIDTH, NAME_WIDTH = 60, 40
 TABLE_COLUMNS = ("session", ">last", "first question")
 
 
+@command("sessions [WORDS]", "Sessions")
 def sessions(session: Session, words: str, console: Console) -> None:
-    """/sessions [WORDS]: list conversations, or sessions with WORDS.
+    """List conversations, or sessions with WORDS.
 
     The newest first, with the first question of each. WORDS are searched in every question, name and id, of one-shots
     too: runs with -p that nobody named or resumed. /sessions -p lists these.
@@ -44,7 +46,7 @@ def _list(session: Session, words: str, console: Console) -> None:
     folder = session.settings.session_dir
     paths = kept.paths(folder)
     if not paths:
-        say(console, f"No session is kept in {line(str(folder))} yet: one is from its first question on.")
+        say(console, f"No sessions in {line(str(folder))} yet. A session is saved after its first question.")
         return
     every = [kept.listed(path) for path in paths]
     talks = [one for one in every if not one.one_shot]
@@ -71,8 +73,9 @@ def _list(session: Session, words: str, console: Console) -> None:
         say(console, aside, "quiet")
 
 
+@command("save NAME", "Sessions")
 def save(session: Session, text: str, console: Console) -> None:
-    """/save NAME: give this session a name; it is saved anyway.
+    """Give this session a name; it is saved anyway.
 
     Then thimble --resume NAME and /load NAME find it. A second name replaces the first.
     """
@@ -96,13 +99,24 @@ def save(session: Session, text: str, console: Console) -> None:
     say(console, line(f"This session is called “{name}”: {again}"))
 
 
+def offers(session: Session, _: str) -> Iterator[Offer]:
+    """The completions of /load: the newest conversations, by name if they have one, with their first question."""
+    every = map(kept.listed, kept.paths(session.settings.session_dir))
+    for one in islice((one for one in every if not one.one_shot), MOST_OFFERED):
+        if one.path != session.journal.path:
+            yield one.name or one.id, cut(line(one.questions[0]) if one.questions else "", QUESTION_WIDTH)
+
+
+@command("load ID|NAME", "Sessions", completer=offers)
 def load(session: Session, wanted: str, console: Console) -> None:
-    """/load ID|NAME: leave this session, and go on with another.
+    """Leave this session, and go on with another.
 
     By its name, its id or the beginning of the id. This session is saved. If loading fails, nothing changes.
     """
     if session.playback:
-        raise UsageError("a cassette that is played is left by /quit only", "then thimble --resume ID")
+        raise UsageError(
+            "/load is not available while a recording is playing", "leave with /quit, then thimble --resume ID"
+        )
     if not wanted:
         raise UsageError("/load takes the id or the name of a session", "/sessions lists them")
     path = kept.find(session.settings.session_dir, wanted)
@@ -115,14 +129,6 @@ def load(session: Session, wanted: str, console: Console) -> None:
         raise UsageError(what, "make room for it first, then /load again")
     session.load(*kept.reopened(session.settings, path))
     show_resumed(session, console)
-
-
-def offers(session: Session) -> Iterator[tuple[str, str]]:
-    """The completions of /load: the newest conversations, by name if they have one, with their first question."""
-    every = map(kept.listed, kept.paths(session.settings.session_dir))
-    for one in islice((one for one in every if not one.one_shot), MOST_OFFERED):
-        if one.path != session.journal.path:
-            yield one.name or one.id, cut(line(one.questions[0]) if one.questions else "", QUESTION_WIDTH)
 
 
 def _row(one: Listed, here: bool) -> tuple[str, str, str]:

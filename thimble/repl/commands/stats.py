@@ -15,6 +15,7 @@ from thimble.agent.ledger import Call, Ledger
 from thimble.agent.messages import Message
 from thimble.agent.steps import FIT
 from thimble.agent.view import View
+from thimble.repl.commands.command import command
 from thimble.repl.screen.footer import level
 from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
@@ -31,8 +32,9 @@ CHART_ROWS = 5
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
+@command("stats", "Calls")
 def show_stats(session: Session, _: str, console: Console) -> None:
-    """/stats: where the tokens are, and what they cost so far.
+    """Where the tokens are, and what they cost so far.
 
     How full the context is, and what was spent: the prompt of each call against the budget; the last prompt by what
     its messages are; each exchange; the cost of answers and of summaries, in dollars if the price card has them; the

@@ -12,6 +12,7 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId
 from thimble.models import READER
 from thimble.models.hardware import Hardware, fitted, largest_summary
+from thimble.repl.commands.command import command, one_of
 from thimble.repl.screen.gantt import SPAN_KINDS, chart, name_of
 from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
@@ -26,8 +27,9 @@ SUMMARISERS = ("memory", "summary", "brief")
 """The purposes of calls that make a summary."""
 
 
+@command("timeline [N | all]", "Calls", completer=one_of("all"))
 def show_timeline(session: Session, rest: str, console: Console) -> None:
-    """/timeline [N | all]: when each model computed, and when the agent waited.
+    """When each model computed, and when the agent waited.
 
     The last exchange, exchange N, or the session without your pauses: a row for the agent, for each side model, for the
     tools, and for the seconds in which the agent waited for a side model. Below it the sums, and whether the summary in
@@ -37,7 +39,7 @@ def show_timeline(session: Session, rest: str, console: Console) -> None:
     of = timeline(session.agent.ledger, which)
     name = f"Exchange {which}" if which else "The session"
     if not of.steps:
-        why = "nobody knows when its calls began" if of.unplaced else "no model has answered in it"
+        why = "no start times were recorded for this session" if of.unplaced else "no model has answered in it"
         say(console, f"{name} has no timeline: {why}.")
         return
     with paged(console):
@@ -47,7 +49,7 @@ def show_timeline(session: Session, rest: str, console: Console) -> None:
             say(console, text)
         if of.unplaced:
             left = figures.several(len(of.unplaced), "step")
-            say(console, f"Left out: {left} of which nobody knows when they began.")
+            say(console, f"Left out: {left} without a recorded start time.")
         for text in bound(session) if which in (None, session.agent.ledger.exchanges) else ():
             say(console, text)
 

@@ -7,6 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from thimble.agent.errors import UsageError
+from thimble.repl.commands.command import command, one_of
 from thimble.repl.screen.sanitise import clean
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session.session import Session
@@ -15,8 +16,9 @@ from thimble.session.tour import TOURS, Tour
 HOW, PLAIN_HOW = "Enter sends the line · Tab edits it", "Enter sends the next line"
 
 
+@command("tour [NAME]", "thimble", completer=one_of(*TOURS, "skip", "stop"))
 def tour(session: Session, text: str, console: Console) -> None:
-    """/tour [NAME]: a lesson that leads: context, hour, strategies.
+    """A lesson that leads: context, hour, strategies.
 
     context takes ten minutes, hour is the lesson for a room, strategies goes through the ways to make a prompt fit.
     Each step says what to look for and offers a line: Enter sends it, Tab takes it to be edited. Ask anything else

@@ -13,7 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thimble.agent.errors import UsageError
+from thimble.agent.errors import UsageError, did_you_mean
 from thimble.agent.protocols import UNKNOWN_MODEL, ModelId
 from thimble.session.bounded import MOST_BYTES, MOST_LINE_BYTES, file_bytes
 from thimble.session.journal.records import VERSION
@@ -146,11 +146,8 @@ def find(folder: Path, wanted: str = "") -> Path:
     if begun:
         several = ", ".join(begun[:MOST_NAMED]) + (", …" if len(begun) > MOST_NAMED else "")
         raise UsageError(f"{len(begun)} sessions begin with {wanted}", f"write more of one: {several}")
-    from difflib import get_close_matches
-
-    near = get_close_matches(wanted, [*by_name, *by_id], 1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    raise UsageError(f"there is no session {wanted[:60]!r}", f"{hint}/sessions lists them (thimble -p /sessions)")
+    rest = "/sessions lists them (thimble -p /sessions)"
+    raise UsageError(f"there is no session {wanted[:60]!r}", did_you_mean(wanted, [*by_name, *by_id], rest))
 
 
 def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, SavedState]:

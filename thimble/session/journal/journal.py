@@ -15,11 +15,11 @@ from thimble.agent.events import ReplyPiece
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Waiting
 from thimble.session.bounded import MOST_BYTES, all_of, open_file
-from thimble.session.defer_sigint import defer_sigint
 from thimble.session.journal.lines import Damage, Line, Writer, read
 from thimble.session.journal.records import Opened, Record, Remark, Resumed
 from thimble.session.journal.state import SavedState, saved_state
 from thimble.session.journal.tree import Tree
+from thimble.session.sigint import defer_sigint
 
 PASSING = ReplyPiece | Waiting | Remark
 """Records that change nothing of a session."""

@@ -11,7 +11,7 @@ from tests.support.branched_sessions import run, sent, session_in, stands
 from tests.support.sessions import Paper
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.repl.cli import headless
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.session.session import Session
 
 LONG = "Why? " * 500
@@ -109,7 +109,7 @@ def test_what_is_wrong_is_said_and_nothing_has_changed(line: str) -> None:
     session = talked(2)
     was, branches = stands(session), deepcopy(session.journal.tree.branches)
     with pytest.raises(UsageError) as raised:
-        obey(session, line, Paper().console)
+        run_command(session, line, Paper().console)
     assert ERRORS[line] in raised.value.what
     assert raised.value.fix
     assert (stands(session), session.journal.tree.branches) == (was, branches)

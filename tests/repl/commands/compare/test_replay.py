@@ -22,7 +22,7 @@ from thimble.repl.cli import prepare as prepare_filter
 from thimble.repl.commands.compare.compare import by_default, parse_arguments
 from thimble.repl.commands.compare.replay import replayed
 from thimble.repl.commands.compare.replay_table import starred
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.session.replay import calls, replay
 from thimble.session.session import Session
 from thimble.strategies.spec import parse
@@ -53,7 +53,7 @@ def all_of(session: Session) -> str:
 def text_of(session: Session, command: str, width: int = 80, drawn: bool = False) -> str:
     """What a command prints; of what is drawn, only what stays."""
     paper = Paper(width, drawn)
-    obey(session, command, paper.console)
+    run_command(session, command, paper.console)
     return paper.text.rpartition("\x1b[2K")[2] if drawn else paper.text
 
 
@@ -203,7 +203,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
         session, paper = told(react(3)), Paper(drawn=drawn)
         before = all_of(session)
         with pytest.raises(KeyboardInterrupt, match="stopped: 1 of 3 strategies"):
-            obey(session, f"/compare none {path} truncate", paper.console)
+            run_command(session, f"/compare none {path} truncate", paper.console)
         assert all_of(session) == before
         assert "3 calls of this session" in paper.text
         assert "truncate" not in paper.text.rpartition("3 calls of this session")[2]

@@ -16,7 +16,7 @@ from thimble.agent.protocols import Delta, Text, Thinking
 from thimble.corpus.questions import load
 from thimble.repl.commands.compare.known import known
 from thimble.repl.commands.compare.trial import Trial, ask
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 
@@ -101,7 +101,7 @@ def test_an_error_is_a_row_and_not_the_end(tmp_path: Path) -> None:
 def test_nothing_is_asked_where_the_line_is_wrong(command: str) -> None:
     session = after_one()
     with pytest.raises(UsageError) as error:
-        obey(session, command, Paper().console)
+        run_command(session, command, Paper().console)
     assert "/compare [SPEC…] run QUESTION" in error.value.fix
     assert len(backend(session).requests) == 1
 
@@ -115,7 +115,7 @@ def test_ctrl_c_keeps_what_is_done(drawn: bool, partial: list[Delta]) -> None:
     session = after_one("Of none.", [*partial, KeyboardInterrupt()])
     before, paper = all_of(session), Paper(drawn=drawn)
     with pytest.raises(KeyboardInterrupt, match="stopped: 1 of 3 strategies"):
-        obey(session, "/compare none truncate offload run Why?", paper.console)
+        run_command(session, "/compare none truncate offload run Why?", paper.console)
     assert all_of(session) == before
     said = paper.text.rpartition("Asked under each")[2]
     assert "\nnone: answered\n" in said

@@ -14,7 +14,7 @@ from tests.support.histories import react
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
 from thimble.repl.commands.context.message import changed_lines
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.session.session import Session
 from thimble.strategies.table import STRATEGIES
 
@@ -23,7 +23,7 @@ PAGES = ("/context", "/context next", "/context 1", "/context 2-5", "/context ra
 
 def shown(session: Session, text: str, width: int = 80, drawn: bool = True) -> str:
     paper = Paper(width, drawn)
-    obey(session, text, paper.console)
+    run_command(session, text, paper.console)
     assert not FORBIDDEN.search(paper.text.replace("\n", ""))
     if drawn and "raw" not in text:
         assert max(map(cell_len, paper.lines)) <= width
@@ -174,7 +174,7 @@ def test_the_strip_stays_on_the_screen(height: int) -> None:
     session.agent.state.history = [*session.agent.history, *react(60, 30)]
     ask(session)
     paper = Paper(80, height=height)
-    obey(session, "/context", paper.console)
+    run_command(session, "/context", paper.console)
     assert paper.lines[0].startswith("last call")
     assert len(paper.lines) <= max(24, height) - len(["blank", "prompt", "toolbar"])
     assert "share a row; /context 2-" in paper.text
@@ -187,7 +187,7 @@ def test_on_the_last_turn_the_tool_schemas_stay(drawn: bool) -> None:
     assert session.agent.ledger.prepared
     assert session.agent.ledger.prepared.tools
     paper = Paper(drawn=drawn)
-    obey(session, "/context", paper.console)
+    run_command(session, "/context", paper.console)
     assert "tool schemas" in paper.text
 
 
@@ -195,5 +195,5 @@ def test_why_says_that_the_last_turn_runs_no_call() -> None:
     session = scripted([tool_call("list_articles")], "So.", max_turns=2)
     ask(session)
     paper = Paper(120)
-    obey(session, "/why +1", paper.console)
+    run_command(session, "/why +1", paper.console)
     assert "a call would not be run any more" in paper.text

@@ -17,7 +17,7 @@ from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
 from thimble.repl.commands.context.request import escaped
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.session.session import Session
 
 
@@ -59,7 +59,7 @@ def told(*steps: Any, template: Any = chatml) -> Session:
 
 def shown(session: Session, drawn: bool = False, width: int = 80) -> list[str]:
     paper = Paper(width, drawn)
-    obey(session, "/context prompt", paper.console)
+    run_command(session, "/context prompt", paper.console)
     assert not FORBIDDEN.search(paper.text.replace("\n", ""))
     return paper.text.split("\n")
 
@@ -93,10 +93,10 @@ def test_what_a_message_says_steers_nothing_and_is_all_there(text: str) -> None:
 def test_what_cannot_be_shown_says_what_to_do() -> None:
     session = scripted("Fine.")
     with pytest.raises(UsageError, match="nothing was sent yet"):
-        obey(session, "/context prompt", Paper().console)
+        run_command(session, "/context prompt", Paper().console)
     ask(session)
     with pytest.raises(UsageError, match="nothing tells how scripted/scripted reads a prompt"):
-        obey(session, "/context prompt", Paper().console)
+        run_command(session, "/context prompt", Paper().console)
     session.use_model("reader")
     with pytest.raises(UsageError, match="is not the model now"):
-        obey(session, "/context prompt", Paper().console)
+        run_command(session, "/context prompt", Paper().console)

@@ -14,7 +14,7 @@ from tests.support import ollama_wire as wire
 from tests.support import openai_wire as openai
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.repl.commands.context.request import escaped
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.repl.screen.sanitise import clean
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -34,7 +34,7 @@ REPLIES = {
 def shown(session: Session, drawn: bool = True) -> tuple[str, str]:
     """The line on top, and the JSON below it."""
     paper = Paper(80, drawn)
-    obey(session, "/context raw", paper.console)
+    run_command(session, "/context raw", paper.console)
     head, _, body = paper.text.partition("\n")
     assert not FORBIDDEN.search(paper.text.replace("\n", ""))
     return head, body

@@ -16,7 +16,7 @@ from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask
 from thimble.agent.errors import UsageError
 from thimble.repl.commands.export.export import FORMATS, parse_arguments, write
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.repl.screen.resumed import show_resumed
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.state import saved_state
@@ -29,7 +29,7 @@ def test_alone_it_writes_a_page_into_the_current_folder(tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     session, paper = read(), Paper()
     for _ in range(2):
-        obey(session, "/export", paper.console)
+        run_command(session, "/export", paper.console)
     names = sorted(path.name for path in tmp_path.iterdir())
     assert len(names) == 2
     assert all(re.fullmatch(r"thimble-\d{4}-\d\d-\d\d-\d{4}(-2)?\.html", name) for name in names)
@@ -57,9 +57,9 @@ def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
     path.write_text("mine")
     session = read()
     with pytest.raises(UsageError, match="is there already"):
-        obey(session, f"/export {path}", Paper().console)
+        run_command(session, f"/export {path}", Paper().console)
     assert path.read_text() == "mine"
-    obey(session, f"/export {path}!", Paper().console)
+    run_command(session, f"/export {path}!", Paper().console)
     assert path.read_text().startswith("# A session")
 
 
@@ -132,13 +132,13 @@ def test_all_branches_are_told(kind: str, tmp_path: Path) -> None:
     written, paper = export(session, kind, tmp_path), Paper()
     assert "Which article is about tokenisers?" in written
     assert "What is observation masking?" in written
-    obey(session, f"/export {kind} {tmp_path / 'again'}", paper.console)
+    run_command(session, f"/export {kind} {tmp_path / 'again'}", paper.console)
     assert "It holds all 2 branches." in " ".join(paper.text.split())
 
 
 def test_in_markdown_a_question_that_branches_share_stands_once(tmp_path: Path) -> None:
     session = read(2500, "What is observation masking?", "Which article is about tokenisers?")
-    obey(session, "/undo", Paper().console)
+    run_command(session, "/undo", Paper().console)
     ask(session, "What is a token?")
     page = export(session, "md", tmp_path)
     assert page.count("```text\nWhat is observation masking?\n```") == page.count("## Exchange 1\n") == 1
@@ -155,7 +155,7 @@ def test_the_file_of_a_session_is_never_replaced(road: str, tmp_path: Path, monk
     ask(session)
     before = path.read_bytes()
     with pytest.raises(UsageError, match="is where a session is kept"):
-        obey(session, f"/export md {road.format(path)}!", Paper().console)
+        run_command(session, f"/export md {road.format(path)}!", Paper().console)
     assert path.read_bytes() == before
 
 

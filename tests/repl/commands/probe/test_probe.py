@@ -11,7 +11,7 @@ from tests.support.sessions import Paper, ask, scripted
 from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.events import Prepared
 from thimble.repl.commands.probe.probe import asked, questions
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.session.plant import plant
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -131,6 +131,6 @@ def test_what_cannot_be_asked_is_told_with_a_way_to_mend_it(text: str, spoil: Ca
     if spoil:
         spoil(session)
     with pytest.raises(ThimbleError) as raised:
-        obey(session, text, Paper().console)
+        run_command(session, text, Paper().console)
     assert raised.value.fix
     assert session.agent.history == []

@@ -8,6 +8,8 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Changed
+from thimble.repl.commands.command import command
+from thimble.repl.commands.strategy import last_spec, specs
 from thimble.repl.commands.transcript import Exchange, transcript
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import say
@@ -24,8 +26,9 @@ QUOTE_COLUMNS = 60
 """Columns of a question that is quoted."""
 
 
+@command("fork [N] [SPEC]", "Branches", completer=last_spec)
 def fork(session: Session, text: str, console: Console) -> None:
-    """/fork [N] [SPEC]: go on after exchange N on a new branch.
+    """Go on after exchange N on a new branch.
 
     Without N from here; with 0 from before the first question. Strategy with its memory, budget and model are those
     of that moment; with SPEC the strategy starts fresh. The old branch stays: /tree.
@@ -44,8 +47,9 @@ def fork(session: Session, text: str, console: Console) -> None:
     say(console, f"Branch {old} stays as it was: /tree {old} goes back to it.", "quiet")
 
 
+@command("undo [N]", "Branches")
 def undo(session: Session, text: str, console: Console) -> None:
-    """/undo [N]: go back by N exchanges; /tree still has them.
+    """Go back by N exchanges; /tree still has them.
 
     Goes back to the moment before that question, one exchange by default; a question that the budget refused does
     not count. Facts planted after it go too. The undone exchanges stay on their branch.
@@ -67,8 +71,9 @@ def undo(session: Session, text: str, console: Console) -> None:
     say(console, f"Nothing is lost: branch {old} has it all, and /tree {old} goes back to it.", "quiet")
 
 
+@command("retry [SPEC]", "Branches", completer=specs)
 def retry(session: Session, spec: str, console: Console) -> str:
-    """/retry [SPEC]: ask the newest question again, on a new branch.
+    """Ask the newest question again, on a new branch.
 
     Uses the current budget and model. With SPEC it asks under that strategy, which starts fresh; without, under the
     current one.
@@ -83,8 +88,9 @@ def retry(session: Session, spec: str, console: Console) -> str:
     return asked[-1].question.content
 
 
+@command("reset", "Branches", aliases=("clear",))
 def reset(session: Session, _: str, console: Console) -> None:
-    """/reset: begin again, empty; strategy, budget and model stay.
+    """Begin again, empty; strategy, budget and model stay.
 
     A branch without history, notes or statistics; the strategy starts fresh. The old branch stays: /tree N goes
     back to it.

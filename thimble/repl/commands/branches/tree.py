@@ -13,6 +13,7 @@ from thimble.agent.errors import UsageError
 from thimble.agent.ledger import Call
 from thimble.repl.commands.branches.accounts import BranchAccount, accounts
 from thimble.repl.commands.branches.moves import as_it_is
+from thimble.repl.commands.command import command
 from thimble.repl.commands.compare.trial import priced
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
@@ -23,8 +24,9 @@ from thimble.session.session import Session
 from thimble.session.totals import totals
 
 
+@command("tree [N]", "Branches")
 def tree(session: Session, text: str, console: Console) -> None:
-    """/tree [N]: all branches and what they cost, or go to branch N.
+    """All branches and what they cost, or go to branch N.
 
     For each branch its parent, its strategy and its own cost. /tree 2 goes on with branch 2 as you left it.
     """

@@ -8,9 +8,11 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
+from thimble.repl.commands.command import command
 from thimble.repl.commands.compare.each import under_each
 from thimble.repl.commands.compare.replay import Replayed, replayed
 from thimble.repl.commands.compare.replay_table import show_replayed
+from thimble.repl.commands.strategy import last_spec
 from thimble.session.session import Session
 from thimble.strategies.spec import parse
 from thimble.strategies.table import without_a_model
@@ -20,8 +22,9 @@ ASKED_BY_DEFAULT = ("none", "sliding-window", "observation-masking", "summary-bu
 """Strategies that `run` asks under by default, after the strategy in use."""
 
 
+@command("compare [SPEC…]", "Experiments", completer=last_spec)
 def compare(session: Session, text: str, console: Console) -> None:
-    """/compare [SPEC…]: what other strategies would send, or answer.
+    """What other strategies would send, or answer.
 
     Replays this history under each SPEC, as if that had been in use from the start: size, cost and fates. Without
     SPEC: the strategy in use and all that ask no model. /compare [SPEC…] run QUESTION really asks, in a copy of the

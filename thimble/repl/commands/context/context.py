@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from thimble.agent.errors import UsageError
+from thimble.repl.commands.command import command, one_of
 from thimble.repl.commands.context.listing import folded, most_rows, show_list, span
 from thimble.repl.commands.context.message import sentence, show_message
 from thimble.repl.commands.context.request import show_prompt, show_raw
@@ -26,8 +27,9 @@ MESSAGE = re.compile(r"\+?\d{1,9}")
 RANGE = re.compile(r"(\d{1,9})\s*[-–]\s*(\d{1,9})")
 
 
+@command("context [N]", "Calls", completer=one_of("next", "raw", "prompt"))
 def context(session: Session, rest: str, console: Console) -> None:
-    """/context [N]: what the last call was sent, message by message.
+    """What the last call was sent, message by message.
 
     A block for each message, as wide as its tokens, with the letter of its fate; then a row for each message.
     /context next: the next call. /context 12: message 12 before and after (+1: the first inserted one). /context
@@ -55,8 +57,9 @@ def context(session: Session, rest: str, console: Console) -> None:
         raise UsageError(f"/context cannot show {rest[:40]!r}", f"write {', '.join(f'/context{one}' for one in forms)}")
 
 
+@command("why N", "Calls")
 def why(session: Session, rest: str, console: Console) -> None:
-    """/why N: which rule decided the fate of message N.
+    """Which rule decided the fate of message N.
 
     N is its number in /context, in the last call: /why 12, or /why +1 for the first inserted message. It names who
     changed the message: the strategy or a part of it, or `fit`, which makes a view fit that the strategy left

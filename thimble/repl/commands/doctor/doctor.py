@@ -13,6 +13,7 @@ from rich.text import Text
 
 from thimble.agent.errors import UsageError
 from thimble.models import READER
+from thimble.repl.commands.command import command
 from thimble.repl.commands.doctor import machine
 from thimble.repl.commands.doctor.examine import MOST_WAIT_SECONDS, Look, Report, examine
 from thimble.repl.commands.doctor.warm import warm
@@ -48,8 +49,9 @@ def run(settings: Settings, as_json: bool, warms: bool = False) -> int:
     return report.verdict.code
 
 
+@command("doctor", "Models and articles")
 def doctor(session: Session, _: str, console: Console) -> None:
-    """/doctor: check servers, model, terminal and folders.
+    """Check servers, model, terminal and folders.
 
     Each problem comes with the command that solves it, for a session as this one is now: with its model, strategy and
     budget. Nothing is changed.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 
@@ -13,23 +14,25 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.corpus.writing import write_whole
-from thimble.repl.commands.export import document, markdown, page
+from thimble.repl.commands.command import command, one_of
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import say
 from thimble.session.journal.folder import SUFFIX
 from thimble.session.session import Session
 
-FORMATS: dict[str, Callable[[Session], Iterator[str]]] = {
-    "html": page.export,
-    "md": markdown.export,
-    "json": document.export,
-}
-"""What yields the text of a file, by the ending of its name."""
+FORMATS = {"html": "page", "md": "markdown", "json": "document"}
+"""The module that writes a format, by the ending of the file's name."""
 HOW_TO_EXPORT = "write /export lesson.html; the formats are html, md and json"
 
 
+@command("export [FILE]", "Sessions", completer=one_of(*FORMATS))
 def export(session: Session, rest: str, console: Console) -> None:
-    """Write the file and say where. Raises UsageError; then there is no file, or the one that was there."""
+    """Write the session to a file: a page, Markdown, JSON.
+
+    /export [FORMAT] [FILE]: html, the default, is a page to click through, call by call; the others are md and json.
+    The ending of FILE can name the format. An existing file is replaced only with a ! after its name: /export
+    lesson.html!
+    """
     kind, path, over = parse_arguments(rest)
     path = path or unused_path(session, kind)
     if os.path.lexists(path) and not path.is_file():
@@ -38,7 +41,8 @@ def export(session: Session, rest: str, console: Console) -> None:
         raise UsageError(f"{path} is there already", f"to replace it: /export {kind} {path}!")
     if path.suffix == SUFFIX and path.parent.resolve() == session.settings.session_dir.resolve():
         raise UsageError(f"{path} is where a session is kept", "name another FILE")
-    size = write(path, FORMATS[kind](session))
+    writer = import_module(f"thimble.repl.commands.export.{FORMATS[kind]}")  # late: a format needs much
+    size = write(path, writer.export(session))
     branches = len(session.journal.tree.branches)
     holds = f" It holds all {branches} branches." if branches > 1 else ""
     say(console, f"Written: {line(str(path))}, {size:,} bytes.{holds}")
@@ -55,7 +59,7 @@ def parse_arguments(rest: str) -> tuple[str, Path | None, bool]:
     if kind not in FORMATS:
         raise UsageError(f"/export does not know the format of {rest[:40]!r}", HOW_TO_EXPORT)
     if line(name) != name:
-        raise UsageError("a file cannot be named so: the name holds signs that no terminal shows", HOW_TO_EXPORT)
+        raise UsageError("invalid file name: it contains unprintable characters", HOW_TO_EXPORT)
     try:
         return kind, Path(name).expanduser() if name else None, file.endswith("!")
     except RuntimeError as error:  # a ~user that nobody is

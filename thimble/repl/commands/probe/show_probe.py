@@ -8,6 +8,7 @@ from typing import Literal
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from thimble.repl.commands.command import command
 from thimble.repl.commands.probe.probe import MOST_FACTS, Probe, probe, questions
 from thimble.repl.commands.probe.survival import show_survival
 from thimble.repl.screen import trace
@@ -22,8 +23,9 @@ Kind = Literal["asked first", "question", "answer", "hit", "miss", "no verdict",
 KIND_SIGNS: dict[Kind, str] = {"question": "?", "answer": "»", "hit": "✓", "miss": "✗", "no verdict": "–"}
 
 
+@command("probe [QUESTION]", "Experiments")
 def show_probe(session: Session, question: str, console: Console) -> None:
-    """/probe [QUESTION]: ask what is left of a planted fact, outside the session.
+    """Ask what is left of a fact, outside the session.
 
     The model is sent its next prompt, without tools, and is asked for the newest planted facts or the QUESTION.
     Then the session is replayed under each strategy that asks no model: a cell for each call shows whether the
