@@ -131,8 +131,8 @@ user's `config.toml`, default. `thimble config` prints each setting with its sou
 also set `base_url`, each for its own kind of server. `NO_COLOR` sets `color`.
 
 A `thimble.toml` may be somebody else's, so it sets only what can do no harm, as the last column says; as strategy only
-what is built in. The rest of it is left out: a line at the start says so, and `thimble config` names it. Write those
-settings in your own `config.toml`, in the environment or as flags.
+what is built in or installed. The rest of it is left out: a line at the start says so, and `thimble config` names it.
+Write those settings in your own `config.toml`, in the environment or as flags.
 """
 STRATEGIES = """\
 # Strategies
@@ -141,7 +141,8 @@ STRATEGIES = """\
 
 A SPEC is a name, a name with parameters (`observation-masking:window=10,when=always`), a name with those of its paper
 (`observation-masking:paper`), a file (`./mine.py`), a `package.module:Name`, or several of these joined by `+`, left to
-right. `/strategy SPEC` swaps while the session runs. The new strategy starts fresh and sees the whole history. If its
+right. The strategy of an installed package has a name, too ([how](../tutorial/2-your-own-strategy.md#ship-it)).
+`/strategy SPEC` swaps while the session runs. The new strategy starts fresh and sees the whole history. If its
 view is over the budget, `fit` makes room: it halves the largest results, then leaves out the oldest turns. ∑ marks a
 strategy that asks a model: the agent's own, or another one by `--summariser`. [Cost](../results/cost.md) and
 [Answers](../results/answers.md) compare them.
@@ -154,7 +155,8 @@ TOOLS = """\
 
 `make reference` writes this page. Its words are the docstrings in `tools/`, as the model reads them.
 
-A tool is a typed function; its signature and docstring become the JSON schema. Every result has a size limit and says
+A tool is a typed function; its signature and docstring become the JSON schema. Installed packages may
+[bring others](../tutorial/2-your-own-strategy.md#ship-it). Every result has a size limit and says
 when it was cut. An error of a tool goes to the model, in words that help it to call the tool again. The strategies
 `offload`, `compress` and `dedup` bring `recall`, `delegate` brings `delegate`, and `todo` brings `todo`. `search`,
 `list` and `read` are those of a model that [calls by schema](models.md#calls-by-schema). Every strategy has the others.

@@ -49,6 +49,8 @@ LONG = {
     "python benchmarks/commands.py",
 }
 """Commands that make a page and take long; a test of their own runs each in a small form and compares the page."""
+EXAMPLE = ROOT / "docs" / "examples" / "thimble-oldest" / "README.md"
+"""Its commands install something: tests/whole/test_plugins.py runs them."""
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -120,7 +122,11 @@ def promised(command: str) -> set[str]:
 
 def by_day() -> set[str]:
     """The first session of each page; `make nightly` runs the others, and those that measure."""
-    sessions = [[line for line in lines_of(found) if is_session(line)] for found in map(sh_blocks, PAGES)]
+    sessions = [
+        [line for line in lines_of(found) if is_session(line)]
+        for found in map(sh_blocks, PAGES)
+        if found != sh_blocks(EXAMPLE)
+    ]
     return {first for first, *_ in filter(None, sessions)}
 
 
@@ -135,7 +141,7 @@ def is_session(command: str) -> bool:
     return not any(word in command for word in others)
 
 
-@pytest.mark.parametrize("command", family(sorted({*commands()} - LONG), *by_day()))
+@pytest.mark.parametrize("command", family(sorted({*commands()} - LONG - {*lines_of(sh_blocks(EXAMPLE))}), *by_day()))
 def test_every_shown_command_runs_and_prints_what_the_page_shows(command: str, workshop: Path) -> None:
     run = run_in(workshop, re.sub(r"^make\b", f"make -n -C {ROOT}", command))
     assert run.returncode in (DONE, REFUSED), f"{command}\n{run.stdout}\n{run.stderr}"  # the reader may find nothing

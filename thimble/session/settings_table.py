@@ -91,6 +91,16 @@ def one_of(*words: str) -> Read:
     return read
 
 
+def backend(given: Given) -> str:
+    """A built-in backend, or one of an installed package."""
+    from thimble.plugins import plugins
+
+    name = text(given)
+    if name not in BACKENDS and name not in plugins("backends"):
+        raise ValueError
+    return name
+
+
 def number(kind: type[int] | type[float], least: int, most: int) -> Read:
     """A number in these bounds."""
 
@@ -209,8 +219,8 @@ SECONDS = "a number of seconds, 1 to 86,400"
 ROWS = (
     Setting(
         "backend",
-        one_of(*BACKENDS),
-        "one of " + ", ".join(BACKENDS),
+        backend,
+        "one of " + ", ".join(BACKENDS) + ", or the backend of an installed package",
         "auto, ollama, vllm, openai (any compatible server), gguf (this machine, no server) or reader (built in); "
         "default: auto",
         "NAME",

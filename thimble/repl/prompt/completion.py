@@ -129,14 +129,14 @@ def specs(text: str) -> Iterator[Offer]:
     """Continuations of a SPEC; each is offered with all that stands before it."""
     from thimble.strategies.parameter import as_in_the_paper, parameters
     from thimble.strategies.spec import parse_spec
-    from thimble.strategies.table import STRATEGIES
+    from thimble.strategies.table import kind_of, names
 
     last = parse_spec(text)[-1]
     done, part = text[: last.start], text[last.start :]
     if part.startswith(PATHS):
         yield from ((done + path, "your strategy") for path in _paths(part, ".py"))
         return
-    kind = STRATEGIES.get(last.name)
+    kind = kind_of(last.name) if last.name in names() else None
     taken = {p.name: p for p in parameters(kind)} if kind else {}
     if ":" not in part:
         yield from ((done + known, meaning) for known, meaning in _strategies())
@@ -169,10 +169,14 @@ def _topics_of_help(text: str) -> list[Offer]:
 
 
 def _strategies() -> list[Offer]:
+    from thimble.plugins import package, plugins
     from thimble.repl.commands.strategy import first_sentence
     from thimble.strategies.table import STRATEGIES
 
-    return [(name, first_sentence(kind)) for name, kind in STRATEGIES.items()]
+    known = {name: first_sentence(kind) for name, kind in STRATEGIES.items()}
+    for name, plugin in plugins("strategies").items():
+        known.setdefault(name, f"installed by {package(plugin)}")  # nothing is imported while the user types
+    return [*known.items()]
 
 
 def _legal(parameter: Parameter) -> str:

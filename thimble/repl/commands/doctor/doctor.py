@@ -14,6 +14,7 @@ from rich.text import Text
 
 from thimble.agent.errors import UsageError
 from thimble.models import READER
+from thimble.plugins import plugins
 from thimble.repl.commands.doctor import machine
 from thimble.repl.commands.doctor.examine import MOST_WAIT_SECONDS, Look, Report, examine
 from thimble.repl.commands.doctor.warm import warm
@@ -66,7 +67,7 @@ def as_now(session: Session) -> Settings:
         return session.settings
     agent, name = session.agent, session.agent.backend.name
     now: dict[str, Any] = {"strategy": session.spec, "budget": agent.limit, "tidy": agent.state.tidy}
-    if name in BACKENDS:  # a script may have brought its own
+    if name in BACKENDS or name in plugins("backends"):  # a script may have brought its own
         now |= {"backend": name, "model": "" if name == READER else agent.backend.model}
     return replace(session.settings, **now)
 
