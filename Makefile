@@ -14,7 +14,7 @@ SERVERS := .servers/bin
 
 TRAIN := .train/bin/python
 
-.PHONY: run test check test-servers test-ollama nightly laws format lock bench cassettes pictures reference memory-model test-training clean
+.PHONY: run test check test-servers test-ollama nightly format lock bench cassettes pictures reference memory-model test-training clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m thimble $(ARGS)
@@ -39,9 +39,6 @@ test-ollama: .venv/dev.stamp  # against the Ollama at OLLAMA_HOST; CALLER=NAME a
 nightly: .venv/dev.stamp  # what is marked so, then every law on at least 20,000 generated histories; make nightly ARGS="-k hybrid"
 	$(PYTEST) -m nightly $(ARGS)
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests/strategies tests/agent tests/session/test_timeline.py tests/models/test_chat.py $(ARGS)
-
-laws: .venv/dev.stamp  # the laws on a strategy of your own: make laws STRATEGY=./mine.py
-	@$(BIN)/python -m scripts.laws "$(STRATEGY)"
 
 format: .venv/dev.stamp
 	$(BIN)/ruff check --fix .
