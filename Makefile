@@ -54,8 +54,8 @@ bench: .venv/dev.stamp
 	$(BIN)/python benchmarks/corpus.py --check
 	$(BIN)/python benchmarks/observations.py --check
 
-cassettes: .venv/dev.stamp  # those that ship, one a strategy, made anew with the built-in reader
-	$(BIN)/python -m scripts.cassettes
+cassettes: .venv/dev.stamp  # those that ship, made anew with the built-in reader; make cassettes ARGS=NAME for one of a strategy
+	$(BIN)/python -m scripts.cassettes $(ARGS)
 
 pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real terminal; make pictures ARGS=stats for one
 	$(BIN)/python scripts/pictures.py $(ARGS)

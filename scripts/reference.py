@@ -1,4 +1,4 @@
-"""Write the reference pages that come from the code: docs/reference/{command-line,strategies,tools}.md and thimble.1.
+"""Write what comes from the code: docs/reference/{command-line,laws,strategies,tools}.md, thimble.1, some transcripts.
 
     python scripts/reference.py
 
@@ -13,10 +13,12 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
 from thimble.corpus.library import Library
+from thimble.corpus.questions import load
 from thimble.repl.cli.flags import DESCRIPTION, EPILOG, FLAGS, USAGE
 from thimble.repl.commands.command import ALIASES
 from thimble.repl.commands.help import KEYS
@@ -42,7 +44,8 @@ thimble \\- {description}
 {epilog}
 .fi
 """
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+FOLDER = DOCS / "reference"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -215,7 +218,16 @@ def tools() -> Iterator[str]:
     yield from table(("tool", "does", "arguments"), rows)
 
 
-PAGES = {"command-line": command_line, "strategies": strategies, "tools": tools}
+def laws() -> Iterator[str]:
+    """The page of laws, whose end is a table of the tests."""
+    from tests.support import laws_table
+
+    text, command, _ = (FOLDER / "laws.md").read_text("utf-8").partition("python -m tests.support.laws_table\n```\n")
+    yield text + command
+    yield laws_table.table()
+
+
+PAGES = {"command-line": command_line, "laws": laws, "strategies": strategies, "tools": tools}
 """The pages by file name, with the function that makes each."""
 
 
@@ -231,6 +243,57 @@ def manual() -> str:
     return MANUAL.format(options=options, **{name: _roff(text) for name, text in told.items()})
 
 
+class Transcript(NamedTuple):
+    """A conversation with the built-in reader, whose end a page in docs shows.
+
+    `page`: its path. `first`: how the shown part begins. `before`: the questions before that.
+    """
+
+    page: str
+    budget: int
+    first: str
+    before: Sequence[str] = ()
+
+    def on_page(self) -> str:
+        """The part that the page shows now."""
+        blocks = re.findall(r"^```text\n(.*?)\n```$", (DOCS / self.page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+        return next(block for block in blocks if block.startswith(f"› {self.first}"))
+
+    def printed(self) -> str:
+        """What the program prints for the lines of that part. The seconds are left out: they are others each time."""
+        from tests.support.branched_sessions import run
+        from thimble.session.session import Session
+
+        session = Session(Settings(backend="reader", budget=self.budget))
+        for question in self.before:
+            list(session.ask(question))
+        printed = []
+        for line in re.findall(r"^› (.*)$", self.on_page(), re.MULTILINE):
+            text = run(session, line, drawn=True).removeprefix("\x1b[?25h").rpartition("\x1b[2K")[2]
+            printed.append("\n".join(map(str.rstrip, f"› {line}\n{text}".rstrip().splitlines())))
+        return re.sub(r"\b\d+\.\d(?=  )", "  …", "\n\n".join(printed))
+
+    def write(self) -> None:
+        """Put it into the page."""
+        path = DOCS / self.page
+        path.write_text(path.read_text("utf-8").replace(self.on_page(), self.printed()), "utf-8")
+
+
+ARTICLES = ("Read the article about context windows", "Now read the article about testing LLM applications")
+THREE = (
+    "How well did humans do on the WebArena tasks?",
+    "What is observation masking?",
+    "And what does the article about KV caches say of prefixes?",
+)
+DIALOGUE = next(one for one in load().questions if one.id == "dialogue-h10").exchanges
+TRANSCRIPTS = (
+    Transcript("explanation/history-and-view.md", 5_000, "/context", ARTICLES),
+    Transcript("how-to/compare-strategies.md", 2_000, "/compare\n", THREE),
+    Transcript("how-to/compare-strategies.md", 2_000, "/compare run", [each.question for each in DIALOGUE[:-1]]),
+    Transcript("how-to/compare-strategies.md", 2_000, "What is observation masking?"),
+)
+
+
 def _roff(text: str) -> str:
     """A text in which nothing is a request of roff."""
     return re.sub(r"^([.'])", r"\\&\1", text.replace("\\", "\\e").replace("-", "\\-"), flags=re.MULTILINE)
@@ -241,6 +304,8 @@ def main() -> None:
     for name in PAGES:
         (FOLDER / f"{name}.md").write_text(page(name), "utf-8")
     (FOLDER / "thimble.1").write_text(manual(), "utf-8")
+    for transcript in TRANSCRIPTS:
+        transcript.write()
 
 
 if __name__ == "__main__":
