@@ -14,7 +14,7 @@ SERVERS := .servers/bin
 
 TRAIN := .train/bin/python
 
-.PHONY: run test check test-servers test-ollama nightly laws format lock bench cassettes pictures reference memory-model test-training clean
+.PHONY: run test check test-servers test-ollama nightly format lock bench cassettes pictures reference memory-model test-training clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m thimble $(ARGS)
@@ -40,9 +40,6 @@ nightly: .venv/dev.stamp  # what is marked so, then every law on at least 20,000
 	$(PYTEST) -m nightly $(ARGS)
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests/strategies tests/agent tests/session/test_timeline.py tests/models/test_chat.py $(ARGS)
 
-laws: .venv/dev.stamp  # the laws on a strategy of your own: make laws STRATEGY=./mine.py
-	@$(BIN)/python -m scripts.laws "$(STRATEGY)"
-
 format: .venv/dev.stamp
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -57,8 +54,8 @@ bench: .venv/dev.stamp
 	$(BIN)/python benchmarks/corpus.py --check
 	$(BIN)/python benchmarks/observations.py --check
 
-cassettes: .venv/dev.stamp  # those that ship, one a strategy, made anew with the built-in reader
-	$(BIN)/python -m scripts.cassettes
+cassettes: .venv/dev.stamp  # those that ship, made anew with the built-in reader; make cassettes ARGS=NAME for one of a strategy
+	$(BIN)/python -m scripts.cassettes $(ARGS)
 
 pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real terminal; make pictures ARGS=stats for one
 	$(BIN)/python scripts/pictures.py $(ARGS)

@@ -1,6 +1,8 @@
-"""Make the cassettes that ship with thimble: a dialogue under every strategy, with the built-in reader.
+"""Make the cassettes that ship with thimble: a dialogue under a strategy, with the built-in reader.
 
-    python -m scripts.cassettes
+    python -m scripts.cassettes [STRATEGY...]
+
+Without a name it makes those that ship anew; a new strategy need not have one.
 
 The reader is not a language model: it answers only from the text of its view. It answers the same on every machine, so
 a test can compare the cassettes with the program.
@@ -17,7 +19,7 @@ from pathlib import Path
 from thimble.agent.events import Event, Prepared, Replied, SideBegan, SideCalled, ToolCalled, ToolReturned
 from thimble.agent.messages import Message
 from thimble.models import READER
-from thimble.repl.cli.recordings import SHIPPED
+from thimble.repl.cli.recordings import SHIPPED, shipped
 from thimble.repl.commands.table import run_command
 from thimble.repl.screen.theme import console_for
 from thimble.session.journal.journal import Journal
@@ -123,11 +125,9 @@ def hold(session: Session, lines: Iterable[str]) -> Iterator[Event]:
             yield from session.ask(line)
 
 
-def main(write: Callable[[str], object] = sys.stdout.write) -> None:
-    """Make the cassettes, one for each strategy."""
-    from thimble.strategies.table import STRATEGIES
-
-    for strategy in STRATEGIES:
+def main(names: Sequence[str], write: Callable[[str], object] = sys.stdout.write) -> None:
+    """Make the cassettes of these strategies; without a name those that ship."""
+    for strategy in names or [name.removeprefix(f"{READER}/") for name in shipped()]:
         path = SHIPPED / READER / f"{strategy}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
@@ -137,4 +137,4 @@ def main(write: Callable[[str], object] = sys.stdout.write) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Write the reference pages that come from the code: docs/reference/{command-line,strategies,tools}.md and thimble.1.
+"""Write what comes from the code: docs/reference/{command-line,laws,strategies,tools}.md, thimble.1, some transcripts.
 
     python scripts/reference.py
 
@@ -12,10 +12,12 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
 from thimble.corpus.library import Library
+from thimble.corpus.questions import load
 from thimble.repl.cli.flags import DESCRIPTION, EPILOG, FLAGS, USAGE
 from thimble.repl.commands.help import KEYS
 from thimble.repl.commands.strategy import first_sentence, paragraphs
@@ -39,7 +41,8 @@ thimble \\- {description}
 {epilog}
 .fi
 """
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+FOLDER = DOCS / "reference"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -127,8 +130,8 @@ user's `config.toml`, default. `thimble config` prints each setting with its sou
 also set `base_url`, each for its own kind of server. `NO_COLOR` sets `color`.
 
 A `thimble.toml` may be somebody else's, so it sets only what can do no harm, as the last column says; as strategy only
-what is built in. The rest of it is left out: a line at the start says so, and `thimble config` names it. Write those
-settings in your own `config.toml`, in the environment or as flags.
+what is built in or installed. The rest of it is left out: a line at the start says so, and `thimble config` names it.
+Write those settings in your own `config.toml`, in the environment or as flags.
 """
 STRATEGIES = """\
 # Strategies
@@ -137,7 +140,8 @@ STRATEGIES = """\
 
 A SPEC is a name, a name with parameters (`observation-masking:window=10,when=always`), a name with those of its paper
 (`observation-masking:paper`), a file (`./mine.py`), a `package.module:Name`, or several of these joined by `+`, left to
-right. `/strategy SPEC` swaps while the session runs. The new strategy starts fresh and sees the whole history. If its
+right. The strategy of an installed package has a name, too ([how](../tutorial/2-your-own-strategy.md#ship-it)).
+`/strategy SPEC` swaps while the session runs. The new strategy starts fresh and sees the whole history. If its
 view is over the budget, `fit` makes room: it halves the largest results, then leaves out the oldest turns. ∑ marks a
 strategy that asks a model: the agent's own, or another one by `--summariser`. [Cost](../results/cost.md) and
 [Answers](../results/answers.md) compare them.
@@ -150,7 +154,8 @@ TOOLS = """\
 
 `make reference` writes this page. Its words are the docstrings in `tools/`, as the model reads them.
 
-A tool is a typed function; its signature and docstring become the JSON schema. Every result has a size limit and says
+A tool is a typed function; its signature and docstring become the JSON schema. Installed packages may
+[bring others](../tutorial/2-your-own-strategy.md#ship-it). Every result has a size limit and says
 when it was cut. An error of a tool goes to the model, in words that help it to call the tool again. The strategies
 `offload`, `compress` and `dedup` bring `recall`, `delegate` brings `delegate`, and `todo` brings `todo`. `search`,
 `list` and `read` are those of a model that [calls by schema](models.md#calls-by-schema). Every strategy has the others.
@@ -209,7 +214,16 @@ def tools() -> Iterator[str]:
     yield from table(("tool", "does", "arguments"), rows)
 
 
-PAGES = {"command-line": command_line, "strategies": strategies, "tools": tools}
+def laws() -> Iterator[str]:
+    """The page of laws, whose end is a table of the tests."""
+    from tests.support import laws_table
+
+    text, command, _ = (FOLDER / "laws.md").read_text("utf-8").partition("python -m tests.support.laws_table\n```\n")
+    yield text + command
+    yield laws_table.table()
+
+
+PAGES = {"command-line": command_line, "laws": laws, "strategies": strategies, "tools": tools}
 """The pages by file name, with the function that makes each."""
 
 
@@ -225,6 +239,58 @@ def manual() -> str:
     return MANUAL.format(options=options, **{name: _roff(text) for name, text in told.items()})
 
 
+class Transcript(NamedTuple):
+    """A conversation with the built-in reader, whose end a page in docs shows.
+
+    `page`: its path. `first`: how the shown part begins. `before`: the questions before that.
+    """
+
+    page: str
+    budget: int
+    first: str
+    before: Sequence[str] = ()
+
+    def on_page(self) -> str:
+        """The part that the page shows now."""
+        blocks = re.findall(r"^```text\n(.*?)\n```$", (DOCS / self.page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+        return next(block for block in blocks if block.startswith(f"› {self.first}"))
+
+    def printed(self) -> str:
+        """What the program prints for the lines of that part. The seconds are left out: they are others each time."""
+        from tests.support.branched_sessions import run
+        from thimble.session.session import Session
+        from thimble.session.settings import Settings
+
+        session = Session(Settings(backend="reader", budget=self.budget))
+        for question in self.before:
+            list(session.ask(question))
+        printed = []
+        for line in re.findall(r"^› (.*)$", self.on_page(), re.MULTILINE):
+            text = run(session, line, drawn=True).removeprefix("\x1b[?25h").rpartition("\x1b[2K")[2]
+            printed.append("\n".join(map(str.rstrip, f"› {line}\n{text}".rstrip().splitlines())))
+        return re.sub(r"\b\d+\.\d(?=  )", "  …", "\n\n".join(printed))
+
+    def write(self) -> None:
+        """Put it into the page."""
+        path = DOCS / self.page
+        path.write_text(path.read_text("utf-8").replace(self.on_page(), self.printed()), "utf-8")
+
+
+ARTICLES = ("Read the article about context windows", "Now read the article about testing LLM applications")
+THREE = (
+    "How well did humans do on the WebArena tasks?",
+    "What is observation masking?",
+    "And what does the article about KV caches say of prefixes?",
+)
+DIALOGUE = next(one for one in load().questions if one.id == "dialogue-h10").exchanges
+TRANSCRIPTS = (
+    Transcript("explanation/history-and-view.md", 5_000, "/context", ARTICLES),
+    Transcript("how-to/compare-strategies.md", 2_000, "/compare\n", THREE),
+    Transcript("how-to/compare-strategies.md", 2_000, "/compare run", [each.question for each in DIALOGUE[:-1]]),
+    Transcript("how-to/compare-strategies.md", 2_000, "What is observation masking?"),
+)
+
+
 def _roff(text: str) -> str:
     """A text in which nothing is a request of roff."""
     return re.sub(r"^([.'])", r"\\&\1", text.replace("\\", "\\e").replace("-", "\\-"), flags=re.MULTILINE)
@@ -235,6 +301,8 @@ def main() -> None:
     for name in PAGES:
         (FOLDER / f"{name}.md").write_text(page(name), "utf-8")
     (FOLDER / "thimble.1").write_text(manual(), "utf-8")
+    for transcript in TRANSCRIPTS:
+        transcript.write()
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ Strategies
 6 prefix | Between two edits a view only grows at its end | strategies/test_laws.py::test_law_6_ | every strategy, sound histories
 7 failures | A call of a model that fails or is cut off loses nothing | strategies/test_laws.py::test_law_7_ | strategies that ask a model
 8 nothing is too nasty | Nasty histories, 4,000 messages, budgets that break or shrink | strategies/test_laws_nasty.py::test_law_8_ | SPECs at their limits, each on 20 histories
-state | Saving and restoring it in mid-session changes nothing | strategies/test_laws_nasty.py::test_state_ | every strategy, sound histories
+state | Saving and restoring it in mid-session changes nothing | strategies/test_laws.py::test_state_ | every strategy, sound histories
 read back | What tidy and dedup write is read back to what a tool said | strategies/test_read_back.py::test_ | outputs of tools in any mixture
 comem | Whatever its memory model does, nothing is lost, and the agent waits only over the budget | strategies/test_comem.py::test_whatever_ | calls that end early, late or never, fail, or are stopped
 Between history and view

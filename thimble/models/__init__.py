@@ -1,6 +1,7 @@
 """Model backends, a file or folder each, and the token counters.
 
-A server is a row of `SERVERS`; the built-in reader needs none.
+A server is a row of `SERVERS`, or of an installed package (entry points `thimble.backends`); the built-in reader needs
+none.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from thimble.agent.errors import UsageError
 from thimble.agent.protocols import Backend, Embedder
 from thimble.models.server import DEFAULT_MODEL, REPLY_TOKENS, THINKING_TOKENS, Check, Server, ServerOptions
+from thimble.plugins import broken, load, plugins
 
 if TYPE_CHECKING:
     from thimble.models.hardware import Hardware
@@ -26,8 +28,17 @@ A folder has the files server.py, backend.py, checks.py and embedder.py, each wi
 
 
 def _of(kind: str, part: str) -> Any:
-    """The function of a part of a kind of server, whose file is imported when it is needed."""
-    return getattr(import_module(f"thimble.models.{SERVERS[kind]}.{part}"), part)
+    """The function of a part of a kind of server, whose file is imported when it is needed.
+
+    Those of an installed package are in the module that its entry point names. Raises UsageError.
+    """
+    if kind in SERVERS:
+        return getattr(import_module(f"thimble.models.{SERVERS[kind]}.{part}"), part)
+    plugin = plugins("backends")[kind]
+    try:
+        return getattr(load(plugin), part)
+    except AttributeError as error:
+        raise broken(plugin, error) from error
 
 
 def built_in(pace: Hardware | None = None) -> Backend:
@@ -42,15 +53,16 @@ def server_at(name: str, base_url: str = "", options: ServerOptions | None = Non
     """The server of this name.
 
     Args:
-        name: A row of SERVERS.
+        name: A row of SERVERS, or the backend of an installed package.
         base_url: Its address, in any form that OLLAMA_HOST may have; "" for the usual one.
         options: Settings of the requests.
 
     Raises:
-        UsageError: There is no such backend, or the address is invalid.
+        UsageError: There is no such backend, its package cannot be imported, or the address is invalid.
     """
-    if name not in SERVERS:
-        raise UsageError(f"there is no backend {name!r}", f"choose one of {', '.join([*SERVERS, READER])}")
+    if name not in SERVERS and name not in plugins("backends"):
+        known = dict.fromkeys([*SERVERS, READER, *plugins("backends")])
+        raise UsageError(f"there is no backend {name!r}", f"choose one of {', '.join(known)}")
     found: Server = _of(name, "server")(name, base_url, options or ServerOptions())
     return found
 

@@ -74,6 +74,10 @@ def _run(arguments: Sequence[str]) -> int:
 
         sys.stdout.write(shell_code(arguments[1:]))
         return 0
+    if arguments[:1] == ["laws"]:
+        from thimble.repl.cli import laws
+
+        return laws.run(arguments[1:])
     try:
         given = options.parse(arguments)
     except SystemExit:  # --help and --version end so

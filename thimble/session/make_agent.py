@@ -17,7 +17,7 @@ from thimble.session.prices import by_timings, fixed, read_prices
 from thimble.session.settings import Settings
 from thimble.session.settings_table import AUTO
 from thimble.strategies.paper_names import in_our_names
-from thimble.tools import everyday, on_demand, toolbox
+from thimble.tools import everyday, installed, on_demand, toolbox
 from thimble.tools.examples import examples
 from thimble.tools.notebook import Notebook
 
@@ -52,8 +52,12 @@ def make_agent(settings: Settings, backends: Backends, backend: Backend, embedde
     )
 
 
-def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder: Embedder | None) -> None:
-    """Give an agent its tools; to one that calls by schema the everyday ones, with worked examples."""
+def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder: Embedder | None) -> list[str]:
+    """Give an agent its tools; to one that calls by schema the everyday ones, with worked examples.
+
+    Returns:
+        A line for each tool of an installed package that cannot be used.
+    """
     from thimble.session.grounding import grounded  # the first prompt need not wait for it
 
     side = agent.side
@@ -71,6 +75,9 @@ def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder
         agent.on_demand |= agent.tools
         agent.tools = everyday(library, files, embedder, lambda: agent.history)
         agent.grounds = partial(grounded, search=Search(library, embedder))
+    others, problems = installed({*agent.tools, *agent.on_demand})
+    agent.tools |= others
+    return problems
 
 
 def strategy_of(spec: str, side: SideModel) -> Strategy:

@@ -560,7 +560,8 @@ class Session:
         return agent
 
     def _equip(self, agent: Agent, notes: Notebook) -> None:
-        equip(agent, self.library, self.settings.files, notes, self.embedder())
+        problems = equip(agent, self.library, self.settings.files, notes, self.embedder())
+        self.notices += [problem for problem in problems if problem not in self.notices]
 
     def _first_backend(self) -> Backend:
         try:

@@ -167,6 +167,8 @@ def address_of(backend: str, settings: Settings, environ: Mapping[str, str] | No
     """Where the server of a backend is: where all are said to be, else where its own variable says; "" for neither."""
     origin = settings.origins.get("base_url", "flag")
     if origin in ("default", *(f"environment {variable}" for variable in ADDRESSES)):
+        if backend not in BACKENDS:  # that of an installed package: no variable is its own
+            return ""
         return (os.environ if environ is None else environ).get(ADDRESS_OF.get(backend, ADDRESSES[0]), "")
     return settings.base_url
 

@@ -101,6 +101,16 @@ def one_of(*words: str) -> Read:
     return read
 
 
+def backend_name(given: Given) -> str:
+    """A built-in backend, or one of an installed package."""
+    from thimble.plugins import plugins
+
+    name = text(given)
+    if name not in BACKENDS and name not in plugins("backends"):
+        raise ValueError
+    return name
+
+
 def number(kind: type[int] | type[float], least: int, most: int) -> Read:
     """A number in these bounds."""
 
@@ -247,8 +257,8 @@ class SettingsTable:
 
     backend: str = setting(
         "auto",
-        one_of(*BACKENDS),
-        "one of " + ", ".join(BACKENDS),
+        backend_name,
+        "one of " + ", ".join(BACKENDS) + ", or the backend of an installed package",
         "auto, ollama, vllm, openai (any compatible server), gguf (this machine, no server) or reader (built in); "
         "default: auto",
         "NAME",

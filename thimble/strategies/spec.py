@@ -1,5 +1,7 @@
 """The one parser of a SPEC: `name`, `name:key=value,…`, `./file.py`, `package.module:Name`, or several joined by `+`.
 
+A name is built in, or that of a strategy of an installed package (`thimble.plugins`).
+
 `name:paper` sets the parameters as in the paper that the strategy follows.
 
 `parse_spec` imports nothing and runs nothing. `is_code` says in advance whether `parse` would.
@@ -10,15 +12,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from thimble.agent.errors import UsageError, did_you_mean
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
+from thimble.plugins import called, plugins
 from thimble.strategies.own import own
 from thimble.strategies.paper_names import in_our_names
 from thimble.strategies.parameter import parameters
-from thimble.strategies.table import STRATEGIES, Pipeline, asks_a_model, has_field, unknown
+from thimble.strategies.table import STRATEGIES, Pipeline, asks_a_model, has_field, kind_of, unknown
 
 FILE = re.compile(r"(.*\.py)(?::(.*))?")
 PAPER = "paper"
@@ -29,6 +33,7 @@ class Kind(Enum):
     """The source of a part's strategy."""
 
     OURS = "ours"
+    INSTALLED = "installed"
     FILE = "file"
     MODULE = "module"
     UNKNOWN = "unknown"
@@ -50,7 +55,7 @@ class Part:
 
     @property
     def is_code(self) -> bool:
-        """Whether a file or a module must be run to get the strategy."""
+        """Whether a file or a module must be run to get the strategy. One of an installed package is as if built in."""
         return self.kind in (Kind.FILE, Kind.MODULE)
 
 
@@ -77,6 +82,8 @@ def _part(piece: str, start: int = 0) -> Part:
     name, _, rest = piece.partition(":")
     if name in STRATEGIES:
         return Part(Kind.OURS, name, "", rest, start)
+    if name in plugins("strategies"):
+        return Part(Kind.INSTALLED, name, "", rest, start)
     member, _, settings = rest.partition(":")
     if member.isidentifier() and all(word.isidentifier() for word in name.split(".")):
         return Part(Kind.MODULE, name, member, settings, start)
@@ -98,6 +105,11 @@ def _strategy(part: Part, side: SideModel) -> Strategy:
     if part.is_code:
         short = f"{part.name}:{part.member}" if part.member else part.name
         return own(short, part.name, part.member, lambda kind: _build(short, kind, part.settings, side))
+    if part.kind is Kind.INSTALLED:
+        kind_of(part.name)  # says what is wrong with the package, if it cannot be used
+        plugin = plugins("strategies")[part.name]
+        make = partial(_build, part.name, settings=part.settings, side=side)
+        return own(called(plugin), plugin.module, plugin.attr, make)
     if part.kind is Kind.OURS:
         return _build(part.name, STRATEGIES[part.name], part.settings, side)
     first, *more = part.name.split() or [""]

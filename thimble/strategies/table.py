@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from types import ModuleType
 from typing import Any
 
 from thimble.agent.budget import Budget
 from thimble.agent.errors import UsageError, did_you_mean
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Stage, Strategy
+from thimble.plugins import broken, load, plugins
 from thimble.strategies.comem import Comem
 from thimble.strategies.compaction import Compaction
 from thimble.strategies.compress import Compress
@@ -136,7 +138,28 @@ class Pipeline(Strategy):
 def unknown(name: str) -> UsageError:
     """The error for an unknown strategy, with the nearest name."""
     what = f"there is no strategy {name!r}" if name else "the name of a strategy is missing"
-    return UsageError(what, did_you_mean(name, STRATEGIES, f"known: {', '.join(STRATEGIES)}; or ./file.py"))
+    return UsageError(what, did_you_mean(name, names(), f"known: {', '.join(names())}; or ./file.py"))
+
+
+def names() -> list[str]:
+    """The names of all strategies: the built-in ones, then those of installed packages."""
+    return list(dict.fromkeys([*STRATEGIES, *plugins("strategies")]))
+
+
+def kind_of(name: str) -> Any:
+    """The class of a strategy, or its module if it has none.
+
+    Raises:
+        UsageError: there is no strategy of this name, or its package cannot be imported.
+    """
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    if name not in plugins("strategies"):
+        raise unknown(name)
+    kind = load(plugin := plugins("strategies")[name])
+    if not callable(getattr(kind, "prepare", None)):
+        raise broken(plugin, TypeError("it has no prepare()"))
+    return kind if isinstance(kind, type | ModuleType) else type(kind)
 
 
 def asks_a_model(kind: Any) -> bool:

@@ -1,15 +1,23 @@
-"""The tools that the model may call. Each is imported when it is made, so the first prompt need not wait."""
+"""The tools that the model may call. Each is imported when it is made, so the first prompt need not wait.
+
+An installed package brings others, each a typed function with a docstring, by the entry points `thimble.tools`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from thimble.agent.errors import ToolError, UsageError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Embedder, Tool
+from thimble.plugins import broken, called, load, plugins
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from thimble.corpus.library import Library
     from thimble.tools.notebook import Notebook
 
@@ -56,3 +64,47 @@ def on_demand(history: Callable[[], Sequence[Message]], brief: Callable[[str], s
         todo_tools(),
     )
     return {tool.name: tool for tools in table for tool in tools}
+
+
+def installed(built_in: Container[str]) -> tuple[dict[str, Tool], list[str]]:
+    """The tools of installed packages by name, and a line for each that cannot be used.
+
+    A mistake of such a tool goes to the model, as a ToolError does.
+    """
+    tools: dict[str, Tool] = {}
+    problems = []
+    for plugin in plugins("tools").values():
+        try:
+            made = _tool(plugin)
+        except UsageError as error:
+            problems.append(f"The tool {error.what}.")
+            continue
+        if made.name in built_in:
+            problems.append(f"The tool {called(plugin)} is not used: a built-in tool has this name.")
+        else:
+            tools[made.name] = made
+    return tools, problems
+
+
+def _tool(plugin: EntryPoint) -> Tool:
+    from thimble.tools.schema import tool
+
+    function = load(plugin)
+    if not callable(function):
+        raise broken(plugin, TypeError("it is not a function"))
+
+    @wraps(function)
+    def guarded(**arguments: Any) -> str:
+        try:
+            return str(function(**arguments))
+        except ToolError:
+            raise
+        except Exception as error:
+            raise ToolError(f"{called(plugin)} failed: {type(error).__name__}: {error}") from error
+
+    try:
+        made = tool(guarded)
+        _ = made.schema  # reads its types
+    except Exception as error:
+        raise broken(plugin, error) from error
+    return made

@@ -24,7 +24,7 @@ def complete() -> None:
     import argcomplete
 
     known = parser(prepare=False)
-    known.add_argument("command", nargs="?", choices=(*COMMANDS, "completion", "lab", "workshop"))
+    known.add_argument("command", nargs="?", choices=(*COMMANDS, "completion", "lab", "laws", "workshop"))
     for action in known._actions:
         if action.dest == "strategy":
             action.completer = _specs  # type: ignore[attr-defined]

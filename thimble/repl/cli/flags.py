@@ -27,6 +27,8 @@ commands:
                    send out; thimble prepare --help
   tour             a lesson that leads: thimble tour [context|hour|strategies]
   lab              experiments, such as a replay of recorded runs; lists them
+  laws             try the laws of all strategies on one of yours, and show the
+                   smallest history that breaks one: thimble laws ./mine.py
   workshop         twelve exercises in writing a strategy, which check
                    themselves; thimble workshop --help
   completion       print what a shell sources, so that Tab completes flags and

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
+from thimble.agent.errors import UsageError
 from thimble.repl.commands.command import PATHS, Offer, command, paths
 from thimble.repl.commands.next_prompt import say_next_prompt
 from thimble.repl.screen.pager import paged
@@ -31,14 +32,14 @@ def specs(session: object, text: str) -> Iterator[Offer]:
     """Continuations of a SPEC; each is offered with all that stands before it."""
     from thimble.strategies.parameter import as_in_the_paper, parameters
     from thimble.strategies.spec import parse_spec
-    from thimble.strategies.table import STRATEGIES
+    from thimble.strategies.table import kind_of, names
 
     last = parse_spec(text)[-1]
     done, part = text[: last.start], text[last.start :]
     if part.startswith(PATHS):
         yield from ((done + path, "your strategy") for path in paths(part, ".py"))
         return
-    kind = STRATEGIES.get(last.name)
+    kind = kind_of(last.name) if last.name in names() else None
     taken = {p.name: p for p in parameters(kind)} if kind else {}
     if ":" not in part:
         yield from ((done + known, meaning) for known, meaning in strategies())
@@ -66,10 +67,14 @@ def last_spec(session: object, text: str) -> Iterator[Offer]:
 
 
 def strategies() -> list[Offer]:
-    """Every built-in strategy by name."""
+    """Every strategy by name: the built-in ones, then those of installed packages."""
+    from thimble.plugins import package, plugins
     from thimble.strategies.table import STRATEGIES
 
-    return [(name, first_sentence(kind)) for name, kind in STRATEGIES.items()]
+    known = {name: first_sentence(kind) for name, kind in STRATEGIES.items()}
+    for name, plugin in plugins("strategies").items():
+        known.setdefault(name, f"installed by {package(plugin)}")  # nothing is imported while the user types
+    return [*known.items()]
 
 
 @command("strategy [SPEC] [watch]", "Prompt", completer=specs)
@@ -96,10 +101,11 @@ def strategy(session: Session, spec: str, console: Console) -> None:
 def show_all(spec: str, console: Console) -> None:
     """Every strategy by family: what it does, and its parameters with their defaults; then what is in use."""
     from thimble.strategies.spec import parse_spec
-    from thimble.strategies.table import FAMILIES, STRATEGIES
+    from thimble.strategies.table import FAMILIES, names
 
-    used, longest = [part.name for part in parse_spec(spec)], max(map(len, STRATEGIES)) + 2
-    for family, strategies in FAMILIES.items():
+    used, longest = [part.name for part in parse_spec(spec)], max(map(len, names())) + 2
+    installed, broken = _installed()
+    for family, strategies in (FAMILIES | installed).items():
         rows = []
         for name, kind in strategies.items():
             told = f"{first_sentence(kind)} {_defaults(kind)}".rstrip()
@@ -107,6 +113,8 @@ def show_all(spec: str, console: Console) -> None:
             rows.append((Text(shown, style="name"), told))
         Table(family, ("", ""), rows).show(console)
     console.print()
+    for error in broken:
+        say(console, line(error), "quiet")
     console.print(Text.assemble("In use: ", (line(spec), "name")))
     for text in HINTS:
         say(console, text, "quiet")
@@ -118,13 +126,13 @@ def show_one(name: str, console: Console) -> None:
     Raises:
         UsageError: there is no strategy of this name.
     """
+    from thimble.plugins import package, plugins
     from thimble.strategies.parameter import as_in_the_paper, parameters
-    from thimble.strategies.table import FAMILIES, STRATEGIES, asks_a_model, unknown
+    from thimble.strategies.table import FAMILIES, asks_a_model, kind_of
 
-    if name not in STRATEGIES:
-        raise unknown(name)
-    kind = STRATEGIES[name]
-    family = next(family for family, strategies in FAMILIES.items() if name in strategies)
+    kind = kind_of(name)
+    built_in = (family for family, strategies in FAMILIES.items() if name in strategies)
+    family = next(built_in, None) or f"installed by {line(package(plugins('strategies')[name]))}"
     asks = " · asks a model" if asks_a_model(kind) else ""
     console.print(Text.assemble((name, "name"), (f" · {family.lower()}{asks}", "quiet")))
     for paragraph in paragraphs(kind):
@@ -138,6 +146,24 @@ def show_one(name: str, console: Console) -> None:
     if papers := as_in_the_paper(kind):
         say(console, f"As in the paper: {name}:paper, which sets {papers}", "quiet")
     say(console, f"Swap to it: /strategy {name}{':' * bool(taken)}{_defaults(kind, ',')}", "quiet")
+
+
+def _installed() -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """The strategies of installed packages, a family a package, and a line for each that cannot be used."""
+    from thimble.plugins import called, package, plugins
+    from thimble.strategies.table import STRATEGIES, kind_of
+
+    families: dict[str, dict[str, Any]] = {}
+    broken = []
+    for name, plugin in plugins("strategies").items():
+        if name in STRATEGIES:
+            broken.append(f"{called(plugin)} is not used: the built-in strategy has this name")
+            continue
+        try:
+            families.setdefault(f"Installed by {package(plugin)}", {})[name] = kind_of(name)
+        except UsageError as error:
+            broken.append(error.what)
+    return families, broken
 
 
 def paragraphs(kind: type) -> list[str]:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from thimble.agent.errors import UsageError
 from thimble.models import READER
+from thimble.plugins import plugins
 from thimble.repl.commands.command import command
 from thimble.repl.commands.doctor import machine
 from thimble.repl.commands.doctor.examine import MOST_WAIT_SECONDS, Look, Report, examine
@@ -67,7 +68,7 @@ def as_now(session: Session) -> Settings:
         return session.settings
     agent, name = session.agent, session.agent.backend.name
     now: dict[str, Any] = {key: value for key, value in session.values.items() if key not in ("model", "system")}
-    if name in BACKENDS:  # a script may have brought its own
+    if name in BACKENDS or name in plugins("backends"):  # a script may have brought its own
         now |= {"backend": name, "model": "" if name == READER else agent.backend.model}
     return session.settings.replace(**now)
 

@@ -16,7 +16,7 @@ from thimble.models.server import Check, Server
 from thimble.session.backends import SIDE_MODELS, Backends, SideName
 from thimble.session.embeddings import INSTALL, folder, unkept
 from thimble.session.settings import Settings
-from thimble.session.settings_table import NONE, served_embeddings
+from thimble.session.settings_table import BACKENDS, NONE, served_embeddings
 
 MOST_WAIT_SECONDS = 5.0
 """The longest that anything is waited for."""
@@ -142,7 +142,8 @@ def _tolerable(finding: Finding) -> Finding:
 def _servers(backends: Backends) -> dict[str, Server | UsageError]:
     """Every server, or why its address is none, by the backend that it is."""
     found: dict[str, Server | UsageError] = {}
-    for name in SERVERS:
+    asked = backends.settings.backend
+    for name in [*SERVERS, *([] if asked in BACKENDS else [asked])]:  # the last is of an installed package
         try:
             found[name] = backends.server_of(name)
         except UsageError as error:
