@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -29,12 +30,12 @@ def pooled(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> Ge
     Raises:
         UsageError: a process was ended from outside.
     """
-    pool = ProcessPoolExecutor(processes, initializer=_follow_parent)
+    pool = ProcessPoolExecutor(processes, initializer=_begin)
     under_way: dict[Future[Done], Job] = {}
     try:
         while True:
             for job in islice(jobs, WAITING * processes - len(under_way)):
-                with deaf():
+                with ignore_sigint():
                     under_way[pool.submit(do, job)] = job
             if not under_way:
                 break
@@ -50,8 +51,11 @@ def pooled(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> Ge
 
 
 @contextmanager
-def deaf() -> Iterator[None]:
+def ignore_sigint() -> Iterator[None]:
     """Processes started in here ignore Ctrl-C."""
+    if sys.platform == "win32":  # it has no masks that a process inherits: `_begin` alone must do
+        yield
+        return
     heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -59,7 +63,8 @@ def deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, heard)
 
 
-def _follow_parent() -> None:
+def _begin() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 from collections.abc import Sequence
 from contextlib import redirect_stdout, suppress
@@ -16,11 +15,11 @@ from tempfile import TemporaryFile
 from thimble.agent.errors import UsageError
 from thimble.lab.judge.dialogues import Dialogue
 from thimble.lab.judge.measure import Measured, measured
-from thimble.lab.pool import deaf
+from thimble.lab.pool import ignore_sigint
 from thimble.lab.replay.recorded_replay import ReplaySetting
 from thimble.strategies.own_code import in_line, in_words
 
-LIMITS = {resource.RLIMIT_AS: 2 << 30, resource.RLIMIT_FSIZE: 1 << 20}
+LIMITS = {"RLIMIT_AS": 2 << 30, "RLIMIT_FSIZE": 1 << 20}
 """Bytes of memory that a strategy may use, and of each file that it may write."""
 
 
@@ -30,7 +29,7 @@ def judged(
     """What a strategy, of a file in the folder, does on the dialogues; or, in one line, why it has no score."""
     receiver, sender = Pipe(duplex=False)
     process = Process(target=_judge, args=(sender, spec, folder, dialogues, settings), daemon=True)
-    with deaf():
+    with ignore_sigint():
         process.start()
     sender.close()
     try:
@@ -43,7 +42,7 @@ def judged(
         return f"its process ended by itself, with exit code {process.exitcode}"
     finally:
         process.kill()
-        with suppress(OSError):  # nothing that it has started is left
+        with suppress(OSError, AttributeError):  # nothing that it has started is left, where the system has groups
             os.killpg(process.pid or 0, signal.SIGKILL)
         process.join()
 
@@ -51,15 +50,18 @@ def judged(
 def _judge(
     sender: Connection, spec: str, folder: Path, dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting]
 ) -> None:
-    os.setsid()
+    if hasattr(os, "setsid"):
+        os.setsid()
     reply: Measured | str
     with TemporaryFile("w") as printed, redirect_stdout(printed):
         os.dup2(printed.fileno(), 1)
         os.dup2(os.open(os.devnull, os.O_RDWR), 2)
         try:
-            for limit, most in LIMITS.items():
-                with suppress(OSError, ValueError):  # where the system has no such limit
-                    resource.setrlimit(limit, (most, most))
+            with suppress(ImportError, OSError, ValueError):  # where the system has no such limit
+                import resource
+
+                for limit, most in LIMITS.items():
+                    resource.setrlimit(getattr(resource, limit), (most, most))
             os.chdir(folder)
             reply = measured(dialogues, [replace(one, strategy=spec) for one in settings])
         except UsageError as error:
