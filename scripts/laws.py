@@ -48,7 +48,7 @@ class Laws:
             try:
                 view = prepare(messages, budget)
             except ThimbleError as error:
-                if "TimeoutError" in error.what:
+                if "TimedOut" in error.what:
                     tell(error)
                     os._exit(1)  # it may catch any exception, and to shrink its history would take an hour
                 raise
