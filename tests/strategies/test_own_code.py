@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.histories import budget
+from tests.support.paths import ROOT
 from tests.support.specs import build
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
@@ -88,9 +91,23 @@ def test_what_sleeps_or_catches_all_is_stopped_with_its_line(tmp_path: Path) -> 
         )
         with (
             limited(0.1),
-            pytest.raises(UsageError, match=r"mine\.py, line \d: TimeoutError: it has not ended after 0\.1"),
+            pytest.raises(UsageError, match=r"mine\.py, line \d: TimedOut: it has not ended after 0\.1"),
         ):
             build(str(path)).prepare([], budget())
+
+
+def test_what_catches_the_alarm_ends_the_program() -> None:
+    code = """if True:
+        from thimble.strategies.own_code import in_time, limited
+        def catches():
+            while True:
+                try: print("once", flush=True); exec("while True: pass")
+                except: pass
+        with limited(0.1): in_time(catches)
+    """
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (run.returncode, len(run.stderr.splitlines())) == (2, 2)
+    assert run.stdout == "once\n" * 2
 
 
 def test_a_model_that_takes_its_time_is_waited_for(tmp_path: Path) -> None:

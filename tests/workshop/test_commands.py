@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from signal import SIGKILL
 
 import pytest
 
 from tests.workshop.wrong_solutions import function
-from thimble.workshop import child
+from thimble.session.jail import LONGEST_PRINTED, MOST_PRINTED
 from thimble.workshop.__main__ import main
-from thimble.workshop.child import LONGEST_PRINTED, MOST_PRINTED
 from thimble.workshop.exercise_set import OURS, SOLUTION, TOML, load_set
 
 FIRST = "01-count-tokens"
@@ -157,24 +154,6 @@ def test_a_file_may_print_much(name: str, line: str, workshop: Path, capsys: pyt
     assert f"✓ {name}" in told
     assert 0 < told.count("overhead=") <= MOST_PRINTED
     assert len(told) < MOST_PRINTED * LONGEST_PRINTED + 1_000
-
-
-def test_a_process_that_is_left_behind_holds_no_check_up(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child, "READ_SECONDS", 0.1)
-    exercise = load_set(OURS).exercises[0]
-    file = workshop / FIRST / "mine.py"
-    left = """
-import pathlib, subprocess
-if not pathlib.Path("pid").exists():
-    print("one is left behind")
-    pathlib.Path("pid").write_text(str(subprocess.Popen(["sleep", "600"]).pid))
-"""
-    file.write_text(left + exercise.solution.read_text())
-    try:
-        verdict, printed = child.tried(load_set(OURS), exercise, file)
-        assert (verdict.passed, printed) == (True, ["one is left behind"])
-    finally:
-        os.kill(int(file.with_name("pid").read_text()), SIGKILL)
 
 
 def test_a_check_goes_on_where_the_system_refuses_a_limit(workshop: Path) -> None:

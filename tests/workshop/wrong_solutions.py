@@ -292,10 +292,9 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
         ),
     ],
     "12-contest": [
-        (changed("05-hysteresis"), "wins", "lower wins"),
+        (changed("05-hysteresis"), "wins", "higher wins"),
         (changed("12-contest", ("if budget.over(view):", "if False:")), "fits", "more than"),
-        (changed("12-contest", ("> 0.5 * budget.limit", "> 0.98 * budget.limit")), "wins", "lower wins"),
-        (changed("12-contest", ("{values}", "gone")), "wins", "lower wins"),
+        (changed("12-contest", ("{values}", "gone")), "wins", "higher wins"),
         (
             changed(
                 "12-contest",

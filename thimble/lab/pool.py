@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -28,7 +29,7 @@ def pooled(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> Ge
     Raises:
         UsageError: a worker process was killed.
     """
-    pool = ProcessPoolExecutor(processes, initializer=_follow_parent)
+    pool = ProcessPoolExecutor(processes, initializer=_begin)
     under_way: dict[Future[Done], Job] = {}
     try:
         while True:
@@ -48,7 +49,8 @@ def pooled(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> Ge
         pool.shutdown(cancel_futures=True)
 
 
-def _follow_parent() -> None:
+def _begin() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Windows it is not inherited
     Thread(target=_end_with_parent, daemon=True).start()
 
 

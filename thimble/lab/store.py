@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from thimble.agent.errors import UsageError
+from thimble.session.file_lock import lock_file
 
 
 class Store:
@@ -39,13 +40,14 @@ class Store:
 
     def _lock(self) -> None:
         """Refuse a second writer."""
-        from fcntl import LOCK_EX, LOCK_NB, flock
-
         try:
-            flock(self._file, LOCK_EX | LOCK_NB)
-        except OSError as error:
+            lock_file(self._file.fileno())
+        except BlockingIOError as error:
             what = f"{self.path} is written by another thimble lab run"
             raise UsageError(what, "wait for its end, or take another --store") from error
+        except OSError as error:
+            what = f"{self.path} cannot be locked: {error.strerror}"
+            raise UsageError(what, "take a --store on a disk of this machine") from error
 
     def _cut(self) -> None:
         """Cut off half a line that a killed writer has left."""

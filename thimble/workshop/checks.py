@@ -13,6 +13,7 @@ from thimble.agent.fates import fates
 from thimble.agent.messages import Message, common_prefix, last_turn
 from thimble.agent.messages import turns as turns_of
 from thimble.agent.turns import pinned
+from thimble.lab.judge.measure import Measured
 from thimble.workshop.trial import PLANTED_VALUE, TrialCall, WorkshopTrial
 
 FOUR_PRICES = (0.0, 0.1, 0.5, 1.0)
@@ -350,26 +351,25 @@ def costs_little(run: TrialRun, rivals: Sequence[str], within: float) -> Fault |
 
 @check
 def wins(run: TrialRun, rivals: Sequence[str]) -> Fault | None:
-    """The score, cost at four prices over the share of values kept, is lower than that of each rival."""
-    own, best, rival = score(run.trial), *min((score(replace(run.trial, spec=rival)), rival) for rival in rivals)
-    if own >= best:
-        return Fault(-1, "", f"your score is {own:,.0f}, and the best rival, {rival}, has {best:,.0f}: lower wins")
-    run.said.append(
-        f"on the longest history your score is {own:,.0f}, and that of the best rival, {rival}, {best:,.0f}"
-    )
+    """The score of `thimble lab judge` is higher than that of each rival."""
+    everything = measured(replace(run.trial, spec="none"))
+    own = measured(run.trial).score(everything)
+    best, rival = max((measured(replace(run.trial, spec=rival)).score(everything), rival) for rival in rivals)
+    if own <= best:
+        return Fault(-1, "", f"your score is {own:.1f}, and the best rival, {rival}, has {best:.1f}: higher wins")
+    run.said.append(f"on the longest history your score is {own:.1f}, and that of the best rival, {rival}, {best:.1f}")
     return None
 
 
-def score(trial: WorkshopTrial) -> float:
-    """The mean cost at four prices, over the share of planted values that the views show."""
+def measured(trial: WorkshopTrial) -> Measured:
+    """The sums of a contest: the cost at four prices, and the planted values that the last view shows."""
     calls = trial.run()
-    cost = sum(replace(trial, prices=Prices(price)).cost(calls) for price in FOUR_PRICES) / len(FOUR_PRICES)
-    shown = known = 0
-    for call in calls:
-        values = {value for message in call.history for value in PLANTED_VALUE.findall(message.content)}
-        seen = {value for message in call.view for value in PLANTED_VALUE.findall(message.content)}
-        shown, known = shown + len(values & seen), known + len(values)
-    return cost * known / shown if shown else float("inf") if known else cost
+    planted, kept = (
+        {value for message in messages for value in PLANTED_VALUE.findall(message.content)}
+        for messages in (calls[-1].history, calls[-1].view)
+    )
+    costs = [replace(trial, prices=Prices(price)).cost(calls) for price in FOUR_PRICES]
+    return Measured(costs, len(calls), len(planted & kept), len(planted), faults=0, again=0)
 
 
 def _acts(history: Sequence[Message]) -> list[range]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from random import randrange
+from typing import Any
+
 from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import is_drawn, say
-from thimble.workshop.child import tried
-from thimble.workshop.exercise_set import SOLUTION
+from thimble.session.jail import jailed
+from thimble.workshop.exercise_set import SOLUTION, Exercise
+from thimble.workshop.judge import WorkshopVerdict, judge
 from thimble.workshop.progress import Progress
 from thimble.workshop.trial import spec_of
 from thimble.workshop.verdict_screen import show_verdict
@@ -39,13 +46,22 @@ def check(progress: Progress, out: Console) -> bool:
     exercise, file = progress.exercise, progress.file
     if not file.is_file():
         raise UsageError(f"there is no file {file}", "thimble workshop reset writes the starter there")
-    verdict, printed = tried(progress.set, exercise, file)
+    limits = progress.set
+    found, printed = jailed(partial(_judged, exercise, Path(file.name)), file.parent, limits.seconds, limits.megabytes)
+    if isinstance(found, UsageError):
+        verdict = WorkshopVerdict(False, found.what, found.fix)
+    else:
+        verdict = WorkshopVerdict(**found)
     show_verdict(exercise.name, verdict, printed, out)
     if verdict.passed:
         progress.note_done()
         say(out, f"A model solution is beside your file: {file.with_name(SOLUTION)}")
         _show_done(progress, out)
     return verdict.passed
+
+
+def _judged(exercise: Exercise, file: Path) -> dict[str, Any]:
+    return asdict(judge(exercise, file, randrange(2**32)))
 
 
 def hint(progress: Progress, out: Console) -> None:

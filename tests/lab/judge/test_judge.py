@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import select
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +14,9 @@ from tests.docs.test_pages import blocks, page
 from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
-from thimble.lab.judge.child import judged
-from thimble.lab.judge.command import FORMULA, JUDGED_BESIDE, WEIGHTS, main, row
+from thimble.lab.judge.command import FORMULA, JUDGED_BESIDE, judged, main, row
 from thimble.lab.judge.dialogues import FACTS, generated, planted
-from thimble.lab.judge.measure import Measured, asked_again, measured
+from thimble.lab.judge.measure import WEIGHTS, Measured, asked_again, measured
 from thimble.lab.replay.recorded_replay import ReplaySetting, replay
 from thimble.lab.replay.trajectories import Trajectory
 from thimble.workshop.exercise_set import OURS
@@ -198,17 +195,17 @@ class Asks:
 # --- hostile files ----------------------------------------------------------------------------------------------------
 
 HOSTILE: dict[str, tuple[str, str]] = {
-    "an endless loop": ("    while True: pass\n", "it had not ended after 1 s"),
-    "an endless loop at import": ("    pass\nwhile True: pass\n", "it had not ended after 1 s"),
+    "an endless loop": ("    while True: pass\n", "no end within 1 seconds of computing: stopped "),
+    "an endless loop at import": ("    pass\nwhile True: pass\n", "no end within 1 seconds of computing: stopped "),
     "too much memory": ("    return 'x' * 10**11\n", "MemoryError"),
-    "a flood of print": ("    while True: print('FLOOD' * 1000)\n", "it prints"),
     "one word of print": ("    print('FLOOD')\n    return messages[:]\n", "it prints"),
     "print at import": ("    return messages[:]\nprint('FLOOD')\n", "it prints"),
     "print by the system": ("    import os; os.write(1, b'FLOOD')\n    return messages[:]\n", "it prints"),
-    "its process ends": ("    import os; os._exit(3)\n", "its process ended by itself, with exit code 3"),
-    "it kills its process": ("    import os; os.kill(os.getpid(), 9)\n", "its process ended by itself"),
+    "its process ends": ("    import os; os._exit(3)\n", "its process ended before its time (exit code 3)"),
+    "it kills its process": ("    import os; os.kill(os.getpid(), 9)\n", "its process ended before its time"),
     "raises at import": ("    pass\nraise ValueError('no')\n", "mine.py cannot be loaded: ValueError: no"),
     "leaves": ("    raise SystemExit('no')\n", "SystemExit"),
+    "a warning of Python": ("    '\\d'\n    raise ValueError\n", "ValueError"),
     "Ctrl-C": ("    raise KeyboardInterrupt\n", "stopped in mine.py"),
     "escapes": ("    raise ValueError('\\x1b[2J')\n", "ValueError"),
     "no syntax": ("    return (\n", "SyntaxError"),
@@ -217,22 +214,12 @@ HOSTILE: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize(("body", "told"), HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_file_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str], body: str, told: str) -> None:
-    found = verdict(tmp_path, f"def prepare(messages, budget):\n{body}", seconds=1 if "ended after" in told else 60)
+    found = verdict(tmp_path, f"def prepare(messages, budget):\n{body}", seconds=1 if "within 1" in told else 60)
     assert isinstance(found, str)
     assert told in found
     assert found.isprintable()
     assert "FLOOD" not in found
     assert capfd.readouterr() == ("", "")
-
-
-def test_what_a_file_leaves_running_is_ended(tmp_path: Path) -> None:
-    reader, writer = os.pipe()  # every process that the judge starts has its writing end
-    text = "import os, time\nif not os.fork():\n    time.sleep(600)\n"
-    assert isinstance(verdict(tmp_path, f"{text}def prepare(messages, budget):\n    return messages[:]\n"), Measured)
-    os.close(writer)
-    assert select.select([reader], [], [], 60) == ([reader], [], [])
-    assert os.read(reader, 1) == b""
-    os.close(reader)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

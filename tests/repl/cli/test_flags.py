@@ -259,7 +259,7 @@ def test_a_strategy_without_an_end_is_stopped_with_its_line(
     assert main(["prepare", "--strategy", "./mine.py"]) == 2
     told = [line for line in capsys.readouterr().err.splitlines() if "line 2" in line]
     assert len(told) == 2
-    assert all("TimeoutError: it has not ended after 0.2 seconds" in line for line in told)
+    assert all("TimedOut: it has not ended after 0.2 seconds" in line for line in told)
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -29,7 +29,7 @@ def test_one_without_an_end_is_stopped_with_its_line(tmp_path: Path) -> None:
     path.write_text("def prepare(messages, budget):\n    while True: pass\n")
     run = tried(path)
     assert run.returncode == 1
-    told = f"{path}, line 2: TimeoutError: it has not ended after 5 seconds"
+    told = f"{path}, line 2: TimedOut: it has not ended after 5 seconds"
     assert "".join(told.split()) in "".join(run.stdout.split())
 
 

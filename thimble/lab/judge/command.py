@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from secrets import randbelow
-from statistics import mean
 from typing import Any
 
 from thimble.agent.budget import read_limit
@@ -15,25 +16,24 @@ from thimble.agent.errors import UsageError
 from thimble.lab.experiment_flags import COUNTED_MODEL, add_output, price_cards, whole
 from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.job_progress import progress
-from thimble.lab.judge.child import judged
-from thimble.lab.judge.dialogues import generated, planted
+from thimble.lab.judge.dialogues import Dialogue, generated, planted
 from thimble.lab.judge.measure import Measured, measured
 from thimble.lab.publish import publish
 from thimble.lab.replay.costs import RAW_AGENT
 from thimble.lab.replay.recorded_replay import ReplaySetting
 from thimble.lab.replay.trajectories import read
 from thimble.session.figures import several
+from thimble.session.jail import jailed
 from thimble.session.parser import Parser
-from thimble.strategies.own_code import in_line
+from thimble.strategies.own_code import in_line, in_words
 
 JUDGED_BESIDE = (RAW_AGENT, "sliding-window", "observation-masking", "summary-buffer", "thrifty")
-WEIGHTS: Mapping[str, int] = {"saved": 30, "facts": 40, "found": 30}
-"""The points of each part of the score."""
 FORMULA = """\
 Score = 30 · saved + 40 · facts + 30 · found. Saved: the part of the cost of sending everything that is saved, in the
 mean of four prices of a cached token. Facts: the part of the planted facts that is in the last view of its dialogue.
 Found: the part of the repeated calls whose earlier result was still in view."""
 MOST_JUDGE_SEED = 10**9
+PRINTS = "it prints; a strategy returns messages and prints nothing"
 JOINS = "a + in a name joins two strategies: rename the file"
 
 
@@ -76,6 +76,32 @@ def main(arguments: Sequence[str], prog: str) -> None:
     publish(Findings("A contest of strategies", told, [table], rows), options, prog, arguments)
 
 
+def judged(
+    spec: str, folder: Path, dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], seconds: int
+) -> Measured | str:
+    """What a strategy, of a file in the folder, does on the dialogues; or, in one line, why it has no score."""
+    own = [replace(one, strategy=spec) for one in settings]
+    if spec in JUDGED_BESIDE:
+        found: Any = _measured(dialogues, own)
+    else:
+        found, printed = jailed(partial(_measured, dialogues, own), folder, seconds)
+        if isinstance(found, UsageError):
+            return in_line(found.what)
+        if printed:
+            return PRINTS
+    return found if isinstance(found, str) else Measured(**found)
+
+
+def _measured(dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting]) -> dict[str, Any] | str:
+    try:
+        with warnings.catch_warnings(action="ignore"):  # Python warns of the text of a file, which is not a print
+            return asdict(measured(dialogues, settings))
+    except UsageError as error:
+        return in_line(error.what.removeprefix(f"{settings[0].strategy} failed on "))
+    except Exception as error:  # a participant's code may raise anything
+        return in_words(error)
+
+
 def _parser(prog: str) -> Parser:
     parser = Parser(prog, description=__doc__, epilog=FORMULA, allow_abbrev=False)
     add = parser.add_argument
@@ -85,7 +111,7 @@ def _parser(prog: str) -> Parser:
     add("--seed", type=whole("--seed", 0, MOST_JUDGE_SEED), metavar="N", help=told)
     add("--budget", default=8_000, type=read_limit, metavar="N", help="prompt tokens a call may use; default: 8000")
     seconds = whole("--seconds", 1, 86_400)
-    add("--seconds", default=60, type=seconds, metavar="N", help="most seconds of a strategy; default: 60")
+    add("--seconds", default=60, type=seconds, metavar="N", help="most seconds of computing of a strategy; default: 60")
     add_output(parser)
     return parser
 
@@ -96,13 +122,7 @@ def row(name: str, found: Measured | str, everything: Measured) -> dict[str, Any
         found = f"no view fits the budget at {several(everything.calls - found.calls, 'call')}"
     if isinstance(found, str):
         return {"strategy": name, "score": None, "reason": found}
-    cost = [one / of for one, of in zip(found.costs, everything.costs, strict=True)]
-    parts = {
-        "saved": 1 - mean(cost),
-        "facts": found.kept / found.planted if found.planted else 1,
-        "found": 1 - found.faults / found.again if found.again else 1,
-    }
-    score = sum(points * parts[name] for name, points in WEIGHTS.items())
+    score, cost = found.score(everything), found.cost(everything)
     return {"strategy": name, "score": score, "reason": "", "cost": cost, **asdict(found)}
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import mean
 
 from thimble.agent.errors import UsageError
 from thimble.lab.judge.dialogues import Dialogue
@@ -18,6 +19,8 @@ from thimble.lab.replay.recorded_replay import (
 )
 from thimble.lab.replay.trajectories import Trajectory
 
+WEIGHTS: Mapping[str, int] = {"saved": 30, "facts": 40, "found": 30}
+"""The points of each part of the score."""
 SHOWN = ("kept", "tidied")
 """The fates of a message that a view shows whole."""
 
@@ -36,6 +39,19 @@ class Measured:
     planted: int
     faults: int
     again: int
+
+    def cost(self, everything: Measured) -> list[float]:
+        """The cost at each price, as a share of that of sending everything."""
+        return [one / of for one, of in zip(self.costs, everything.costs, strict=True)]
+
+    def score(self, everything: Measured) -> float:
+        """The points of a contest, at most 100: what is saved, which facts are kept, which results are found again."""
+        parts = {
+            "saved": 1 - mean(self.cost(everything)),
+            "facts": self.kept / self.planted if self.planted else 1,
+            "found": 1 - self.faults / self.again if self.again else 1,
+        }
+        return sum(points * parts[name] for name, points in WEIGHTS.items())
 
 
 def measured(dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], *, lawful: bool = True) -> Measured:

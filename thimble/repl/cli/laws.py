@@ -87,7 +87,7 @@ class Trial:
             try:
                 view = prepare(messages, budget)
             except ThimbleError as error:
-                if "TimeoutError" in error.what:
+                if "TimedOut" in error.what:
                     self._tell(error)
                     os._exit(BROKEN)  # it may catch any exception, and to shrink its history would take an hour
                 raise

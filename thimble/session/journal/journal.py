@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import math
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +13,7 @@ from thimble.agent.events import ReplyPiece
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Waiting
 from thimble.session.bounded import MOST_BYTES, all_of, open_file
+from thimble.session.file_lock import lock_file
 from thimble.session.journal.lines import Damage, Line, Writer, read
 from thimble.session.journal.records import Opened, Record, Remark, Resumed
 from thimble.session.journal.state import SavedState, saved_state
@@ -26,14 +25,10 @@ PASSING = ReplyPiece | Waiting | Remark
 BEGINNING = b'{"type":"opened",'
 """What the first line begins with, of which that may be all that there is."""
 GONE = "the file was deleted or replaced"
-HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
-"""What a lock that another process holds is refused with; any other error says that there are no locks here."""
 IN_MEMORY = "Until it can be, the session is in memory only. Another folder: --session-dir FOLDER."
 ALONE = "The session is kept all the same: open it in one thimble at a time."
 SAID_SECONDS = 0.1
 """Pieces of a reply that come within this time stand on one line."""
-LOCKED_AT = 1 << 40
-"""The byte that is locked where a lock keeps others from reading what it covers."""
 
 
 class Journal:
@@ -216,28 +211,13 @@ class Journal:
     def _lock(self) -> None:
         """Hold the file for this process alone, until it ends, however it ends. Raises UsageError."""
         try:
-            _lock(self._file or 0)
-        except OSError as error:
-            if error.errno not in HELD:
-                self.unlocked = error.strerror or type(error).__name__
-                return
+            lock_file(self._file or 0)
+        except BlockingIOError as error:
             what = f"the session {self.id} is in use by another thimble"
             raise UsageError(what, "leave it in the other one first, or begin a new session") from error
+        except OSError as error:
+            self.unlocked = error.strerror or type(error).__name__
 
 
 def _why(error: Exception) -> str:
     return str(getattr(error, "strerror", "") or error)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: int) -> None:
-        os.lseek(file, LOCKED_AT, os.SEEK_SET)
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _lock(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

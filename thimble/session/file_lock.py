@@ -1,0 +1,35 @@
+"""A lock on an open file that keeps other processes from writing it, until it is closed or the process ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+"""What a lock that another process holds is refused with; any other error says that there are no locks here."""
+LOCKED_AT = 1 << 40
+"""The byte to lock on Windows, where others cannot read what a lock covers."""
+
+
+def lock_file(file: int) -> None:
+    """Lock the file of a descriptor, at once.
+
+    Raises:
+        BlockingIOError: another process holds it.
+        OSError: the file system has no locks.
+    """
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(file, LOCKED_AT, os.SEEK_SET)
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in HELD:
+            raise BlockingIOError(error.errno, error.strerror) from error
+        raise
