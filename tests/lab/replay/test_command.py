@@ -31,7 +31,7 @@ from thimble.lab.experiment_flags import price_cards
 from thimble.lab.replay.command import main
 from thimble.lab.replay.cost_tables import findings, headline
 from thimble.lab.replay.costs import CLASSES, FIGURE_COLUMNS, rows, table
-from thimble.lab.replay.recorded_replay import Figures, ReplayedCall, ReplaySetting, counter_of, figures, replay
+from thimble.lab.replay.recorded_replay import Figures, RecordedCall, ReplaySetting, counter_of, figures, replay
 from thimble.lab.replay.trajectories import Trajectory
 from thimble.lab.replay.work import ReplayJob, line
 from thimble.models import chat
@@ -78,7 +78,7 @@ def setting(
     return ReplaySetting(strategy, limit, prices, MODEL, summary, side_cache)
 
 
-def lines_of(run: Trajectory, how: ReplaySetting, calls: Sequence[ReplayedCall]) -> list[dict[str, Any]]:
+def lines_of(run: Trajectory, how: ReplaySetting, calls: Sequence[RecordedCall]) -> list[dict[str, Any]]:
     return [json.loads(line(run, ReplayJob(0, how), call)) for call in calls if call.view]
 
 
@@ -171,7 +171,7 @@ def test_without_management_a_prompt_is_the_history_and_computed_once(history: l
     calls = list(replay(run, setting("none")))
     assert [call.view and call.view.tokens for call in calls] == sizes
     if run.messages and run.messages[0].role != "assistant":
-        assert sum(call.prefill for call in calls) == (sizes[-1] if sizes else 0)
+        assert sum(call.view.prefill for call in calls if call.view) == (sizes[-1] if sizes else 0)
 
 
 @given(nasty_histories(), st.sampled_from(SPECS))
