@@ -155,9 +155,9 @@ def test_a_call_is_left_out_only_where_no_view_fits(history: list[Message], limi
     class Fitted(NoManagement):
         fitted = True
 
-    for before, call in zip(run.histories(), replay(run, setting("none", limit)), strict=True):
+    for before, call in zip(run.calls, replay(run, setting("none", limit)), strict=True):
         try:
-            fits = bool(prepare(before, Fitted(), budget).messages) or not before
+            fits = bool(prepare(run.messages[:before], Fitted(), budget).messages) or not before
         except BudgetError:
             fits = False
         assert fits == bool(call.view)
@@ -167,7 +167,7 @@ def test_a_call_is_left_out_only_where_no_view_fits(history: list[Message], limi
 def test_without_management_a_prompt_is_the_history_and_computed_once(history: list[Message]) -> None:
     run = recorded(history)
     counter = counter_of(MODEL)
-    sizes = [counter.overhead(()) + sum(map(counter.count, before)) for before in run.histories()]
+    sizes = [counter.overhead(()) + sum(map(counter.count, run.messages[:at])) for at in run.calls]
     calls = list(replay(run, setting("none")))
     assert [call.view and call.view.tokens for call in calls] == sizes
     if run.messages and run.messages[0].role != "assistant":

@@ -109,10 +109,9 @@ def replay(run: Trajectory, setting: ReplaySetting) -> Iterator[RecordedCall]:
     )
     side = SideModel(server, static_embedder(), memory, StepWorker(setting.lag))
     strategy, model = parse(setting.strategy, side), server.id if setting.side_cache else UNKNOWN_MODEL
-    taken = [at for at, message in enumerate(run.messages) if message.role == "assistant"]
-    sent = [at for at in taken if can_be_sent(run.messages[:at], budget)]
+    sent = [at for at in run.calls if can_be_sent(run.messages[:at], budget)]
     calls = replay_history(run.messages, strategy, budget, run.tools, side, model, sent)
-    for turn, at in enumerate(taken, 1):
+    for turn, at in enumerate(run.calls, 1):
         try:
             call = next(calls) if at in sent else ReplayedCall()
         except (Exception, SystemExit) as error:
