@@ -12,7 +12,7 @@ from thimble.agent.protocols import Backend, BackendDefaults, Delta, Expects, Te
 from thimble.strategies.summary import names
 
 SUMMARY_WORDS = ("what", "was", "found", "so", "far", "in", "the", "old", "part", "of", "this", "run")
-Answered = tuple[Sequence[Message], int]
+AnsweredPrompt = tuple[Sequence[Message], int]
 """A prompt, and the tokens of the reply."""
 
 
@@ -37,9 +37,9 @@ class FakeModel(BackendDefaults):
         self.counter, self.model = counter, model
         self._tokens, self._caches, self._writer = tokens, caches, writer
         self._written = 0
-        self._answered: list[Answered] = []
+        self._answered: list[AnsweredPrompt] = []
 
-    def drain(self) -> list[Answered]:
+    def drain(self) -> list[AnsweredPrompt]:
         """The calls since the last drain."""
         answered, self._answered = self._answered, []
         return answered

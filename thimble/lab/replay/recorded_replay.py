@@ -18,7 +18,7 @@ from thimble.agent.turns import pinned
 from thimble.agent.view import View
 from thimble.lab.action_similarity import Action, similarity
 from thimble.lab.model_name import settings_of
-from thimble.lab.replay.fake_model import Answered, FakeModel
+from thimble.lab.replay.fake_model import AnsweredPrompt, FakeModel
 from thimble.lab.replay.trajectories import Trajectory
 from thimble.models.counting.choose import counter_for
 from thimble.models.embeddings.static import static_embedder
@@ -57,7 +57,7 @@ class RecordedCall(ReplayedCall):
     """
 
     turn: int = 0
-    prompts: Sequence[Answered] = ()
+    prompts: Sequence[AnsweredPrompt] = ()
     agreement: float | None = None
 
 
@@ -108,7 +108,8 @@ def replay(run: Trajectory, setting: ReplaySetting) -> Iterator[RecordedCall]:
         FakeModel(counter, setting.summary_tokens, setting.side_cache, writer, name) for name in ("server", "memory")
     )
     side = SideModel(server, static_embedder(), memory, StepWorker(setting.lag))
-    strategy, model = parse(setting.strategy, side), server.id if setting.side_cache else UNKNOWN_MODEL
+    strategy = parse(setting.strategy, side)
+    model = server.id if setting.side_cache else UNKNOWN_MODEL  # under another id neither finds the other's prompts
     sent = [at for at in run.calls if can_be_sent(run.messages[:at], budget)]
     calls = replay_history(run.messages, strategy, budget, run.tools, side, model, sent)
     for turn, at in enumerate(run.calls, 1):
