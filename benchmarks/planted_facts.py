@@ -45,7 +45,7 @@ from benchmarks.planted.kept import KEPT, kept
 from benchmarks.planted.output import Output, stands
 from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget
-from thimble.agent.errors import BudgetError, ToolError
+from thimble.agent.errors import ToolError
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
@@ -131,7 +131,7 @@ def under(spec: str, outputs: Sequence[Output], share: float) -> list[Tally]:
     """The facts of each output in the last view of a conversation with all of them."""
     history, strategy = conversation(outputs), started(spec)
     *_, last = replay(history, strategy, budget(history, outputs, share))
-    copies = {} if isinstance(last, BudgetError) else {message.id: message for message in last.messages}
+    copies = {message.id: message for message in last.view.messages} if last.view else {}
     tallies = []
     for at, output in enumerate(outputs):
         copy = copies.get(f"r{at}")

@@ -42,7 +42,7 @@ def recall(run: Trajectory, spec: str, limit: int) -> tuple[int, int, int, int]:
     counter = EstimateCounter()
     strategy, budget = parse(spec, SideModel(Scripted([], counter), static_embedder())), Budget(limit, counter, 0)
     calls = needed = back = tokens = 0
-    for history in list(run.histories())[:MOST_CALLS]:
+    for history in (run.messages[:at] for at in run.calls[:MOST_CALLS]):
         try:
             view = prepare(history, strategy, budget) if can_be_sent(history, budget) else None
         except BudgetError:

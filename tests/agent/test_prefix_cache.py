@@ -116,6 +116,16 @@ def test_a_long_prompt_is_not_loaded_for_a_short_beginning_of_it() -> None:
     assert cache.read(ONE, [], prompt("ac"), COUNTER) == 0
 
 
+@given(st.lists(st.text("abcd", max_size=6), min_size=1, max_size=MOST_PROMPTS + 1), st.text("abcd", max_size=6))
+def test_without_a_slot_the_longest_prefix_counts_until_the_model_is_forgotten(held: list[str], new: str) -> None:
+    cache = PrefixCache(slot=False)
+    for letters in held:
+        cache.read(ONE, [], prompt(letters), COUNTER)
+    assert cache.kept(ONE, [], COUNTER, prompt(new)) == max(len(begins(letters, new)) for letters in held)
+    cache.forget(ONE)
+    assert cache.kept(ONE, [], COUNTER, prompt(new)) is None
+
+
 # --- seconds ----------------------------------------------------------------------------------------------------------
 
 

@@ -135,7 +135,7 @@ HISTORY = Story().ask("the task").turn(60, 60).answer("a").ask("the question").t
 
 @pytest.mark.parametrize("gone", [1, 2])
 def test_results_that_are_left_out_at_the_end_are_filled_in_as_in_the_middle(gone: int) -> None:
-    view = [*replay(HISTORY, Nasty(lambda view: view[:-gone] if view[-1].role == "tool" else view), budget())][-1]
+    view = [*replay(HISTORY, Nasty(lambda view: view[:-gone] if view[-1].role == "tool" else view), budget())][-1].view
     assert isinstance(view, View)
     assert [message.content for message in view.messages[-gone:]] == ["[no result was recorded]"] * gone
     assert view.notes == ("filled in the missing result of read_article",) * gone

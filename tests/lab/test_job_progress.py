@@ -39,4 +39,4 @@ def test_lines_are_apart_and_tell_the_time_for_the_rest_of_the_size(done: list[t
 @given(st.integers(0, 30))
 def test_the_size_of_a_run_is_what_is_sent_without_management(steps: int) -> None:
     run = Trajectory("run", react(steps, tokens=20))
-    assert run.size == sum(map(len, run.histories()))
+    assert run.size == sum(at for at, message in enumerate(run.messages) if message.role == "assistant")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tests.support.histories import Story, budget, react
 from thimble.agent.errors import BudgetError
-from thimble.agent.view import View
 from thimble.session.replay import calls, replay
 from thimble.strategies.none import NoManagement
 from thimble.strategies.truncate import Truncate
@@ -16,12 +15,13 @@ def test_a_reply_tells_of_a_call_but_for_one_before_which_nothing_was_sent() -> 
 
 def test_there_is_a_view_for_each_call_and_for_the_next() -> None:
     history = react(5)
-    views = [*replay(history, NoManagement(), budget())]
-    assert len(views) == len(calls(history)) == 6
-    assert [len(view.messages) for view in views if isinstance(view, View)] == calls(history)
+    found = [*replay(history, NoManagement(), budget())]
+    assert len(found) == len(calls(history)) == 6
+    assert [len(call.view.messages) for call in found if call.view] == calls(history)
 
 
 def test_where_the_budget_cannot_hold_a_call_its_error_stands_and_the_next_is_asked() -> None:
     history = Story().ask("Why?").answer("So.").ask("word " * 9_000).answer("!").ask("And?").messages
-    views = [*replay(history, Truncate(), budget(2_000))]
-    assert [isinstance(each, BudgetError) for each in views] == [False, True, False]
+    found = [*replay(history, Truncate(), budget(2_000))]
+    assert [call.view is None for call in found] == [False, True, False]
+    assert isinstance(found[1].error, BudgetError)

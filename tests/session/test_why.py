@@ -21,7 +21,7 @@ from thimble.strategies.spec import parse
 
 def last(spec: str, limit: int = 2_000) -> View:
     strategy = parse(spec, SideModel(Scripted([], TinyCounter())))
-    view = [*replay([*react(12), Message("q", "user", "And now?")], strategy, budget(limit))][-1]
+    view = [*replay([*react(12), Message("q", "user", "And now?")], strategy, budget(limit))][-1].view
     assert isinstance(view, View)
     return view
 
@@ -55,7 +55,7 @@ def test_what_fit_leaves_out_is_laid_to_fit() -> None:
         def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
             return [*messages]
 
-    view = [*replay(react(12), Everything(), budget(2_000))][-1]
+    view = [*replay(react(12), Everything(), budget(2_000))][-1].view
     assert isinstance(view, View)
     (said,) = whys(view, "dropped")
     assert said.startswith("fit left it out (the view was ")
@@ -67,7 +67,7 @@ def test_a_strategy_that_drops_and_does_not_say_why() -> None:
         def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
             return [*messages[-1:]]
 
-    view = [*replay(react(3), Last(), budget())][-1]
+    view = [*replay(react(3), Last(), budget())][-1].view
     assert isinstance(view, View)
     assert whys(view, "dropped") == {UNSAID}
 
@@ -80,7 +80,7 @@ def test_a_why_that_fails_costs_no_view() -> None:
         def why(self, message: Message) -> str:
             raise ZeroDivisionError("of mine")
 
-    view = [*replay(react(3), Own("mine", Broken()), budget())][-1]
+    view = [*replay(react(3), Own("mine", Broken()), budget())][-1].view
     assert isinstance(view, View)
     assert whys(view, "dropped") == {"mine: its why() failed: ZeroDivisionError: of mine"}
 

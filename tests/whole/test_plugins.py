@@ -21,7 +21,7 @@ from thimble.agent.errors import UsageError
 from thimble.models import make, server_at
 from thimble.plugins import plugins
 from thimble.repl.cli.headless import DONE, USAGE
-from thimble.repl.commands.table import obey
+from thimble.repl.commands.table import run_command
 from thimble.repl.prompt.completion import Completions
 from thimble.session.session import Session
 from thimble.session.settings import Settings, address_of, resolve
@@ -115,9 +115,9 @@ def test_a_strategy_of_a_package_is_used_by_its_name(oldest: None) -> None:
 def test_a_built_in_name_wins_and_the_list_says_so(oldest: None) -> None:
     assert type(build("none")) is STRATEGIES["none"]
     session, paper = Session(Settings("reader")), Paper(drawn=False)
-    obey(session, "/strategy", paper.console)
+    run_command(session, "/strategy", paper.console)
     assert "none (taken) is not used: the built-in strategy has this name" in paper.lines
-    obey(session, "/help strategy oldest", paper.console)
+    run_command(session, "/help strategy oldest", paper.console)
     assert "oldest · installed by oldest" in paper.lines
 
 

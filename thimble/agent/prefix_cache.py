@@ -50,10 +50,12 @@ class PrefixCache:
     old tail is lost, as by an edit. Where less than half of the old one would be left, that is saved whole first, and a
     saved one is moved to the slot if it is nearer: if more tokens are shared, and a larger share of it is kept. So a
     side call costs the conversation nothing. But a first question that is asked again finds itself in the slot, and
-    nobody looks for what was read next, the last time.
+    nobody looks for what was read next, the last time. Without a `slot`, each prompt is held whole and the longest
+    prefix counts, as in vLLM.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, slot: bool = True) -> None:
+        self._slot = slot
         self._held: dict[ModelId, list[_Prompt]] = {}  # the one in the slot is the last
 
     def kept(
@@ -61,30 +63,35 @@ class PrefixCache:
     ) -> int | None:
         """The messages at the start of this prompt that the server has cached; None if it has read none of ours."""
         held, new = self._held.get(model), _Prompt(tools, messages)
-        return _nearest(held, new, counter).shared(new) if held else None
+        return self._nearest(held, new, counter).shared(new) if held else None
 
     def read(self, model: ModelId, tools: Sequence[Schema], messages: Sequence[Message], counter: Counter) -> int:
         """A server reads this prompt, which is held from now on; the tokens of it that it had cached."""
         new = _Prompt(tools, messages, Budget(0, counter, counter.overhead(tools)).size(messages))
         held, kept = self._held.get(model), 0
         if held:
-            nearest = _nearest(held, new, counter)
+            nearest = self._nearest(held, new, counter)
             kept = nearest.shared(new)
-            if nearest is not held[-1] or nearest.kept(new, counter) >= LEAST_KEPT * nearest.tokens:
+            if self._slot and (nearest is not held[-1] or nearest.kept(new, counter) >= LEAST_KEPT * nearest.tokens):
                 held.remove(nearest)
         self._held[model] = [*(held or ())[-MOST_PROMPTS:], new]
         return new.tokens - sum(map(counter.count, messages[kept:])) if kept else 0
 
+    def forget(self, model: ModelId) -> None:
+        """The server holds no prompt of this model any more."""
+        self._held.pop(model, None)
 
-def _nearest(held: Sequence[_Prompt], new: _Prompt, counter: Counter) -> _Prompt:
-    """The prompt from which a new one is computed: the one in the slot, or a saved one."""
-    *saved, nearest = held
-    kept = nearest.kept(new, counter)
-    for one in saved if kept < LEAST_KEPT * nearest.tokens else ():
-        its = one.kept(new, counter)
-        if its > kept and its / one.tokens > kept / nearest.tokens and its >= LEAST_LOADED * one.tokens:
-            nearest, kept = one, its
-    return nearest
+    def _nearest(self, held: Sequence[_Prompt], new: _Prompt, counter: Counter) -> _Prompt:
+        """The prompt from which a new one is computed: the one in the slot, or a saved one."""
+        if not self._slot:
+            return max(held, key=lambda one: one.shared(new))
+        *saved, nearest = held
+        kept = nearest.kept(new, counter)
+        for one in saved if kept < LEAST_KEPT * nearest.tokens else ():
+            its = one.kept(new, counter)
+            if its > kept and its / one.tokens > kept / nearest.tokens and its >= LEAST_LOADED * one.tokens:
+                nearest, kept = one, its
+        return nearest
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,45 @@
-"""Replay: the views of a session as if a strategy had been in use from the start."""
+"""Replay: what each model call of a history would be sent under a strategy, had it been in use from the start."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
 
+from thimble.agent.agent import Agent
 from thimble.agent.budget import Budget
-from thimble.agent.errors import BudgetError
-from thimble.agent.messages import Message
-from thimble.agent.protocols import Strategy
+from thimble.agent.errors import BudgetError, UsageError
+from thimble.agent.events import SideBegan, SideCalled
+from thimble.agent.fates import Fate
+from thimble.agent.messages import Message, Schema
+from thimble.agent.prefix_cache import PrefixCache
+from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Strategy
+from thimble.agent.side import SideModel
+from thimble.agent.steps import FIT
 from thimble.agent.view import View, prepare
+
+if TYPE_CHECKING:
+    from thimble.session.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedCall:
+    """One model call of a replay.
+
+    `view` is what it would be sent, with its fates and its tokens, computed and cached; None if the budget cannot hold
+    the call, as `error` says. `events`: what the strategy asked a model for it.
+    """
+
+    view: View | None = None
+    error: BudgetError | None = None
+    events: Sequence[SideBegan | SideCalled] = ()
+
+    @property
+    def asked(self) -> list[SideCalled]:
+        """The calls of a model that have ended."""
+        return [event for event in self.events if isinstance(event, SideCalled)]
 
 
 def calls(history: Sequence[Message]) -> list[int]:
@@ -16,16 +47,109 @@ def calls(history: Sequence[Message]) -> list[int]:
     return [*(at for at, message in enumerate(history) if message.role == "assistant" and at), len(history)]
 
 
-def replay(history: Sequence[Message], strategy: Strategy, budget: Budget) -> Iterator[View | BudgetError]:
-    """The view of each of these calls, in order; or the error if the budget cannot hold it.
+def replay(
+    history: Sequence[Message],
+    strategy: Strategy,
+    budget: Budget,
+    tools: Sequence[Schema] = (),
+    side: SideModel | None = None,
+    model: ModelId = UNKNOWN_MODEL,
+    at: Iterable[int] | None = None,
+) -> Iterator[ReplayedCall]:
+    """The model calls at these lengths of the history, in order; by default all of them, and the next one.
 
-    The strategy runs at every call in order, since each edit may depend on earlier ones.
+    The strategy runs at every call, since each edit may depend on earlier ones. `side` is what it asks a model with.
+    A prompt of `model` is cached as far as it starts like the prompt before, or like one of `side` since.
     """
+    prefixes = PrefixCache(slot=False)
+    if side:
+        side.prefixes = prefixes
+    held = partial(prefixes.kept, model, tools, budget.counter)
     before: View | None = None
-    for until in calls(history):
+    for until in calls(history) if at is None else at:
+        view, error = None, None
         try:
-            before = prepare(history[:until], strategy, budget, before)
-        except BudgetError as error:
-            yield error
-        else:
-            yield before
+            view = before = prepare(history[:until], strategy, budget, before, held=held)
+            prefixes.forget(model)
+            prefixes.read(model, tools, view.messages, budget.counter)
+        except BudgetError as raised:
+            error = raised
+        yield ReplayedCall(view, error, tuple(side.drain()) if side else ())
+
+
+def replay_agent(agent: Agent) -> Iterator[ReplayedCall]:
+    """Every call of an agent's history, and the next one, under its strategy and with the tools that it offers now."""
+    tools = agent.schemas()
+    agent.side.offer(tools, agent.examples, agent.backend)
+    return replay(agent.history, agent.strategy, agent.budget(tools), tools, agent.side, agent.backend.id)
+
+
+@dataclass
+class Replayed:
+    """The figures of one strategy, in tokens or counts.
+
+    `prompt` and `prefill` are sums over all calls, the next one among them; `refused` counts calls that the budget
+    could not hold, `over` those that would be sent over it, by at most `most_over` tokens. `next` is the view of the
+    next call, None where the budget cannot hold it; `fates` counts messages by what became of them there, `fitted`
+    those of them whose fate `fit` chose. `asked` are the calls of a model that the strategy made. `failed` says how a
+    strategy broke.
+    """
+
+    spec: str
+    prompt: int = 0
+    prefill: int = 0
+    refused: int = 0
+    over: int = 0
+    most_over: int = 0
+    next: View | None = None
+    fates: Mapping[Fate, int] = field(default_factory=dict)
+    fitted: Mapping[str, int] = field(default_factory=dict)
+    asked: list[SideCalled] = field(default_factory=list)
+    failed: str = ""
+
+    @property
+    def kept(self) -> int:
+        """The number of messages that the next prompt holds unchanged."""
+        return self.fates.get("kept", 0)
+
+    @property
+    def fits(self) -> bool:
+        """Whether every call kept to the budget."""
+        return not (self.failed or self.refused or self.over)
+
+    def add(self, call: ReplayedCall) -> None:
+        """Enter the next call."""
+        self.next = view = call.view
+        self.asked += call.asked
+        self.refused += view is None
+        if view:
+            self.prompt += view.tokens
+            self.prefill += view.prefill
+            self.over += view.tokens > view.limit
+            self.most_over = max(self.most_over, view.tokens - view.limit)
+
+
+def replayed(session: Session, spec: str) -> Replayed:
+    """The figures of the session's history under a strategy, as if it had been in use from the start.
+
+    Nothing of the session changes. A strategy that asks a model asks the one that it would ask in the session.
+
+    Raises:
+        UsageError: the SPEC names no strategy.
+    """
+    found, fork = Replayed(spec), session.fork(spec)
+    try:
+        for call in replay_agent(fork):
+            found.add(call)
+    except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
+        found.failed = broke(error, spec)
+        found.asked += ReplayedCall(events=tuple(fork.side.drain())).asked
+    if found.next and not found.failed:
+        found.fates = Tally(found.next.fates)
+        found.fitted = Tally(steps[-1].fate for steps in found.next.steps.values() if steps[-1].by == FIT)
+    return found
+
+
+def broke(error: BaseException, spec: str) -> str:
+    """`line 3: IndexError: list index out of range`: how a strategy broke, and where in a file of the user's own."""
+    return str(error).removeprefix(f"{spec}, ") if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"

@@ -55,3 +55,10 @@ def totals(calls: Iterable[Call]) -> Totals:
         over=sum(row.over > 0 for row in rows),
         most_over=max((row.over for row in rows), default=0),
     )
+
+
+def priced(sums: Totals, prices: Prices) -> Amount:
+    """The cost of calls; a prompt token that is computed anew costs 1."""
+    total = cost(sums, prices)
+    exact = sums.prompt.exact and sums.prefill.exact and sums.output.exact
+    return Amount(None) if total is None else Amount(round(total), exact)

@@ -13,9 +13,10 @@ from typing import Any
 from thimble.agent.background import BackgroundCall, halt
 from thimble.agent.budget import Budget, Counter, Prices
 from thimble.agent.errors import ModelError
-from thimble.agent.messages import Message, Schema, ToolCall, common_prefix
+from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import BackendDefaults, Delta, Strategy, Text, Usage
 from thimble.agent.side import SideModel
+from thimble.agent.view import measure
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.spec import parse
 
@@ -174,12 +175,10 @@ class WorkshopTrial:
 
     def cost(self, calls: Sequence[TrialCall]) -> float:
         """The price of all prompts, where a server keeps the last one."""
-        total, before = 0.0, tuple[Message, ...]()
+        total, before = 0.0, None
         for call in calls:
-            kept = common_prefix(before, call.view)
-            cached = self.budget.size(call.view[:kept]) if kept else 0
-            total += self.prices.prompt(self.budget.size(call.view), cached)
-            before = tuple(call.view)
+            before = measure(call.history, call.view, self.budget, before)
+            total += self.prices.prompt(before.tokens, before.cached)
         return total
 
 

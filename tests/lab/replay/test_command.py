@@ -31,7 +31,7 @@ from thimble.lab.experiment_flags import price_cards
 from thimble.lab.replay.command import main
 from thimble.lab.replay.cost_tables import findings, headline
 from thimble.lab.replay.costs import CLASSES, FIGURE_COLUMNS, rows, table
-from thimble.lab.replay.recorded_replay import Figures, ReplayedCall, ReplaySetting, counter_of, figures, replay
+from thimble.lab.replay.recorded_replay import Figures, RecordedCall, ReplaySetting, counter_of, figures, replay
 from thimble.lab.replay.trajectories import Trajectory
 from thimble.lab.replay.work import ReplayJob, line
 from thimble.models import chat
@@ -78,7 +78,7 @@ def setting(
     return ReplaySetting(strategy, limit, prices, MODEL, summary, side_cache)
 
 
-def lines_of(run: Trajectory, how: ReplaySetting, calls: Sequence[ReplayedCall]) -> list[dict[str, Any]]:
+def lines_of(run: Trajectory, how: ReplaySetting, calls: Sequence[RecordedCall]) -> list[dict[str, Any]]:
     return [json.loads(line(run, ReplayJob(0, how), call)) for call in calls if call.view]
 
 
@@ -155,9 +155,9 @@ def test_a_call_is_left_out_only_where_no_view_fits(history: list[Message], limi
     class Fitted(NoManagement):
         fitted = True
 
-    for before, call in zip(run.histories(), replay(run, setting("none", limit)), strict=True):
+    for before, call in zip(run.calls, replay(run, setting("none", limit)), strict=True):
         try:
-            fits = bool(prepare(before, Fitted(), budget).messages) or not before
+            fits = bool(prepare(run.messages[:before], Fitted(), budget).messages) or not before
         except BudgetError:
             fits = False
         assert fits == bool(call.view)
@@ -167,11 +167,11 @@ def test_a_call_is_left_out_only_where_no_view_fits(history: list[Message], limi
 def test_without_management_a_prompt_is_the_history_and_computed_once(history: list[Message]) -> None:
     run = recorded(history)
     counter = counter_of(MODEL)
-    sizes = [counter.overhead(()) + sum(map(counter.count, before)) for before in run.histories()]
+    sizes = [counter.overhead(()) + sum(map(counter.count, run.messages[:at])) for at in run.calls]
     calls = list(replay(run, setting("none")))
     assert [call.view and call.view.tokens for call in calls] == sizes
     if run.messages and run.messages[0].role != "assistant":
-        assert sum(call.prefill for call in calls) == (sizes[-1] if sizes else 0)
+        assert sum(call.view.prefill for call in calls if call.view) == (sizes[-1] if sizes else 0)
 
 
 @given(nasty_histories(), st.sampled_from(SPECS))

@@ -10,7 +10,7 @@ from thimble.agent.errors import UsageError
 from thimble.lab.judge.dialogues import Dialogue
 from thimble.lab.replay.recorded_replay import (
     Figures,
-    ReplayedCall,
+    RecordedCall,
     ReplaySetting,
     counter_of,
     decides_by_price,
@@ -62,7 +62,7 @@ def measured(dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], *
     """
     counter = counter_of(settings[0].model)
     priced = decides_by_price(settings[0].strategy, settings[0].model)
-    played: list[list[list[ReplayedCall]]] = []
+    played: list[list[list[RecordedCall]]] = []
     costs = []
     for setting in settings:
         if priced or not played:
@@ -79,7 +79,7 @@ def measured(dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], *
     return Measured(costs, sums.calls, sum(kept), len(kept), asked.count(False), len(asked))
 
 
-def _calls(run: Trajectory, setting: ReplaySetting, lawful: bool) -> Iterator[ReplayedCall]:
+def _calls(run: Trajectory, setting: ReplaySetting, lawful: bool) -> Iterator[RecordedCall]:
     """The replayed calls. The history is sound, so that each note of a view is about the strategy's answer.
 
     A lawful strategy is replayed once more, from fresh state, and must make the same views; that costs nothing.
@@ -100,7 +100,7 @@ def _calls(run: Trajectory, setting: ReplaySetting, lawful: bool) -> Iterator[Re
         yield call
 
 
-def asked_again(run: Trajectory, calls: Iterable[ReplayedCall]) -> Iterator[bool]:
+def asked_again(run: Trajectory, calls: Iterable[RecordedCall]) -> Iterator[bool]:
     """For each call of a run that was made before, alike to the letter: whether the view shows the newest result."""
     results: dict[tuple[str, str], str] = {}
     made: dict[str, tuple[str, str]] = {}

@@ -86,11 +86,10 @@ class MemoryTask:
         """All steps of the runs, in their order."""
         for run in runs:
             tools = run.tools or called(run.messages)
-            for at, message in enumerate(run.messages):
-                if message.role == "assistant":
-                    step = MemoryStep(run.name, at, run.messages[:at], tools, Action.of(message))
-                    if self.prompt(step):
-                        yield step
+            for at in run.calls:
+                step = MemoryStep(run.name, at, run.messages[:at], tools, Action.of(run.messages[at]))
+                if self.prompt(step):
+                    yield step
 
     def prompt(self, step: MemoryStep, wish: str = "") -> Sequence[Message]:
         """What the memory model is asked; () where nothing is to be summarised. `wish` is that of /compact."""

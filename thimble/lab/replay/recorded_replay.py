@@ -10,18 +10,20 @@ from thimble.agent.budget import Budget, Counter, Prices
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.fit import fit
 from thimble.agent.messages import Message, Schema, turns
-from thimble.agent.protocols import Backend
+from thimble.agent.protocols import UNKNOWN_MODEL, Backend
 from thimble.agent.repair import repair
 from thimble.agent.reply import Reply
 from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned
-from thimble.agent.view import View, prepare
+from thimble.agent.view import View
 from thimble.lab.action_similarity import Action, similarity
 from thimble.lab.model_name import settings_of
-from thimble.lab.replay.fake_model import FakeModel, SideCall
+from thimble.lab.replay.fake_model import AnsweredPrompt, FakeModel
 from thimble.lab.replay.trajectories import Trajectory
 from thimble.models.counting.choose import counter_for
 from thimble.models.embeddings.static import static_embedder
+from thimble.session.replay import ReplayedCall
+from thimble.session.replay import replay as replay_history
 from thimble.session.session import Session
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.spec import parse
@@ -47,17 +49,15 @@ class ReplaySetting:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplayedCall:
-    """One call of the agent: its view, the tokens that a server would compute, and the side calls for it.
+class RecordedCall(ReplayedCall):
+    """One call of the recorded agent.
 
-    `view` is None if no view fits the budget. `agreement`: how alike the action that the actor proposes on this view is
-    to the recorded one, from 0 to 1 (CoMem, Eq. 9).
+    `prompts`: what the strategy sent to a model, each with the tokens of the reply. `agreement`: how alike the action
+    that the actor proposes on this view is to the recorded one, from 0 to 1 (CoMem, Eq. 9).
     """
 
-    turn: int
-    view: View | None
-    prefill: int = 0
-    asked: Sequence[SideCall] = ()
+    turn: int = 0
+    prompts: Sequence[AnsweredPrompt] = ()
     agreement: float | None = None
 
 
@@ -96,36 +96,33 @@ class Figures:
         return prompt + prices.output * self.side_output_tokens
 
 
-def replay(run: Trajectory, setting: ReplaySetting) -> Iterator[ReplayedCall]:
-    """The calls of a recorded run, each with its view under the strategy."""
-    counter = counter_of(setting.model)
+def replay(run: Trajectory, setting: ReplaySetting) -> Iterator[RecordedCall]:
+    """The calls of a recorded run under a strategy; one that no view can serve is not asked for, under any of them.
+
+    Raises:
+        UsageError: the strategy fails.
+    """
+    counter, writer = counter_of(setting.model), actor_of(setting.actor)
     budget = Budget(setting.limit, counter, counter.overhead(run.tools), setting.prices)
     server, memory = (
-        FakeModel(counter, setting.summary_tokens, setting.side_cache, actor_of(setting.actor)) for _ in range(2)
+        FakeModel(counter, setting.summary_tokens, setting.side_cache, writer, name) for name in ("server", "memory")
     )
-    taken = (message for message in run.messages if message.role == "assistant")
-    strategy = parse(setting.strategy, SideModel(server, static_embedder(), memory, StepWorker(setting.lag)))
-    before: View | None = None
-    for turn, (history, action) in enumerate(zip(run.histories(), taken, strict=True), 1):
+    side = SideModel(server, static_embedder(), memory, StepWorker(setting.lag))
+    strategy = parse(setting.strategy, side)
+    model = server.id if setting.side_cache else UNKNOWN_MODEL  # under another id neither finds the other's prompts
+    sent = [at for at in run.calls if can_be_sent(run.messages[:at], budget)]
+    calls = replay_history(run.messages, strategy, budget, run.tools, side, model, sent)
+    for turn, at in enumerate(run.calls, 1):
         try:
-            view = prepare(history, strategy, budget, before) if can_be_sent(history, budget) else None
-        except BudgetError:
-            view = None
+            call = next(calls) if at in sent else ReplayedCall()
         except (Exception, SystemExit) as error:
             said = " ".join(str(error).split())
             said = said if isinstance(error, UsageError) else f"{type(error).__name__}: {said}"
             what = f"{setting.strategy} failed on {run.name}, turn {turn}: {said}"
             raise UsageError(what, "mend the strategy, or leave it out") from error
-        if view is None:
-            yield ReplayedCall(turn, None, asked=(*server.drain(), *memory.drain()))
-            continue
-        asked = server.drain()
-        cached = server.cached(view.messages, budget.overhead) if asked else view.cached
-        server.sent(view.messages, budget.overhead)
-        yield ReplayedCall(
-            turn, view, view.tokens - cached, (*asked, *memory.drain()), _agreement(view, run, action, setting)
-        )
-        before = view
+        agreement = _agreement(call.view, run, run.messages[at], writer) if call.view and writer else None
+        prompts = [*server.drain(), *memory.drain()]
+        yield RecordedCall(call.view, call.error, call.events, turn, prompts, agreement)
 
 
 @cache
@@ -134,10 +131,7 @@ def actor_of(model: str) -> Backend | None:
     return Session(settings_of(model, temperature=0.0)).agent.backend if model else None
 
 
-def _agreement(view: View, run: Trajectory, action: Message, setting: ReplaySetting) -> float | None:
-    actor = actor_of(setting.actor)
-    if not actor:
-        return None
+def _agreement(view: View, run: Trajectory, action: Message, actor: Backend) -> float:
     return similarity(proposed_action(actor, view.messages, run.tools), Action.of(action))
 
 
@@ -176,10 +170,11 @@ def can_be_sent(history: Sequence[Message], budget: Budget) -> bool:
     return True
 
 
-def figures(run: Trajectory, calls: Sequence[ReplayedCall], counter: Counter) -> Figures:
-    """The sums of one run."""
+def figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) -> Figures:
+    """The sums of one run. What a side model reports of its cache goes before what its prompts share."""
     views = [call.view for call in calls if call.view]
-    asked = [side for call in calls for side in call.asked]
+    asked = [side for call in calls for side in call.asked if not side.error]
+    reported = [(side.shared, side.usage.cached_tokens) for side in asked]
     alike = [call.agreement for call in calls if call.agreement is not None]
     return Figures(
         runs=1,
@@ -187,14 +182,14 @@ def figures(run: Trajectory, calls: Sequence[ReplayedCall], counter: Counter) ->
         agreement=sum(alike),
         calls=len(views),
         prompt_tokens=sum(view.tokens for view in views),
-        prefill_tokens=sum(call.prefill for call in calls),
+        prefill_tokens=sum(view.prefill for view in views),
         over_budget=sum(view.tokens > view.limit for view in views),
         refused=len(calls) - len(views),
         edits=sum(view.edited for view in views),
         side_calls=len(asked),
         side_prompt_tokens=sum(side.prompt_tokens for side in asked),
-        side_cached_tokens=sum(side.cached_tokens for side in asked),
-        side_output_tokens=sum(side.output_tokens for side in asked),
+        side_cached_tokens=sum((shared if cached is None else cached) or 0 for shared, cached in reported),
+        side_output_tokens=sum(side.usage.output_tokens or 0 for side in asked),
         history_tokens=sum(map(counter.count, run.messages)),
         observation_tokens=sum(counter.count(message) for message in run.messages if message.role == "tool"),
     )

@@ -28,20 +28,19 @@ class Trajectory:
     tools: Sequence[Schema] = ()
 
     @property
+    def calls(self) -> list[int]:
+        """The messages before each of its model calls: its assistant messages."""
+        return [at for at, message in enumerate(self.messages) if message.role == "assistant"]
+
+    @property
     def turns(self) -> int:
-        """The number of its model calls: its assistant messages."""
-        return sum(message.role == "assistant" for message in self.messages)
+        """The number of these calls."""
+        return len(self.calls)
 
     @property
     def size(self) -> int:
         """The number of messages in all prompts of the run, if everything is sent: the work of a replay."""
-        return sum(at for at, message in enumerate(self.messages) if message.role == "assistant")
-
-    def histories(self) -> Iterator[list[Message]]:
-        """The messages before each of these calls."""
-        for index, message in enumerate(self.messages):
-            if message.role == "assistant":
-                yield list(self.messages[:index])
+        return sum(self.calls)
 
 
 def read(paths: Iterable[Path]) -> list[Trajectory]:

@@ -16,7 +16,7 @@ from typing import IO, Any
 from thimble.agent.errors import UsageError
 from thimble.lab.job_progress import progress
 from thimble.lab.pool import pooled
-from thimble.lab.replay.recorded_replay import Figures, ReplayedCall, ReplaySetting, counter_of, figures, replay
+from thimble.lab.replay.recorded_replay import Figures, RecordedCall, ReplaySetting, counter_of, figures, replay
 from thimble.lab.replay.trajectories import Trajectory
 from thimble.models import chat
 
@@ -81,16 +81,16 @@ def _do(work: Work) -> Figures:
 # --- views ------------------------------------------------------------------------------------------------------------
 
 
-def line(run: Trajectory, job: ReplayJob, call: ReplayedCall) -> str:
+def line(run: Trajectory, job: ReplayJob, call: RecordedCall) -> str:
     """The view of one call as a line of JSON; the calls of its strategy are under `asked`."""
     assert call.view
     record: dict[str, Any] = {"run": run.name, "strategy": job.setting.strategy, "turn": call.turn}
     if job.price is not None:
         record["price"] = job.price
     record["messages"] = [*map(chat.write, call.view.messages)]
-    if call.asked:
+    if call.prompts:
         record["asked"] = [
-            {"messages": [*map(chat.write, side.messages)], "output_tokens": side.output_tokens} for side in call.asked
+            {"messages": [*map(chat.write, messages)], "output_tokens": output} for messages, output in call.prompts
         ]
     return f"{json.dumps(record)}\n"
 

@@ -32,7 +32,7 @@ def means(runs: Sequence[Trajectory], counter: Counter) -> MeanTurn:
     turns = sum(run.turns for run in runs)
     if not turns:
         raise UsageError("the files hold no turn", "give runs with assistant messages")
-    said = [message for run in runs for message in run.messages if message.role == "assistant"]
+    said = [run.messages[at] for run in runs for at in run.calls]
     whole = sum(map(counter.count, said))
     words = sum(counter.count(replace(message, calls=())) for message in said)
     seen = sum(counter.count(message) for run in runs for message in run.messages if message.role == "tool")

@@ -56,7 +56,9 @@ def simulated(run: Trajectory, setting: ReplaySetting, prices: Sequence[Prices])
         for price in prices
     ]
     turns = [
-        SimulatedTurn(call.turn, call.view.tokens if call.view else None, call.prefill if call.view else None, cost)
+        SimulatedTurn(
+            call.turn, call.view.tokens if call.view else None, call.view.prefill if call.view else None, cost
+        )
         for call, cost in zip(calls, zip(*costs, strict=True), strict=True)
     ]
     return Simulated(setting.strategy, turns, sum(len(call.asked) for call in calls))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thimble.agent.budget import UNLIMITED, Budget, Prices, read_limit
-from thimble.agent.errors import BudgetError, ModelError, UsageError
+from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.events import SideCalled
 from thimble.agent.messages import Message, Schema, pending
 from thimble.agent.protocols import Strategy
@@ -104,9 +104,20 @@ def read(data: bytes) -> Document:
 def prepare_document(
     document: Document, spec: str, strategy: Strategy, budget: Budget, side: SideModel
 ) -> dict[str, Any]:
-    """The messages to send, in the form they came in, and the report; notes and side calls go to standard error too."""
-    sound = repair(document.messages)
-    view, edits = replayed(sound.messages, strategy, budget, side)
+    """The messages to send, in the form they came in, and the report; notes and side calls go to standard error too.
+
+    The strategy is asked at every model call of the conversation, since what it does may rest on what it did. A call
+    that the budget cannot hold is passed over, but for the next one.
+    """
+    sound, edits = repair(document.messages), 0
+    for call in replay(sound.messages, strategy, budget, document.tools, side):
+        edits += call.view is not None and call.view.edited
+        for event in call.events:
+            tell(side_line(event) if isinstance(event, SideCalled) else side_began_line(event))
+    if call.error:
+        raise call.error
+    view = call.view
+    assert view
     notes = [*sound.notes, *view.notes]
     for note in notes:
         tell(f"  ! {note}")
@@ -117,24 +128,6 @@ def prepare_document(
         tokens = figures.tokens(view.tokens, budget.counter.exact)
         tell(f"  ▲ {tokens} tokens are over the budget of {view.limit:,}: {spec} sends them all the same")
     return _written(document, spec, sound, view, edits, notes)
-
-
-def replayed(
-    messages: Sequence[Message], strategy: Strategy, budget: Budget, side: SideModel | None = None
-) -> tuple[View, int]:
-    """The view that a session would have come to, and how often the strategy changed what it had sent before.
-
-    The strategy is asked at every model call that the conversation tells of, then for the call that comes next: what
-    it does may rest on what it did. A call that the budget could not hold is passed over, but for the last.
-    """
-    edits = 0
-    for view in replay(messages, strategy, budget):
-        edits += isinstance(view, View) and view.edited
-        for event in side.drain() if side else ():
-            tell(side_line(event) if isinstance(event, SideCalled) else side_began_line(event))
-    if isinstance(view, BudgetError):
-        raise view
-    return view, edits
 
 
 def _written(

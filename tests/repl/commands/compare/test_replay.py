@@ -12,18 +12,16 @@ from tests.repl.screen.test_sanitise import FORBIDDEN
 from tests.support.histories import LIMITS, nasty_histories, react, sound_histories
 from tests.support.sessions import Paper, scripted
 from tests.support.specs import Summariser
-from thimble.agent.errors import BudgetError, UsageError
+from thimble.agent.errors import UsageError
 from thimble.agent.ledger import Ledger
 from thimble.agent.messages import Message
 from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
 from thimble.agent.view import View
-from thimble.repl.cli import prepare as prepare_filter
 from thimble.repl.commands.compare.compare import by_default, parse_arguments
-from thimble.repl.commands.compare.replay import replayed
 from thimble.repl.commands.compare.replay_table import starred
 from thimble.repl.commands.table import run_command
-from thimble.session.replay import calls, replay
+from thimble.session.replay import Replayed, calls, replay, replay_agent, replayed
 from thimble.session.session import Session
 from thimble.strategies.spec import parse
 from thimble.strategies.table import STRATEGIES, asks_a_model
@@ -62,20 +60,18 @@ def text_of(session: Session, command: str, width: int = 80, drawn: bool = False
 
 @pytest.mark.parametrize("spec", SPECS)
 @given(history=sound_histories(), limit=LIMITS)
-def test_it_says_what_the_replay_of_prepare_says(spec: str, history: list[Message], limit: int) -> None:
+def test_it_replays_the_strategy_as_the_session_would_use_it(spec: str, history: list[Message], limit: int) -> None:
     session = told(history, limit)
     agent, found = session.agent, replayed(session, spec)
-    strategy = parse(spec, SideModel(Summariser()))
-    as_if = replace(agent, strategy=strategy)
-    budget = as_if.budget(as_if.schemas())
-    try:
-        view, _ = prepare_filter.replayed(history, strategy, budget)
-    except BudgetError:
-        assert found.next is None
+    side = SideModel(Summariser())
+    as_if = replace(agent, strategy=parse(spec, side))
+    tools = as_if.schemas()
+    *_, last = replay(history, as_if.strategy, as_if.budget(tools), tools, side, agent.backend.id)
+    assert found.next == last.view
+    if last.view is None:
         assert found.refused
-        return
-    assert found.next == view
-    assert found.kept == view.fates.count("kept")
+    else:
+        assert found.kept == last.view.fates.count("kept")
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -109,8 +105,6 @@ def test_specs_stand_before_the_first_run_and_the_question_behind_it(words: list
 
 @given(st.lists(st.tuples(st.integers(0, 5) | st.none(), st.booleans()), max_size=6))
 def test_a_star_is_for_the_least_of_those_that_fit(rows: list[tuple[int | None, bool]]) -> None:
-    from thimble.repl.commands.compare.replay import Replayed
-
     found = [Replayed("none", over=not fits) for _, fits in rows]
     cells = starred(found, [value for value, _ in rows], str)
     able = [value for value, fits in rows if fits and value is not None]
@@ -128,9 +122,7 @@ def test_by_default_the_one_in_use_and_all_that_ask_no_model() -> None:
 
 
 def views_of(session: Session, spec: str) -> list[View]:
-    fork = session.fork(spec)
-    found = replay(fork.history, fork.strategy, fork.budget(fork.schemas()))
-    return [view for view in found if isinstance(view, View)]
+    return [call.view for call in replay_agent(session.fork(spec)) if call.view]
 
 
 def test_the_table() -> None:

@@ -14,14 +14,13 @@ from thimble.agent.ledger import Call
 from thimble.repl.commands.branches.accounts import BranchAccount, accounts
 from thimble.repl.commands.branches.moves import as_it_is
 from thimble.repl.commands.command import command
-from thimble.repl.commands.compare.trial import priced
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import in_use, is_drawn, say
 from thimble.repl.screen.trace import cut
 from thimble.session import figures
 from thimble.session.session import Session
-from thimble.session.totals import totals
+from thimble.session.totals import priced, totals
 
 
 @command("tree [N]", "Branches")

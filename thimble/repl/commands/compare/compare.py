@@ -10,9 +10,9 @@ from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
 from thimble.repl.commands.command import command
 from thimble.repl.commands.compare.each import under_each
-from thimble.repl.commands.compare.replay import Replayed, replayed
 from thimble.repl.commands.compare.replay_table import show_replayed
 from thimble.repl.commands.strategy import last_spec
+from thimble.session.replay import Replayed, replayed
 from thimble.session.session import Session
 from thimble.strategies.spec import parse
 from thimble.strategies.table import without_a_model
@@ -36,7 +36,7 @@ def compare(session: Session, text: str, console: Console) -> None:
         check(session, specs)
         _replay(session, specs, console)
     else:
-        from thimble.repl.commands.compare.trial import ask_each
+        from thimble.repl.commands.compare.trial_table import ask_each
 
         specs = specs or [*dict.fromkeys((session.spec, *ASKED_BY_DEFAULT))]
         check(session, [spec for spec in specs if spec != session.spec])

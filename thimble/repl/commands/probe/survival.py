@@ -11,7 +11,6 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from thimble.agent.errors import BudgetError
 from thimble.agent.events import Planted
 from thimble.agent.fates import Fate
 from thimble.agent.view import View
@@ -20,7 +19,7 @@ from thimble.repl.commands.compare.each import under_each
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import in_use, is_drawn, say
-from thimble.session.replay import calls, replay
+from thimble.session.replay import calls, replay_agent
 from thimble.session.session import Session
 
 Mark = Literal["stands", "gone", "over", "refused"]
@@ -44,9 +43,9 @@ class Survival:
         """In how many calls its words stand."""
         return sum(mark in ("stands", "over") for mark in self.marks)
 
-    def take(self, view: View | BudgetError, quotes: Callable[[str, str], bool]) -> None:
+    def take(self, view: View | None, quotes: Callable[[str, str], bool]) -> None:
         """The state of the fact in the next call."""
-        if isinstance(view, BudgetError):
+        if view is None:
             self.marks.append("refused")
             return
         fate = next(fate for message, fate in view.fated if message.id == self.planted.holder.id)
@@ -113,12 +112,11 @@ def survive(session: Session, spec: str, planted: Sequence[Planted]) -> list[Sur
     Nothing of the session changes.
     """
     fork = session.fork(spec)
-    history, budget = fork.history, fork.budget(fork.schemas())
     found, known = [Survival(spec, one) for one in planted], cache(quotes)
-    for until, view in zip(calls(history), replay(history, fork.strategy, budget), strict=True):
+    for until, call in zip(calls(fork.history), replay_agent(fork), strict=True):
         for one in found:
-            if until > history.index(one.planted.messages[-1]):
-                one.take(view, known)
+            if until > fork.history.index(one.planted.messages[-1]):
+                one.take(call.view, known)
     return found
 
 

@@ -1,0 +1,96 @@
+"""One question, really asked under each strategy: what it cost, and how each ended, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from thimble.agent.errors import Stopped
+from thimble.agent.ledger import Amount
+from thimble.corpus.questions import Exchange
+from thimble.repl.commands.compare.each import under_each
+from thimble.repl.screen.sanitise import clean, line
+from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import in_use, is_drawn, say
+from thimble.repl.screen.trace import cut
+from thimble.session import figures
+from thimble.session.session import Session
+from thimble.session.trial import Trial, ask, known, verdict
+
+ANSWER_CHARACTERS = 600
+"""Characters of an answer that are shown."""
+
+
+def ask_each(session: Session, specs: Sequence[str], question: str, console: Console) -> None:
+    """Ask under each of these strategies, and show what came of it; one that fails is a row.
+
+    Raises:
+        NotRecorded: a cassette is played that does not hold this; nothing is shown.
+        Stopped: the user pressed Ctrl-C; what was done is shown.
+    """
+    found, exchange = list[Trial](), known(question, session.settings)
+
+    def asked(spec: str) -> None:
+        found.append(Trial(spec))
+        fork = partial(session.fork, "" if spec == session.spec else spec)
+        found[-1] = session.aside(("compare", spec, question), Trial, lambda: ask(fork(), question, found[-1]))
+        if not is_drawn(console):
+            say(console, f"done {len(found)} of {len(specs)}, {line(spec)}: {line(came_to(found[-1], exchange))}")
+
+    try:
+        under_each(specs, asked, console, "asking")
+    except Stopped:
+        show_asked(session, found, question, exchange, console)
+        raise
+    show_asked(session, found, question, exchange, console)
+
+
+def show_asked(
+    session: Session, found: Sequence[Trial], question: str, exchange: Exchange | None, console: Console
+) -> None:
+    """Print the cost under each strategy, then the outcome and the beginning of each answer; equal answers once."""
+    if not found:
+        return
+    names = [f"{one.spec}{in_use(console, one.spec == session.spec)}" for one in found]
+    rows = [
+        (
+            f"{name}{' OVER' * bool(one.over)}",
+            str(one.turns),
+            *map(_short, (one.prompt, one.prefill, one.out)),
+            f"{one.seconds:.1f}",
+            _short(one.cost),
+        )
+        for name, one in zip(names, found, strict=True)
+    ]
+    columns = ("strategy", ">turns", ">prompt", ">prefill", ">out", ">seconds", ">cost")
+    Table(cut(f"Asked under each: {line(question)}", max(console.width, 80)), columns, rows).show(console)
+    first: dict[str, str] = {}
+    for one, name in zip(found, names, strict=True):
+        console.print()
+        ended = Text(came_to(one, exchange), style="over" if one.over else "")
+        console.print(Text.assemble((f"{line(name)}: ", "name"), ended))
+        answer = line(clean(one.answer))
+        same = first.setdefault(answer, one.spec)
+        if answer and same != one.spec:
+            say(console, f"  the same answer as {line(same)}", "quiet")
+        elif answer:
+            shown = Text(f"{answer[:ANSWER_CHARACTERS]}{' …' if len(answer) > ANSWER_CHARACTERS else ''}")
+            console.print(Padding(shown, (0, 0, 0, 2), expand=False) if is_drawn(console) else Text("  ") + shown)
+
+
+def came_to(one: Trial, exchange: Exchange | None) -> str:
+    """`answered, known answer: right`: how it ended, calls over the budget, and whether a known answer is hit.
+
+    Safe to print.
+    """
+    over = figures.over(one.over, one.most_over, one.prompt.exact) if one.over else ""
+    hit = f"known answer: {verdict(exchange, one.answer)}" if exchange and one.answer.strip() else ""
+    return line(", ".join(filter(None, (one.outcome, over, hit))))
+
+
+def _short(of: Amount) -> str:
+    return figures.short(of.tokens, of.exact)
