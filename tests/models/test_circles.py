@@ -45,9 +45,7 @@ def test_the_connection_is_closed_after_a_few_rounds(server: str, tools: list[di
     chunks = Chunks(endless(LINES[server](SENTENCE), read))
     wire = ollama_wire.Wire(chat=chunks) if server == "ollama" else openai_wire.Wire({openai_wire.CHAT: chunks})
     stream = ToolCaller(SERVERS[server].backend(wire)).stream([SYSTEM, USER], tools)
-    reply = Reply()
-    list(reply.read(stream))
-    stream.close()
+    reply = Reply.of(stream)
     assert reply.stopped_by == "thimble"
     assert "".join(reply.text) == (SENTENCE * 20)[: len("".join(reply.text))]
     assert len(read) < 12
@@ -57,9 +55,7 @@ def test_the_connection_is_closed_after_a_few_rounds(server: str, tools: list[di
 def answered(pieces: Iterable[str], ends: str = "", tools: bool = True) -> Reply:
     body = b"".join(map(line, pieces)) + ends.encode()
     backend = ToolCaller(ollama_wire.model(ollama_wire.Wire(chat=body)))
-    reply = Reply()
-    list(reply.read(backend.stream([SYSTEM, USER], [TOOL] if tools else [])))
-    return reply
+    return Reply.of(backend.stream([SYSTEM, USER], [TOOL] if tools else []))
 
 
 def recorded() -> list[str]:

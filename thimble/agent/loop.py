@@ -9,7 +9,7 @@ from time import perf_counter, time
 
 from thimble.agent import view as views
 from thimble.agent.agent import Agent, Grounds, NextCall
-from thimble.agent.errors import BudgetError, ToolError
+from thimble.agent.errors import BudgetError, RepetitionDetected, ToolError
 from thimble.agent.events import (
     Answered,
     Asked,
@@ -25,7 +25,7 @@ from thimble.agent.events import (
     ToolCalled,
     ToolReturned,
 )
-from thimble.agent.frame import NUDGE_MESSAGE, Frame
+from thimble.agent.frame import NUDGE_MESSAGE, behind
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.observe import observe
 from thimble.agent.repair import named
@@ -46,16 +46,9 @@ def run(agent: Agent, question: str) -> Generator[Event, None, None]:
         BudgetError: the budget cannot hold the question, which then does not enter the history.
         ModelError: the server cannot be used. The history is valid and the session can go on.
     """
-    with closing(_exchange(agent, question)) as events:
-        for event in events:
-            agent.enter(event)
-            yield event
-
-
-def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
     asked = Message(next(agent.state.new_ids()), "user", question)
     try:
-        yield Asked(asked)
+        yield agent.enter(Asked(asked))
         first = len(agent.history)
         nudge: Sequence[Message] = ()
         for turn in count(1):
@@ -69,7 +62,7 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
             for number, call in enumerate(reply.calls, 1):
                 yield from _act(agent, call, first, NOT_RUN if closing_turn else _too_many(number))
             if closing_turn or not reply.calls:
-                yield _answered(agent, reply, first, closing_turn)
+                yield agent.enter(_answered(agent, reply, first, closing_turn))
                 return
     except BudgetError:
         if agent.history[-1] is asked:
@@ -85,14 +78,15 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
 
 def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Event, None, Message]:
     """One model call; on the closing turn the model is asked to answer, and where possible kept from calling a tool."""
-    yield Preparing(turn, agent.strategy_name, agent.limit)
-    yield from agent.backend.loading()
+    yield agent.enter(Preparing(turn, agent.strategy_name, agent.limit))
+    for waiting in agent.backend.loading():
+        yield agent.enter(waiting)
     backend, call = agent.backend, agent.next_call(turn, nudge)
-    view = prepare(agent, call)
-    yield from agent.side.drain()
-    yield Prepared(turn, agent.strategy_name, backend.id, view, backend.counter.exact, call.tools, call.before)
+    counter, view = backend.counter, prepare(agent, call)
+    yield from agent.catch_up()
+    yield agent.enter(Prepared(turn, agent.strategy_name, backend.id, view, counter.exact, call.tools, call.before))
 
-    reply, began, started = Reply(), time(), perf_counter()
+    reply = Reply()
     stream = backend.stream(
         view.messages,
         call.tools,
@@ -102,23 +96,25 @@ def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Ev
     )
     try:
         with closing(stream):
-            for event in reply.read(stream):
-                yield event
-                yield from agent.side.drain()
+            for delta in stream:
+                if event := reply.take(delta):
+                    yield agent.enter(event)
+                    yield from agent.catch_up()
+                if reply.stopped_by:
+                    break
+    except RepetitionDetected:
+        reply.stopped_by = "server"
     except (GeneratorExit, KeyboardInterrupt):
-        seconds, first = perf_counter() - started, reply.first_token_seconds
-        waited = min(seconds, reply.waited_seconds)
-        agent.enter(ReplyCancelled(turn, reply.tokens(backend.counter), seconds, first, waited, began))
+        agent.enter(ReplyCancelled(turn, reply.tokens(counter), *reply.times, reply.began))
         raise
+    times = reply.times
     calls = named(reply.calls, f"m{len(agent.history) + 1}")
     message = Message(next(agent.state.new_ids()), "assistant", reply.text, reply.thinking, calls)
-    seconds, first = perf_counter() - started, reply.first_token_seconds
-    waited = min(seconds, reply.waited_seconds)
-    counter, read = backend.counter, reply.usage.prompt_tokens
     written = reply.tokens(counter) if reply.stopped_by else None
-    yield Replied(turn, message, reply.usage, seconds, first, waited, reply.stopped_by, began, written)
+    yield agent.enter(Replied(turn, message, reply.usage, *times, reply.stopped_by, reply.began, written))
+    read = reply.usage.prompt_tokens
     if read is not None and not counter.calibrate(view.tokens, read):
-        yield PromptCut(turn, view.tokens, read, counter.exact)
+        yield agent.enter(PromptCut(turn, view.tokens, read, counter.exact))
     return message
 
 
@@ -153,7 +149,9 @@ def _ending(agent: Agent, reply: Message, closing_turn: bool, grounds: Grounds) 
 def prepare(agent: Agent, call: NextCall) -> views.View:
     """The view for this call. Raises BudgetError."""
     agent.side.offer(call.tools, agent.examples, agent.backend)
-    return Frame.of(agent, call).prepare(agent, call)
+    before, warm, held = call.before, call.warm, call.held
+    after = behind(agent, call)
+    return views.prepare(agent.history, agent.strategy, call.budget, before, warm, held, agent.examples, after)
 
 
 def _too_many(number: int) -> str:
@@ -163,7 +161,7 @@ def _too_many(number: int) -> str:
 
 def _act(agent: Agent, call: ToolCall, first: int, refused: str) -> Generator[Event, None, None]:
     """Run a call, or answer it with why it is refused."""
-    yield ToolCalled(call)
+    yield agent.enter(ToolCalled(call))
     began, started = time(), perf_counter()
     try:
         if refused:
@@ -172,7 +170,7 @@ def _act(agent: Agent, call: ToolCall, first: int, refused: str) -> Generator[Ev
     except ToolError as error:
         observation, ok = f"Error: {error.what}", False
     seconds = perf_counter() - started
-    yield from agent.side.drain()
+    yield from agent.catch_up()
     message = Message(next(agent.state.new_ids()), "tool", observation, call_id=call.id, name=call.name)
     counter = agent.backend.counter
-    yield ToolReturned(call, message, counter.count(message), counter.exact, seconds, ok, began)
+    yield agent.enter(ToolReturned(call, message, counter.count(message), counter.exact, seconds, ok, began))
