@@ -17,7 +17,7 @@ from tests.support.ollama_wire import Chunks
 from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.protocols import Text
 from thimble.agent.reply import Reply
-from thimble.models.ollama import guard
+from thimble.models.ollama import wire
 from thimble.models.text_calls.caller import ToolCaller
 
 SENTENCE = "The quick brown fox jumps over the lazy dog again. "
@@ -74,7 +74,7 @@ def test_a_reply_that_the_guard_ended_is_whole(tools: bool) -> None:
 @given(st.lists(st.sampled_from(["1", " 1", "2"]), max_size=40), st.integers(0, 40))
 def test_only_more_than_thirty_equal_tokens_are_the_guard_s_work(before: list[str], times: int) -> None:
     said = [*before, "x", *["1"] * times]
-    assert guard.stopped(list(map(Text, said))) == (times > guard.MOST_EQUAL)
+    assert wire.stopped_by_guard(list(map(Text, said))) == (times > wire.MOST_EQUAL)
 
 
 def test_any_other_reply_without_an_end_is_broken() -> None:

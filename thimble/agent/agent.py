@@ -67,7 +67,7 @@ class Agent:
     `side`: the model that strategies and tools ask; it may be the agent's own. `on_demand`: tools offered only when the
     strategy names them. `prices`: the price card, by the calls so far and the model in use. `record` gets every event
     after the state has changed. `prefixes`: the prompts that servers can still hold. `examples`: worked examples before
-    each prompt, for a model that calls by schema (`agent.frame`). `nudges`: an answer that rests on nothing is asked
+    each prompt, for a model that calls by schema (`agent.prompts`). `nudges`: an answer that rests on nothing is asked
     for once more. `temperature`: of its replies; None for that of the server. `grounds`: what an answer rests on, by
     the history and the place where what came after its question begins.
     """

@@ -7,6 +7,7 @@ from contextlib import closing
 from itertools import count
 from time import perf_counter, time
 
+from thimble.agent import foreign
 from thimble.agent import view as views
 from thimble.agent.agent import Agent, Grounds, NextCall
 from thimble.agent.errors import BudgetError, RepetitionDetected, ToolError
@@ -25,15 +26,18 @@ from thimble.agent.events import (
     ToolCalled,
     ToolReturned,
 )
-from thimble.agent.frame import NUDGE_MESSAGE, behind
-from thimble.agent.messages import Message, ToolCall
-from thimble.agent.observe import observe
+from thimble.agent.messages import Message, ToolCall, last_turn
+from thimble.agent.prompts import AGAIN, CLOSING_MESSAGE, NUDGE_MESSAGE
 from thimble.agent.repair import named
 from thimble.agent.reply import Reply
 
 MOST_CALLS = 64
 """The most calls of one reply that are run; each other gets a result that says so."""
 NOT_RUN = "not run: no tool calls were left for this question"
+REPEATS = 2
+"""The most times that the same call runs in an exchange."""
+LONG_TOKENS = 100
+"""A result of more tokens than these has the question again behind it, where the model has worked examples."""
 
 
 def run(agent: Agent, question: str) -> Generator[Event, None, None]:
@@ -150,8 +154,19 @@ def prepare(agent: Agent, call: NextCall) -> views.View:
     """The view for this call. Raises BudgetError."""
     agent.side.offer(call.tools, agent.examples, agent.backend)
     before, warm, held = call.before, call.warm, call.held
-    after = behind(agent, call)
+    after = _behind(agent, call)
     return views.prepare(agent.history, agent.strategy, call.budget, before, warm, held, agent.examples, after)
+
+
+def _behind(agent: Agent, call: NextCall) -> list[Message]:
+    """What stands behind the view of a call: a nudge, the question again, and the word on the last turn."""
+    after = [*call.nudge]
+    results = [message for message in agent.history[-1:] if message.role == "tool"]
+    if agent.examples and sum(map(agent.backend.counter.count, results)) > LONG_TOKENS:
+        asked = next(message for message in reversed(agent.history) if message.role == "user")
+        again = AGAIN.format(asked.content)
+        after.append(Message("again", "user", again, why="the question again, behind a long result"))
+    return [*after, CLOSING_MESSAGE] if call.closing else after
 
 
 def _too_many(number: int) -> str:
@@ -174,3 +189,48 @@ def _act(agent: Agent, call: ToolCall, first: int, refused: str) -> Generator[Ev
     message = Message(next(agent.state.new_ids()), "tool", observation, call_id=call.id, name=call.name)
     counter = agent.backend.counter
     yield agent.enter(ToolReturned(call, message, counter.count(message), counter.exact, seconds, ok, began))
+
+
+def observe(agent: Agent, call: ToolCall, first: int) -> str:
+    """The tool's result. The current exchange begins at message `first` of the history.
+
+    Raises:
+        ToolError: the tool raised it, or the call is wrong; the text is for the model.
+    """
+    reply, *results = agent.history[last_turn(agent.history) :]
+    if any(_same(other, call) for other in reply.calls[: len(results)]):
+        raise ToolError("not run: it is the same call as one above")
+    tools = agent.offered()
+    tool = tools.get(call.name)
+    known = f"the tools are {', '.join(tools)}" if tools else "there are no tools"
+    if not call.name:
+        raise ToolError(f"that call cannot be read: write a tool's name, and its arguments as one JSON object; {known}")
+    if tool is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(call.name, tools, 1)
+        raise ToolError(f"there is no tool named {call.name[:80]!r}; {f'did you mean {near[0]}?' if near else known}")
+    try:
+        arguments = foreign.read(call.arguments or "{}")
+    except ValueError as error:
+        raise ToolError(f"the arguments are not valid JSON: {str(error)[:100]}") from error
+    if not isinstance(arguments, dict):
+        raise ToolError(f"the arguments must be a JSON object, not {type(arguments).__name__}")
+    if _repeats(agent.history[first:], call) > REPEATS:
+        raise ToolError("you have made this very call twice for this question. Use what it returned, or answer now")
+    return tool.run(arguments)
+
+
+def _repeats(exchange: Sequence[Message], call: ToolCall) -> int:
+    """The number of calls in this exchange with the same tool and arguments, up to this one."""
+    run_before = sum(message.role == "tool" for message in exchange)
+    made = [other for message in exchange for other in message.calls][: run_before + 1]
+    return sum(_same(other, call) for other in made)
+
+
+def _same(one: ToolCall, other: ToolCall) -> bool:
+    try:
+        same = one.arguments == other.arguments or foreign.read(one.arguments) == foreign.read(other.arguments)
+        return bool(one.name == other.name and same)
+    except ValueError:
+        return False

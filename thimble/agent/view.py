@@ -64,7 +64,7 @@ class View:
 
     @property
     def whole_tokens(self) -> int:
-        """Its tokens, were the whole history in it: with what the loop has put around the view (`agent.frame`)."""
+        """Its tokens, were the whole history in it: with what the loop has put around the view (`agent.prompts`)."""
         return self.history_tokens + (self.tokens - self.sizes[-1][1] if self.sizes else 0)
 
     @property

@@ -16,7 +16,7 @@ from thimble.agent.budget import Counter
 from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import BackendDefaults, Delta, Expects, Sent, Waiting
-from thimble.models.ollama import guard, wire
+from thimble.models.ollama import wire
 from thimble.models.ollama.model_info import ModelInfo, keep_seconds, think
 from thimble.models.ollama.server import CHAT, OllamaServer
 from thimble.models.server import THINKING_TOKENS, too_small
@@ -161,7 +161,7 @@ class Ollama(BackendDefaults):
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """The reply to one request, as it streams. Raises Busy before its first line, ModelError after it."""
         taken, tags = call_ids(messages), ThinkingTags()
-        said: deque[Delta] = deque(maxlen=guard.MOST_EQUAL + 1)
+        said: deque[Delta] = deque(maxlen=wire.MOST_EQUAL + 1)
         calls = length = 0
         with closing(self.server.stream(CHAT, request, allowance, self.model)) as lines:
             for line in lines:
@@ -178,7 +178,7 @@ class Ollama(BackendDefaults):
                 if line.get("done"):
                     return
                 allowance.say(length)
-        raise RepetitionDetected if guard.stopped([*said]) else http.stopped()
+        raise RepetitionDetected if wire.stopped_by_guard([*said]) else http.stopped()
 
     def _request(
         self,

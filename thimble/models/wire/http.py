@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thimble.agent import background, foreign
@@ -166,3 +167,27 @@ def _unreachable(base_url: str, why: str, start: str) -> ModelError:
 def _one_line(text: str) -> str:
     line = " ".join(text.split()).encode(errors="replace").decode()  # JSON can spell half a character
     return line if len(line) <= TOLD_CHARACTERS else line[: TOLD_CHARACTERS - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One kind of refusal, in the words of servers and in ours.
+
+    `what` and `fix` may name the {model} and quote the {error}.
+    """
+
+    examples: tuple[str, ...]
+    """Wordings of real servers, which `pattern` matches and no other row's pattern does."""
+
+    pattern: str
+    what: str
+    fix: str
+    kind: type[ModelError] = ModelError
+
+
+def recognised(table: Sequence[Refusal], error: str, model: str) -> ModelError | None:
+    """The error to raise for a server's words about a model; None if no row of the table matches them."""
+    for row in table:
+        if re.search(row.pattern, error, re.IGNORECASE):
+            return row.kind(row.what.format(model=model, error=error), row.fix.format(model=model))
+    return None
