@@ -1,6 +1,7 @@
 """Show the road of one question: what stands between Enter and the request, and between a word and the screen.
 
-python benchmarks/road.py
+python benchmarks/road.py            # the counts, and what is counted
+python benchmarks/road.py --check    # exits 1 above a limit
 
 A conversation asks a model on a loopback server that speaks OpenAI's chat completions; the model calls a tool, then
 answers. *Frames* are the functions of thimble on the stack as httpx sends the request, from the loop of prompt and
@@ -30,6 +31,7 @@ from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 PACKAGE = str(Path(thimble.__file__).parent) + os.sep
+MOST = {"frames": 12, "generators": 9, "files": 80}
 QUESTIONS = "What is context rot?\nWhat is masking?\n"
 CALL = chunk(
     '"tool_calls":[{"id":"call_1","type":"function","index":0,'
@@ -67,7 +69,7 @@ class Road:
     def __init__(self) -> None:
         self.frames: list[str] = []
         self.generators: list[str] = []
-        self.files: set[str] = set()
+        self.files: dict[str, None] = {}
         self._on = False
 
     def see(self, frame: FrameType, event: str, _: object) -> None:
@@ -76,11 +78,11 @@ class Road:
         if code is Conversation._step.__code__ and event in ("call", "return"):
             self._on = event == "call"
             if self._on:
-                self.frames, self.generators, self.files = [], [], set()
+                self.frames, self.generators, self.files = [], [], {}
         if event != "call" or not self._on:
             return
         if code.co_filename.startswith(PACKAGE):
-            self.files.add(code.co_filename.removeprefix(PACKAGE))
+            self.files[code.co_filename.removeprefix(PACKAGE)] = None
         elif "httpx" not in code.co_filename:
             return
         elif code.co_name == "send" and not self.frames and frame.f_locals["request"].url.path == CHAT:
@@ -100,7 +102,7 @@ def stack(frame: FrameType | None) -> list[tuple[str, int]]:
     return found[::-1]
 
 
-def main() -> None:
+def main() -> int:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     road, output = Road(), io.StringIO()
@@ -116,10 +118,13 @@ def main() -> None:
     server.shutdown()
     if "A thimble holds" not in output.getvalue():
         sys.exit(f"no answer came:\n{output.getvalue()}")
-    print(f"{len(road.frames)} frames: {' > '.join(road.frames)}")
-    print(f"{len(road.generators)} generators: {' > '.join(road.generators)}")
-    print(f"{len(road.files)} files: {', '.join(sorted(road.files))}")
+    over = False
+    for name, most in MOST.items():
+        found = getattr(road, name)
+        over = over or len(found) > most
+        print(f"{len(found)} {name}: {', '.join(found)}")
+    return int("--check" in sys.argv and over)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
