@@ -46,6 +46,7 @@ format: .venv/dev.stamp
 
 bench: .venv/dev.stamp
 	$(BIN)/python benchmarks/startup.py --check
+	$(BIN)/python benchmarks/road.py --check
 	$(BIN)/python benchmarks/prepare.py --check
 	$(BIN)/python benchmarks/streaming.py --check
 	$(BIN)/python benchmarks/keys.py --check

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.scripted_loop import agent, call, goes_on, observations, says, script
-from thimble.agent.circles import LEAST_CHARACTERS, LONGEST_CHARACTERS, ROUNDS, Circles
 from thimble.agent.errors import RepetitionDetected
 from thimble.agent.events import Answered, Replied, ReplyPiece
 from thimble.agent.loop import run
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
+from thimble.agent.reply import LEAST_CHARACTERS, LONGEST_CHARACTERS, ROUNDS, Circles
 from thimble.agent.side import SideModel
 
 SENTENCE = "The quick brown fox jumps over the lazy dog again. "

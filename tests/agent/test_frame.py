@@ -12,11 +12,10 @@ from tests.support.histories import TinyCounter
 from tests.support.scripted import Scripted, Step
 from tests.support.sessions import scripted, tool_call
 from thimble.agent.events import Answered, Event, Prepared, Replied, ReplyDiscarded
-from thimble.agent.frame import LONG_TOKENS, NUDGE_MESSAGE, is_framing
 from thimble.agent.ledger import Call
-from thimble.agent.loop import run
+from thimble.agent.loop import LONG_TOKENS, run
 from thimble.agent.messages import Message
-from thimble.agent.prompts import AGAIN
+from thimble.agent.prompts import AGAIN, NUDGE_MESSAGE, is_framing
 from thimble.agent.protocols import Text, Usage
 from thimble.agent.view import View
 from thimble.session.session import Session

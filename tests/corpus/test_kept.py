@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
@@ -17,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thimble.agent.errors import UsageError
-from thimble.corpus import library
 from thimble.corpus.library import Library, load
 from thimble.corpus.search import Search
 
@@ -35,12 +35,6 @@ STEP = st.one_of(
     st.tuples(st.just("link"), st.sampled_from(NAMES), st.sampled_from(NAMES)),
     st.tuples(st.just("open"), st.just(""), st.just("")),
 )
-
-
-@pytest.fixture(autouse=True)
-def _all_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever their number."""
-    monkeypatch.setattr(library, "FEW_FILES", 0)
 
 
 def said(known: Library) -> object:
@@ -199,6 +193,14 @@ def test_ctrl_c_keeps_whole_articles_only(folder: Path, tmp_path: Path, monkeypa
     with pytest.raises(KeyboardInterrupt):
         load(folder, keep, stop)
     assert read_again(folder, keep) == [(done, 18) for done in range(18)]
+
+
+def test_threads_may_make_it_at_once(folder: Path, tmp_path: Path) -> None:
+    right = opened(folder)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(known == right for known in pool.map(lambda _: opened(folder, tmp_path / "kept"), range(16)))
+    assert read_again(folder, tmp_path / "kept") == []
+    assert {path.name for path in tmp_path.iterdir()} == {"notes", "kept"}
 
 
 def test_a_file_that_vanishes_meanwhile_is_left_out_and_looked_for_again(folder: Path, tmp_path: Path) -> None:

@@ -90,6 +90,8 @@ def test_a_stream_that_ends_too_early_is_never_taken_for_a_reply(kind: str, data
             deltas.extend(SERVERS[kind].backend(Chunks([body[:end], *rest])).stream((SYSTEM, USER), [TOOL]))
         assert caught.value.fix
         assert not any(isinstance(delta, ToolCall | Usage) for delta in deltas)
+        before = [isinstance(delta, Sent | Waiting) for delta in deltas]
+        assert before == sorted(before, reverse=True), "nothing is asked again once the reply has begun"
 
 
 def written(kind: str, body: Any) -> tuple[Any, str]:

@@ -17,7 +17,7 @@ from tests.support.ollama_wire import Chunks
 from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.protocols import Text
 from thimble.agent.reply import Reply
-from thimble.models.ollama import guard
+from thimble.models.ollama import wire
 from thimble.models.text_calls.caller import ToolCaller
 
 SENTENCE = "The quick brown fox jumps over the lazy dog again. "
@@ -45,9 +45,7 @@ def test_the_connection_is_closed_after_a_few_rounds(server: str, tools: list[di
     chunks = Chunks(endless(LINES[server](SENTENCE), read))
     wire = ollama_wire.Wire(chat=chunks) if server == "ollama" else openai_wire.Wire({openai_wire.CHAT: chunks})
     stream = ToolCaller(SERVERS[server].backend(wire)).stream([SYSTEM, USER], tools)
-    reply = Reply()
-    list(reply.read(stream))
-    stream.close()
+    reply = Reply.of(stream)
     assert reply.stopped_by == "thimble"
     assert "".join(reply.text) == (SENTENCE * 20)[: len("".join(reply.text))]
     assert len(read) < 12
@@ -57,9 +55,7 @@ def test_the_connection_is_closed_after_a_few_rounds(server: str, tools: list[di
 def answered(pieces: Iterable[str], ends: str = "", tools: bool = True) -> Reply:
     body = b"".join(map(line, pieces)) + ends.encode()
     backend = ToolCaller(ollama_wire.model(ollama_wire.Wire(chat=body)))
-    reply = Reply()
-    list(reply.read(backend.stream([SYSTEM, USER], [TOOL] if tools else [])))
-    return reply
+    return Reply.of(backend.stream([SYSTEM, USER], [TOOL] if tools else []))
 
 
 def recorded() -> list[str]:
@@ -78,7 +74,7 @@ def test_a_reply_that_the_guard_ended_is_whole(tools: bool) -> None:
 @given(st.lists(st.sampled_from(["1", " 1", "2"]), max_size=40), st.integers(0, 40))
 def test_only_more_than_thirty_equal_tokens_are_the_guard_s_work(before: list[str], times: int) -> None:
     said = [*before, "x", *["1"] * times]
-    assert guard.stopped(list(map(Text, said))) == (times > guard.MOST_EQUAL)
+    assert wire.stopped_by_guard(list(map(Text, said))) == (times > wire.MOST_EQUAL)
 
 
 def test_any_other_reply_without_an_end_is_broken() -> None:

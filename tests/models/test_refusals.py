@@ -10,7 +10,7 @@ import pytest
 from tests.support.both_servers import SERVERS, failure
 from thimble.models.ollama import errors as ollama
 from thimble.models.openai import errors as openai
-from thimble.models.wire.refusals import Refusal
+from thimble.models.wire.http import Refusal
 
 TABLES = {"ollama": ollama.CHAT_REFUSALS, "pull": ollama.PULL_REFUSALS, "openai": openai.REFUSALS}
 EXAMPLES = [(name, row, example) for name, table in TABLES.items() for row in table for example in row.examples]

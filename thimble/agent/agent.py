@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
 from thimble.agent.budget import Budget, Prices
-from thimble.agent.events import Cancelled, Entry, Replied
+from thimble.agent.events import Cancelled, Entry, Replied, SideBegan, SideCalled
 from thimble.agent.ledger import Call, Ledger
 from thimble.agent.messages import CANCELLED, Message, Schema, last_turn
 from thimble.agent.prefix_cache import PrefixCache
@@ -15,6 +16,8 @@ from thimble.agent.protocols import Backend, ModelId, Strategy, Tool
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
 from thimble.agent.view import Held, View
+
+Happened = TypeVar("Happened", bound=Entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class Agent:
     `side`: the model that strategies and tools ask; it may be the agent's own. `on_demand`: tools offered only when the
     strategy names them. `prices`: the price card, by the calls so far and the model in use. `record` gets every event
     after the state has changed. `prefixes`: the prompts that servers can still hold. `examples`: worked examples before
-    each prompt, for a model that calls by schema (`agent.frame`). `nudges`: an answer that rests on nothing is asked
+    each prompt, for a model that calls by schema (`agent.prompts`). `nudges`: an answer that rests on nothing is asked
     for once more. `temperature`: of its replies; None for that of the server. `grounds`: what an answer rests on, by
     the history and the place where what came after its question begins.
     """
@@ -108,14 +111,15 @@ class Agent:
         """The SPEC of the strategy in use."""
         return self.state.strategy
 
-    def enter(self, event: Entry) -> None:
-        """Add an event that has already happened to the state and the journal."""
+    def enter(self, event: Happened) -> Happened:
+        """Add an event that has already happened to the state and the journal; the event itself."""
         self.state.take(event)
         if self.record:
             self.record(event)
         last = self.ledger.prepared
         if isinstance(event, Replied) and last:
             self.prefixes.read(last.model, last.tools, last.view.messages, self.backend.counter)
+        return event
 
     def use(self, backend: Backend) -> None:
         """Use this backend from now on; so do the strategies, unless they have their own model."""
@@ -123,10 +127,9 @@ class Agent:
             self.side.backend = backend
         self.backend = backend
 
-    def catch_up(self) -> None:
-        """Enter what side calls have begun and ended by now."""
-        for event in self.side.drain():
-            self.enter(event)
+    def catch_up(self) -> list[SideBegan | SideCalled]:
+        """Enter what side calls have begun and ended by now; these events."""
+        return [*map(self.enter, self.side.drain())]
 
     def close_calls(self) -> None:
         """Give every call without a result one, so that the history stays valid."""

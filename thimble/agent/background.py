@@ -111,7 +111,8 @@ class BackgroundCall:
     def run(self) -> None:
         """Ask, in the thread of the worker."""
         _here.errand = self
-        self.began, started = time.time(), time.perf_counter()
+        self.reply = Reply()  # its seconds begin here
+        self.began = self.reply.began
         try:
             check()
             self.ask(self.reply)
@@ -123,7 +124,7 @@ class BackgroundCall:
             self.halt.set()
             raise
         finally:
-            self.seconds = time.perf_counter() - started
+            self.seconds = self.reply.seconds
             _here.errand = None
             self._end.set()
 

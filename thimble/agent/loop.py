@@ -7,9 +7,10 @@ from contextlib import closing
 from itertools import count
 from time import perf_counter, time
 
+from thimble.agent import foreign
 from thimble.agent import view as views
 from thimble.agent.agent import Agent, Grounds, NextCall
-from thimble.agent.errors import BudgetError, ToolError
+from thimble.agent.errors import BudgetError, RepetitionDetected, ToolError, did_you_mean
 from thimble.agent.events import (
     Answered,
     Asked,
@@ -25,15 +26,18 @@ from thimble.agent.events import (
     ToolCalled,
     ToolReturned,
 )
-from thimble.agent.frame import NUDGE_MESSAGE, Frame
-from thimble.agent.messages import Message, ToolCall
-from thimble.agent.observe import observe
+from thimble.agent.messages import Message, ToolCall, last_turn
+from thimble.agent.prompts import AGAIN, CLOSING_MESSAGE, NUDGE_MESSAGE
 from thimble.agent.repair import named
 from thimble.agent.reply import Reply
 
 MOST_CALLS = 64
 """The most calls of one reply that are run; each other gets a result that says so."""
 NOT_RUN = "not run: no tool calls were left for this question"
+REPEATS = 2
+"""The most times that the same call runs in an exchange."""
+LONG_TOKENS = 100
+"""A result of more tokens than these has the question again behind it, where the model has worked examples."""
 
 
 def run(agent: Agent, question: str) -> Generator[Event, None, None]:
@@ -46,16 +50,9 @@ def run(agent: Agent, question: str) -> Generator[Event, None, None]:
         BudgetError: the budget cannot hold the question, which then does not enter the history.
         ModelError: the server cannot be used. The history is valid and the session can go on.
     """
-    with closing(_exchange(agent, question)) as events:
-        for event in events:
-            agent.enter(event)
-            yield event
-
-
-def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
     asked = Message(next(agent.state.new_ids()), "user", question)
     try:
-        yield Asked(asked)
+        yield agent.enter(Asked(asked))
         first = len(agent.history)
         nudge: Sequence[Message] = ()
         for turn in count(1):
@@ -69,7 +66,7 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
             for number, call in enumerate(reply.calls, 1):
                 yield from _act(agent, call, first, NOT_RUN if closing_turn else _too_many(number))
             if closing_turn or not reply.calls:
-                yield _answered(agent, reply, first, closing_turn)
+                yield agent.enter(_answered(agent, reply, first, closing_turn))
                 return
     except BudgetError:
         if agent.history[-1] is asked:
@@ -85,14 +82,15 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
 
 def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Event, None, Message]:
     """One model call; on the closing turn the model is asked to answer, and where possible kept from calling a tool."""
-    yield Preparing(turn, agent.strategy_name, agent.limit)
-    yield from agent.backend.loading()
+    yield agent.enter(Preparing(turn, agent.strategy_name, agent.limit))
+    for waiting in agent.backend.loading():
+        yield agent.enter(waiting)
     backend, call = agent.backend, agent.next_call(turn, nudge)
-    view = prepare(agent, call)
-    yield from agent.side.drain()
-    yield Prepared(turn, agent.strategy_name, backend.id, view, backend.counter.exact, call.tools, call.before)
+    counter, view = backend.counter, prepare(agent, call)
+    yield from agent.catch_up()
+    yield agent.enter(Prepared(turn, agent.strategy_name, backend.id, view, counter.exact, call.tools, call.before))
 
-    reply, began, started = Reply(), time(), perf_counter()
+    reply = Reply()
     stream = backend.stream(
         view.messages,
         call.tools,
@@ -102,23 +100,25 @@ def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Ev
     )
     try:
         with closing(stream):
-            for event in reply.read(stream):
-                yield event
-                yield from agent.side.drain()
+            for delta in stream:
+                if event := reply.take(delta):
+                    yield agent.enter(event)
+                    yield from agent.catch_up()
+                if reply.stopped_by:
+                    break
+    except RepetitionDetected:
+        reply.stopped_by = "server"
     except (GeneratorExit, KeyboardInterrupt):
-        seconds, first = perf_counter() - started, reply.first_token_seconds
-        waited = min(seconds, reply.waited_seconds)
-        agent.enter(ReplyCancelled(turn, reply.tokens(backend.counter), seconds, first, waited, began))
+        agent.enter(ReplyCancelled(turn, reply.tokens(counter), *reply.times, reply.began))
         raise
+    times = reply.times
     calls = named(reply.calls, f"m{len(agent.history) + 1}")
     message = Message(next(agent.state.new_ids()), "assistant", reply.text, reply.thinking, calls)
-    seconds, first = perf_counter() - started, reply.first_token_seconds
-    waited = min(seconds, reply.waited_seconds)
-    counter, read = backend.counter, reply.usage.prompt_tokens
     written = reply.tokens(counter) if reply.stopped_by else None
-    yield Replied(turn, message, reply.usage, seconds, first, waited, reply.stopped_by, began, written)
+    yield agent.enter(Replied(turn, message, reply.usage, *times, reply.stopped_by, reply.began, written))
+    read = reply.usage.prompt_tokens
     if read is not None and not counter.calibrate(view.tokens, read):
-        yield PromptCut(turn, view.tokens, read, counter.exact)
+        yield agent.enter(PromptCut(turn, view.tokens, read, counter.exact))
     return message
 
 
@@ -153,7 +153,20 @@ def _ending(agent: Agent, reply: Message, closing_turn: bool, grounds: Grounds) 
 def prepare(agent: Agent, call: NextCall) -> views.View:
     """The view for this call. Raises BudgetError."""
     agent.side.offer(call.tools, agent.examples, agent.backend)
-    return Frame.of(agent, call).prepare(agent, call)
+    before, warm, held = call.before, call.warm, call.held
+    after = _behind(agent, call)
+    return views.prepare(agent.history, agent.strategy, call.budget, before, warm, held, agent.examples, after)
+
+
+def _behind(agent: Agent, call: NextCall) -> list[Message]:
+    """What stands behind the view of a call: a nudge, the question again, and the word on the last turn."""
+    after = [*call.nudge]
+    results = [message for message in agent.history[-1:] if message.role == "tool"]
+    if agent.examples and sum(map(agent.backend.counter.count, results)) > LONG_TOKENS:
+        asked = next(message for message in reversed(agent.history) if message.role == "user")
+        again = AGAIN.format(asked.content)
+        after.append(Message("again", "user", again, why="the question again, behind a long result"))
+    return [*after, CLOSING_MESSAGE] if call.closing else after
 
 
 def _too_many(number: int) -> str:
@@ -163,7 +176,7 @@ def _too_many(number: int) -> str:
 
 def _act(agent: Agent, call: ToolCall, first: int, refused: str) -> Generator[Event, None, None]:
     """Run a call, or answer it with why it is refused."""
-    yield ToolCalled(call)
+    yield agent.enter(ToolCalled(call))
     began, started = time(), perf_counter()
     try:
         if refused:
@@ -172,7 +185,49 @@ def _act(agent: Agent, call: ToolCall, first: int, refused: str) -> Generator[Ev
     except ToolError as error:
         observation, ok = f"Error: {error.what}", False
     seconds = perf_counter() - started
-    yield from agent.side.drain()
+    yield from agent.catch_up()
     message = Message(next(agent.state.new_ids()), "tool", observation, call_id=call.id, name=call.name)
     counter = agent.backend.counter
-    yield ToolReturned(call, message, counter.count(message), counter.exact, seconds, ok, began)
+    yield agent.enter(ToolReturned(call, message, counter.count(message), counter.exact, seconds, ok, began))
+
+
+def observe(agent: Agent, call: ToolCall, first: int) -> str:
+    """The tool's result. The current exchange begins at message `first` of the history.
+
+    Raises:
+        ToolError: the tool raised it, or the call is wrong; the text is for the model.
+    """
+    reply, *results = agent.history[last_turn(agent.history) :]
+    if any(_same(other, call) for other in reply.calls[: len(results)]):
+        raise ToolError("not run: it is the same call as one above")
+    tools = agent.offered()
+    tool = tools.get(call.name)
+    known = f"the tools are {', '.join(tools)}" if tools else "there are no tools"
+    if not call.name:
+        raise ToolError(f"that call cannot be read: write a tool's name, and its arguments as one JSON object; {known}")
+    if tool is None:
+        raise ToolError(f"there is no tool named {call.name[:80]!r}; {did_you_mean(call.name, tools) or known}")
+    try:
+        arguments = foreign.read(call.arguments or "{}")
+    except ValueError as error:
+        raise ToolError(f"the arguments are not valid JSON: {str(error)[:100]}") from error
+    if not isinstance(arguments, dict):
+        raise ToolError(f"the arguments must be a JSON object, not {type(arguments).__name__}")
+    if _repeats(agent.history[first:], call) > REPEATS:
+        raise ToolError("you have made this very call twice for this question. Use what it returned, or answer now")
+    return tool.run(arguments)
+
+
+def _repeats(exchange: Sequence[Message], call: ToolCall) -> int:
+    """The number of calls in this exchange with the same tool and arguments, up to this one."""
+    run_before = sum(message.role == "tool" for message in exchange)
+    made = [other for message in exchange for other in message.calls][: run_before + 1]
+    return sum(_same(other, call) for other in made)
+
+
+def _same(one: ToolCall, other: ToolCall) -> bool:
+    try:
+        same = one.arguments == other.arguments or foreign.read(one.arguments) == foreign.read(other.arguments)
+        return bool(one.name == other.name and same)
+    except ValueError:
+        return False

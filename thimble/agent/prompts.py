@@ -1,5 +1,9 @@
 """The few sentences that thimble itself puts before a model."""
 
+from __future__ import annotations
+
+from thimble.agent.messages import Message
+
 CANNOT = "cannot be answered from here"
 """How a model says that it found no answer."""
 SYSTEM = f"""\
@@ -43,3 +47,13 @@ NUDGE = (
 
 SUMMARY_TAG = "[Kept from earlier turns by the assistant; not a new request]"
 """First line of what a strategy inserts, a summary or a recital, so that no model takes it for the user's words."""
+
+CLOSING_MESSAGE = Message("closing", "user", CLOSING, why="the last turn: a call would not be run any more")
+NUDGE_MESSAGE = Message("nudge", "user", NUDGE, why="asked once more: nothing was looked up")
+SAID_ALOUD = (CLOSING_MESSAGE.id, NUDGE_MESSAGE.id)
+"""The ids of those that the user is told of, each time."""
+
+
+def is_framing(message: Message) -> bool:
+    """Whether the loop put this message around a view."""
+    return message.id in (*SAID_ALOUD, "again", "unfounded") or message.id.startswith("example")

@@ -1,15 +1,15 @@
-"""A reply that is being received, delta by delta."""
+"""A reply that is being received, delta by delta, and ended if the model goes round in circles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from io import StringIO
-from time import perf_counter
+from time import perf_counter, time
 from typing import Literal
 
 from thimble.agent.budget import Counter
-from thimble.agent.circles import Circles
 from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.events import ReplyPiece, Stopper
 from thimble.agent.messages import Message, ToolCall
@@ -17,17 +17,70 @@ from thimble.agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
 
 CALL_CHARACTERS = 100_000
 """The longest arguments of a call."""
+ROUNDS = 4
+"""How often in a row the same words are a circle …"""
+LEAST_CHARACTERS = 400
+"""… where they are at least so many together: a rule under a heading, or a row of zeros, is none."""
+LONGEST_CHARACTERS = 1_000
+"""What is longer than this is not looked for again."""
+_END = LEAST_CHARACTERS // 8
+_STRIDE = 50
+"""Characters that are looked at together: where no circle is nearly closed, none closes among the next so many."""
+_KEPT = ROUNDS * LONGEST_CHARACTERS
+
+
+class Circles:
+    """Takes a text in pieces, and gives it back up to where it has gone round in circles.
+
+    The result does not depend on how the text is cut into pieces.
+    """
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._before = ""
+
+    def feed(self, piece: str) -> str:
+        """The part of the next piece that is kept: all, until a circle closes. Then `closed` is true."""
+        if self.closed:
+            return ""
+        text, begun = self._before + piece, len(self._before)
+        ends = range(max(begun + 1, LEAST_CHARACTERS), len(text) + 1)
+        strides = (ends[at : at + _STRIDE] for at in range(0, len(ends), _STRIDE))
+        near = (end for stride in strides if _is_circle(text, stride[0], len(stride) - 1) for end in stride)
+        end = next((end for end in near if _is_circle(text, end)), None)
+        self.closed, self._before = end is not None, text[-_KEPT:]
+        return text[begun:end]
+
+
+def _is_circle(text: str, end: int, missing: int = 0) -> bool:
+    """Whether a text of this length ends in a circle, or in one that lacks at most so many characters.
+
+    Its last characters stand one round earlier too, so that only distances at which they do are tried.
+    """
+    last, first, at = text[end - _END : end], max(0, end - _END - LONGEST_CHARACTERS), end - 1
+    while (at := text.rfind(last, first, at)) >= 0:
+        round_ = end - _END - at
+        start = end + missing - max(ROUNDS * round_, LEAST_CHARACTERS)
+        if start >= 0 and text.startswith(text[start + round_ : end], start):
+            return True
+        at += _END - 1
+    return False
 
 
 @dataclass
 class Reply:
-    """The part of a reply received so far. `stopped_by` is set where the model goes round in circles."""
+    """The part of a reply received so far; made when the model is asked, which is `began` (seconds since 1970).
+
+    `stopped_by` is set where the model goes round in circles.
+    """
 
     calls: list[ToolCall] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     first_token_seconds: float | None = None
     passed_seconds: float = 0.0
     stopped_by: Stopper = ""
+    began: float = field(default_factory=time)
+    _started: float = field(default_factory=perf_counter)
     _circles: Mapping[type[Text | Thinking], Circles] = field(
         default_factory=lambda: {Text: Circles(), Thinking: Circles()}
     )
@@ -46,30 +99,42 @@ class Reply:
         return self._said[Thinking].getvalue()
 
     @property
+    def seconds(self) -> float:
+        """Seconds since the model was asked."""
+        return perf_counter() - self._started
+
+    @property
     def waited_seconds(self) -> float:
         """Seconds in which the server was busy or loaded the model."""
         return self.passed_seconds + (self.usage.load_seconds or 0)
+
+    @property
+    def times(self) -> tuple[float, float | None, float]:
+        """Seconds since the model was asked, those to the first token, and those in which it could not yet compute."""
+        seconds = self.seconds
+        return seconds, self.first_token_seconds, min(seconds, self.waited_seconds)
 
     def tokens(self, counter: Counter) -> int:
         """Tokens of the part received so far, thinking too, by our count; 0 if nothing came."""
         said = self.text + self.thinking
         return counter.count(Message("", "assistant", said, calls=tuple(self.calls))) if said or self.calls else 0
 
-    def read(self, stream: Iterable[Delta]) -> Iterator[ReplyPiece | Sent | Waiting]:
-        """Take a whole reply, or what comes of it before the model goes round in circles; the events to show."""
-        started = perf_counter()
+    @classmethod
+    def of(cls, stream: Generator[Delta, None, None]) -> Reply:
+        """A whole reply, or what comes of it before the model goes round in circles. Raises ModelError."""
+        reply = cls()
         try:
-            for delta in stream:
-                shown = self.take(delta, perf_counter() - started)
-                if shown:
-                    yield shown
-                if self.stopped_by:
-                    return
+            with closing(stream):
+                for delta in stream:
+                    reply.take(delta)
+                    if reply.stopped_by:
+                        break
         except RepetitionDetected:
-            self.stopped_by = "server"
+            reply.stopped_by = "server"
+        return reply
 
-    def take(self, delta: Delta, seconds: float) -> ReplyPiece | Sent | Waiting | None:
-        """Add a delta received `seconds` after the question; the event to show, if any."""
+    def take(self, delta: Delta) -> ReplyPiece | Sent | Waiting | None:
+        """Add a delta, as it comes; the event to show, if any."""
         if isinstance(delta, Usage):
             self.usage = delta
             return None
@@ -79,7 +144,7 @@ class Reply:
             self.passed_seconds += delta.seconds
             return delta
         if self.first_token_seconds is None:
-            self.first_token_seconds = seconds
+            self.first_token_seconds = self.seconds
         if isinstance(delta, ToolCall):
             if len(delta.arguments) > CALL_CHARACTERS:
                 raise ModelError(f"the model calls a tool with more than {CALL_CHARACTERS:,} characters", "ask again")

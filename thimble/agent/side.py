@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from time import perf_counter, time
 
 from thimble.agent import background
 from thimble.agent.background import BackgroundCall, Thread, Worker
@@ -96,10 +95,11 @@ class SideModel:
         def ask(reply: Reply) -> None:
             made = backend.stream(messages, (), max_tokens=max_tokens, temperature=TEMPERATURE, expects="text")
             with closing(made) as stream:
-                for _ in reply.read(stream):
+                for delta in stream:
+                    reply.take(delta)
                     background.check()
-            if reply.stopped_by:
-                raise RepetitionDetected
+                    if reply.stopped_by:
+                        raise RepetitionDetected
 
         errand = BackgroundCall(ask, self.worker)
         self._settle()
@@ -178,13 +178,13 @@ class _Reporting(BackendDefaults):
         expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
         """The backend's reply."""
-        began, started, reply, error = time(), perf_counter(), Reply(), ""
+        reply, error = Reply(), ""
         asked = _asked(self.backend, self.purpose, messages, tools, self.prefixes)
         try:
             made = self.backend.stream(messages, tools, max_tokens=max_tokens, temperature=temperature, expects=expects)
             with closing(made) as deltas:
                 for delta in deltas:
-                    reply.take(delta, perf_counter() - started)
+                    reply.take(delta)
                     yield delta
                     if reply.stopped_by:
                         raise RepetitionDetected
@@ -192,4 +192,4 @@ class _Reporting(BackendDefaults):
             error = failure.what
             raise
         finally:
-            self.calls.append(_called(asked, reply, began, perf_counter() - started, error))
+            self.calls.append(_called(asked, reply, reply.began, reply.seconds, error))

@@ -64,7 +64,7 @@ class View:
 
     @property
     def whole_tokens(self) -> int:
-        """Its tokens, were the whole history in it: with what the loop has put around the view (`agent.frame`)."""
+        """Its tokens, were the whole history in it: with what the loop has put around the view (`agent.prompts`)."""
         return self.history_tokens + (self.tokens - self.sizes[-1][1] if self.sizes else 0)
 
     @property
@@ -95,32 +95,39 @@ def prepare(
     before: View | None = None,
     warm: bool = True,
     held: Held | None = None,
+    examples: Sequence[Message] = (),
+    behind: Sequence[Message] = (),
 ) -> View:
     """The one road from history to view: repair, the strategy, the laws, `fit`, measurement.
 
     `before` is the view of the call before, whose prefix `fit` keeps to; `warm` says that its server would still know
-    it, where `held` does not know better.
+    it, where `held` does not know better. The loop's own messages count too: `examples` stand after the system message,
+    `behind` at the end.
 
     Raises:
         BudgetError: the system message, the task, the question and the last turn alone are over budget.
         TypeError: the strategy did not return messages.
     """
+    own = sum(map(budget.count, [*examples, *behind]))
+    left = replace(budget, limit=budget.limit - own)
     sound = repair(history)
-    proposed = messages_of(strategy.prepare([*sound.messages], budget))
+    proposed = messages_of(strategy.prepare([*sound.messages], left))
     lawful = keep_laws(proposed, sound.messages)
     sent = lawful.messages
     if strategy.fitted:
         gone = {message.id for message, fate in before.fated if fate == "dropped"} if before else ()
-        sent = fit(sent, budget, {message.id for message in pinned(sound.messages)}, gone)
-    view = measure(sound.messages, sent, budget, before, warm, (*sound.notes, *lawful.notes), held)
+        sent = fit(sent, left, {message.id for message in pinned(sound.messages)}, gone)
+    notes, whole = (*sound.notes, *lawful.notes), [*beside(sent, examples), *behind]
+    view = measure(sound.messages, whole, budget, before, warm, notes, held, examples)
     made = strategy.stages or [Stage("", ())]
-    return _told(view, [*made[:-1], Stage(made[-1].by, lawful.messages), Stage(FIT, sent)], strategy, budget)
+    stages = [*made[:-1], Stage(made[-1].by, lawful.messages), Stage(FIT, sent)]
+    return _told(view, view.tokens - own, stages, strategy, left)
 
 
-def _told(view: View, stages: Sequence[Stage], strategy: Strategy, budget: Budget) -> View:
-    """The view with what each stage took out of it, and why."""
-    fated, sent = [*view.fated], stages[-1].messages
-    sizes = tuple((by, view.tokens if messages == sent else budget.size(messages)) for by, messages in stages)
+def _told(view: View, sent: int, stages: Sequence[Stage], strategy: Strategy, budget: Budget) -> View:
+    """The view with what each stage took out of it, and why; `sent` are the tokens after the last stage."""
+    fated, last = [*view.fated], stages[-1].messages
+    sizes = tuple((by, sent if messages == last else budget.size(messages)) for by, messages in stages)
     whys = Lazy(lambda: left_out(fated, stages, strategy, budget))
     return replace(view, left_out=whys, steps=Lazy(lambda: steps(fated, stages, whys, budget)), sizes=sizes)
 

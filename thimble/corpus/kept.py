@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sqlite3
 import sys
 from collections.abc import Callable, Sequence
@@ -73,12 +72,16 @@ def _marks(path: Path) -> dict[bytes, str]:
 
 def _renew(path: Path, files: Sequence[File], progress: Progress) -> None:
     """Replace the cache file by one of these files; what was read before Ctrl-C is in it too."""
+    from shutil import copyfile
+    from tempfile import mkstemp
+
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    os.close(os.open(draft, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600))
+    descriptor, name = mkstemp(prefix=f".{path.name}.", dir=path.parent)  # of this thread alone, mode 0600
+    os.close(descriptor)
+    draft = Path(name)
     try:
         if path.exists():
-            shutil.copyfile(path, draft)
+            copyfile(path, draft)
         with closing(sqlite3.connect(draft)) as connection:
             connection.execute("PRAGMA journal_mode = MEMORY")
             connection.execute("PRAGMA synchronous = OFF")  # after damage by a power cut, the files are read again

@@ -20,8 +20,6 @@ from thimble.corpus.words import content_words, slugify, stem, terms
 
 ARTICLES = Path(__file__).parent / "articles"
 MOST_ARTICLES = 100_000
-FEW_FILES = 200
-"""Up to this many files are read again each time, in less than half a second."""
 COMPARED_SLUGS = 500
 """The most slugs that an unknown one is compared with, letter by letter."""
 
@@ -128,7 +126,7 @@ def load(
 
     Args:
         folder: The folder of the files.
-        keep: The cache file for more than a few files, so that the next time only changed ones are read.
+        keep: The cache file, so that the next time only changed files are read and indexed; None for no cache.
         progress: Called with the number of files read, and the number of files to read.
 
     Raises:
@@ -142,7 +140,7 @@ def load(
     del seen[MOST_ARTICLES:]
     files = [file for file in seen if isinstance(file, File)]
     index = None
-    if keep and len(files) > FEW_FILES:
+    if keep:
         from thimble.corpus.kept import kept
 
         read_, index = kept(keep, files, progress)

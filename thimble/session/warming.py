@@ -28,7 +28,8 @@ def warming(agent: Agent) -> BackgroundCall:
             check()
         asks = side.reporting(backend, "warming")
         with closing(asks.stream(messages, tools, max_tokens=1, temperature=TEMPERATURE, expects="text")) as stream:
-            for _ in reply.read(stream):
+            for delta in stream:
+                reply.take(delta)
                 check()
                 if reply.thinking:  # it has room of its own, and the prompt is computed
                     break

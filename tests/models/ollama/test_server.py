@@ -14,9 +14,8 @@ from thimble.agent.budget import LEAST_BUDGET
 from thimble.agent.errors import ModelError
 from thimble.models import checks, room
 from thimble.models.ollama.choose import choose_model
-from thimble.models.ollama.download import Download
 from thimble.models.ollama.model_info import ModelInfo, keep_seconds, model_info, think
-from thimble.models.ollama.server import OllamaServer
+from thimble.models.ollama.server import Download, OllamaServer
 from thimble.models.server import Think
 
 JSON = st.recursive(

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.histories import sound_histories
-from thimble.agent.frame import NUDGE_MESSAGE
 from thimble.agent.messages import Message, ToolCall
+from thimble.agent.prompts import NUDGE_MESSAGE
 from thimble.corpus.comparison import compared
 from thimble.corpus.library import load
 from thimble.models.text_calls.next_turn import turn_schema

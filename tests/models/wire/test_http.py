@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from thimble.agent.errors import ModelError, UsageError
 from thimble.models import make
+from thimble.models.openai.connection import Connection
+from thimble.models.openai.errors import START
 from thimble.models.wire.bounds import REPLY_CHARACTERS, Allowance, Bounds
-from thimble.models.wire.http import figure, lines, moved, opened, reason
+from thimble.models.wire.http import figure, lines, moved, reason
 from thimble.models.wire.retry import Busy
 
 
@@ -80,14 +82,14 @@ def test_what_our_side_does_with_a_piece_is_no_silence_of_the_server() -> None:
 
 def ask(url: str) -> str:
     """Why a server cannot be asked, and how to mend it."""
-    with pytest.raises(ModelError) as caught, opened(url, "/", None, {}, allowance(), "start it"):
+    with pytest.raises(ModelError) as caught, Connection(url).opened("/", None, allowance()):
         pass
     return f"{caught.value.what}; {caught.value.fix}"
 
 
 def test_what_answers_nowhere_is_told_with_how_to_start_it() -> None:
     assert ask("http://127.0.0.1:9").startswith("nothing answers at http://127.0.0.1:9")
-    assert ask("http://127.0.0.1:9").endswith("; start it")
+    assert ask("http://127.0.0.1:9").endswith(f"; {START}")
 
 
 @pytest.mark.parametrize("proxy", ["socks9://x", "ftp://x"])

@@ -14,7 +14,7 @@ from tests.support.ollama_server import Download, Model, Ollama
 from tests.support.pty_terminal import Terminal
 from tests.support.sessions import Paper
 from thimble.agent.errors import UsageError
-from thimble.models.ollama.download import PullProgress
+from thimble.models.ollama.server import PullProgress
 from thimble.repl.commands.pull import words
 from thimble.repl.commands.table import run_command
 from thimble.repl.prompt.interrupts import Interrupts

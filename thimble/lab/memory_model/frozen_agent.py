@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from thimble.agent.circles import Circles
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Backend
+from thimble.agent.reply import Circles
 from thimble.lab.action_similarity import Action, similarity
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 from thimble.lab.replay.recorded_replay import proposed_action

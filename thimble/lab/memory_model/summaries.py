@@ -37,9 +37,7 @@ class MemoryModel:
 
 def said(backend: Backend, prompt: Sequence[Message], most: int) -> str:
     """A reply of at most so many tokens, at temperature 0; "" if it goes round in circles. Raises ModelError."""
-    reply = Reply()
-    for _ in reply.read(backend.stream(prompt, (), max_tokens=most, temperature=0.0, expects="text")):
-        pass
+    reply = Reply.of(backend.stream(prompt, (), max_tokens=most, temperature=0.0, expects="text"))
     return "" if reply.stopped_by else reply.text.strip()
 
 

@@ -137,9 +137,7 @@ def _agreement(view: View, run: Trajectory, action: Message, actor: Backend) -> 
 
 def proposed_action(actor: Backend, messages: Sequence[Message], tools: Sequence[Schema]) -> Action:
     """What the model would do next. Raises ModelError."""
-    reply = Reply()
-    for _ in reply.read(actor.stream(messages, tools)):
-        pass
+    reply = Reply.of(actor.stream(messages, tools))
     return Action.of(Message("", "assistant", reply.text, calls=tuple(reply.calls)))
 
 

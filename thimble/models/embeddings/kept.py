@@ -7,7 +7,7 @@ the file and closes it, so threads and processes may share it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -69,7 +69,7 @@ class KeptEmbedder:
             return self._embedder.embed(texts)
         keys = [sha256(text.encode("utf-8", "replace")).digest() for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
-        found = self._read(wanted)
+        found = self._read([*wanted])
         new = [key for key in wanted if key not in found]
         for start in range(0, len(new), KEPT_AT_ONCE):
             self._progress(start, len(new))
@@ -85,10 +85,18 @@ class KeptEmbedder:
             return self.embed(texts)
         return unit(np.array([np.frombuffer(found[key], np.float16) for key in keys], np.float32))
 
-    def _read(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+    def _read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The vectors that are kept; none at all if one is no unit vector, since the file is damaged then."""
-        sql = "SELECT vector FROM vectors WHERE text = ?"
-        found = self._with_file(lambda file: {key: row[0] for key in keys for row in file.execute(sql, (key,))}) or {}
+
+        def select(file: sqlite3.Connection) -> dict[bytes, bytes]:
+            found: dict[bytes, bytes] = {}
+            for start in range(0, len(keys), KEPT_AT_ONCE):  # one by one takes three times as long
+                batch = keys[start : start + KEPT_AT_ONCE]
+                marks = ", ".join("?" * len(batch))
+                found |= file.execute(f"SELECT text, vector FROM vectors WHERE text IN ({marks})", batch)
+            return found
+
+        found = self._with_file(select) or {}
         if _are_vectors([*found.values()]):
             return found
         self._forget()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from thimble.agent.errors import ModelError
 from thimble.models.embeddings.unit import unit
 from thimble.models.server import TooLong
-from thimble.models.wire.retry import Stream, retried
+from thimble.models.wire.retry import Busy, Retry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,15 +82,12 @@ class ServedEmbedder(ABC):
 
     def _patiently(self, texts: Sequence[str]) -> Any:
         """The server's answer; a busy server is asked again."""
-        answers = []
-
-        def ask() -> Stream:
-            answers.append(self._asked(texts))
-            yield from ()
-
-        for _ in retried(ask, sleep=self._sleep):
-            pass
-        return answers[-1]
+        retry = Retry()
+        while True:
+            try:
+                return self._asked(texts)
+            except Busy as busy:
+                self._sleep(retry.pause(busy).seconds)
 
     def _checked(self, vectors: Any, wanted: int) -> NDArray[np.float32]:
         """The vectors as rows. Raises ModelError unless they are as many, as long as those before, and numbers."""

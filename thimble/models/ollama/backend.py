@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
-from functools import cached_property, partial
+from functools import cached_property
 from time import monotonic
 from typing import Any
 
@@ -16,7 +16,7 @@ from thimble.agent.budget import Counter
 from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import BackendDefaults, Delta, Expects, Sent, Waiting
-from thimble.models.ollama import guard, wire
+from thimble.models.ollama import wire
 from thimble.models.ollama.model_info import ModelInfo, keep_seconds, think
 from thimble.models.ollama.server import CHAT, OllamaServer
 from thimble.models.server import THINKING_TOKENS, too_small
@@ -25,7 +25,7 @@ from thimble.models.wire.address import hidden
 from thimble.models.wire.bounds import REPLY_CALLS, Allowance, endless
 from thimble.models.wire.calls import call_ids
 from thimble.models.wire.connection import encoded
-from thimble.models.wire.retry import retried
+from thimble.models.wire.retry import Busy, Retry
 from thimble.models.wire.thinking import ThinkingTags
 
 CONTEXT_STEP_TOKENS = 16_384
@@ -113,8 +113,15 @@ class Ollama(BackendDefaults):
         request = encoded(self._request(messages, tools, max_tokens, temperature, shape))
         yield Sent(hidden(f"{self.server.url}{CHAT}"), request.decode())
         allowance = self.server.allowance(self.server.options.reply)
-        asks = partial(self._reply, request, messages, allowance)
-        yield from retried(asks, sleep=self.server.sleep, seconds_left=allowance.seconds_left)
+        retry = Retry(allowance.seconds_left)
+        while True:
+            try:
+                yield from self._reply(request, messages, allowance)
+                break
+            except Busy as busy:
+                pause = retry.pause(busy)
+                yield pause
+                self.server.sleep(pause.seconds)
         self._loaded_until = monotonic() + keep_seconds(self.server.options.keep_alive)
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
@@ -154,7 +161,7 @@ class Ollama(BackendDefaults):
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """The reply to one request, as it streams. Raises Busy before its first line, ModelError after it."""
         taken, tags = call_ids(messages), ThinkingTags()
-        said: deque[Delta] = deque(maxlen=guard.MOST_EQUAL + 1)
+        said: deque[Delta] = deque(maxlen=wire.MOST_EQUAL + 1)
         calls = length = 0
         with closing(self.server.stream(CHAT, request, allowance, self.model)) as lines:
             for line in lines:
@@ -171,7 +178,7 @@ class Ollama(BackendDefaults):
                 if line.get("done"):
                     return
                 allowance.say(length)
-        raise RepetitionDetected if guard.stopped([*said]) else http.stopped()
+        raise RepetitionDetected if wire.stopped_by_guard([*said]) else http.stopped()
 
     def _request(
         self,

@@ -7,8 +7,7 @@ import re
 from thimble.agent.errors import ModelError
 from thimble.models.server import DEFAULT_MODEL, TooLong, ToolsRefused, fitting
 from thimble.models.wire.address import hidden
-from thimble.models.wire.http import LOWER, WHERE, beginning, reason
-from thimble.models.wire.refusals import Refusal, recognised
+from thimble.models.wire.http import LOWER, WHERE, Refusal, beginning, reason, recognised
 from thimble.models.wire.retry import Busy
 
 OLLAMA_START = f"start it: ollama serve, or {WHERE}, OLLAMA_HOST"

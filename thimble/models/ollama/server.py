@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from thimble.agent.background import pause
 from thimble.agent.errors import ModelError
 from thimble.models.ollama.choose import choose_model, missing
-from thimble.models.ollama.download import PullProgress
 from thimble.models.ollama.errors import OLLAMA_START, pull_refusal, refusal, unreadable
 from thimble.models.ollama.model_info import ModelInfo, model_info, tagged
 from thimble.models.server import ServerOptions
@@ -30,9 +30,40 @@ SLOW_SECONDS = 10.0
 PULL_SECONDS = 600.0
 """Longest silence of a download: the server sends nothing while it verifies a large layer."""
 PULL_WHOLE_SECONDS = 86_400.0
+LAYERS = 1_000
+"""The most layers of a download that are counted."""
 VERSION_CHARACTERS = 40
 
 Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PullProgress:
+    """How far a download is: the server's current step, and the bytes of all layers named so far."""
+
+    status: str
+    done_bytes: int = 0
+    total_bytes: int = 0
+
+
+@dataclass
+class Download:
+    """Adds up the layers of a download. Impossible figures are ignored, and progress never runs backwards."""
+
+    _done: dict[str, int] = field(default_factory=dict)
+    _total: dict[str, int] = field(default_factory=dict)
+
+    def add(self, step: Mapping[str, Any]) -> PullProgress:
+        """The progress after one more line from the server."""
+        layer, total = bounds.name(step.get("digest")), http.figure(step.get("total"))
+        done = http.figure(step.get("completed"))
+        known = layer in self._total or len(self._total) < LAYERS
+        if layer and total and known:
+            self._total[layer] = max(total, self._total.get(layer, 0))
+            self._done[layer] = min(max(done or 0, self._done.get(layer, 0)), self._total[layer])
+        return PullProgress(
+            str(step.get("status") or "")[: bounds.TOLD_CHARACTERS], sum(self._done.values()), sum(self._total.values())
+        )
 
 
 def server(name: str, base_url: str, options: ServerOptions) -> OllamaServer:
@@ -111,8 +142,6 @@ class OllamaServer(ServerConnection):
         Raises:
             ModelError: The download failed, or the connection broke.
         """
-        from thimble.models.ollama.download import Download
-
         download = Download()
         allowance = self.allowance(Bounds(PULL_SECONDS, PULL_WHOLE_SECONDS, REPLY_BYTES))
         with closing(self.stream(PULL, {"model": model}, allowance, model)) as steps:

@@ -14,6 +14,8 @@ from thimble.models.wire.bounds import REPLY_CALLS, endless
 from thimble.models.wire.calls import arguments, given
 from thimble.models.wire.http import figure
 
+MOST_EQUAL = 30
+"""Equal tokens in a row, but for the blanks around them, that the guard lets pass. Source: `llm/server.go`, 0.33.0."""
 DONE_REASONS: Mapping[str, Literal["stop", "length"]] = {"stop": "stop", "length": "length"}
 
 
@@ -68,6 +70,12 @@ def length(delta: Delta) -> int:
     if isinstance(delta, ToolCall):
         return 1 + len(delta.name) + len(delta.arguments)
     return len(delta.text) if isinstance(delta, Text | Thinking) else 0
+
+
+def stopped_by_guard(said: Sequence[Delta]) -> bool:
+    """Whether Ollama's guard against repetition ended a reply of these deltas, each a token: it sends no last line."""
+    last = [delta.text.strip() for delta in said[-MOST_EQUAL - 1 :] if isinstance(delta, Text | Thinking)]
+    return len(last) > MOST_EQUAL and len(set(last)) == 1
 
 
 def usage(line: Mapping[str, Any]) -> Usage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from thimble.models.wire.address import hidden
 from thimble.models.wire.bounds import Allowance
 from thimble.models.wire.calls import call_ids
 from thimble.models.wire.connection import encoded
-from thimble.models.wire.retry import retried
+from thimble.models.wire.retry import Busy, Retry
 from thimble.models.wire.thinking import ThinkingTags
 
 if TYPE_CHECKING:
@@ -111,18 +111,24 @@ class OpenAIBackend(BackendDefaults):
         if shape is not None:
             form = {"name": "turn", "schema": shape, "strict": True}
             plain["response_format"] = {"type": "json_schema", "json_schema": form}
-        for body in [plain | wishes, plain] if wishes else [plain]:
-            request = encoded(body)
-            yield Sent(hidden(f"{self._connection.url}{CHAT}"), request.decode())
-            allowance = self._connection.allowance(self._options.reply)
-            asks = partial(self._reply, request, messages, allowance)
+        request = encoded(plain | wishes)
+        yield Sent(hidden(f"{self._connection.url}{CHAT}"), request.decode())
+        allowance = self._connection.allowance(self._options.reply)
+        retry = Retry(allowance.seconds_left)
+        while True:
             try:
-                yield from retried(asks, sleep=self._connection.sleep, seconds_left=allowance.seconds_left)
+                yield from self._reply(request, messages, allowance)
                 return
+            except Busy as busy:
+                pause = retry.pause(busy)
+                yield pause
+                self._connection.sleep(pause.seconds)
             except OptionRefused:
-                if body is plain:
+                if not wishes:
                     raise
-                self._plain = True
+                self._plain = True  # from now on, too
+                yield from self.stream(messages, tools, max_tokens=max_tokens, expects=expects, shape=shape)
+                return
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
@@ -177,7 +183,7 @@ class OpenAIBackend(BackendDefaults):
         return max(1, self.context - prompt)
 
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
-        """Send one request, and stream the reply. Raises ModelError for a stream that ends too early."""
+        """Send one request, and stream the reply. Raises Busy before its first word, ModelError after it."""
         reply, tags, events = wire.StreamedReply(call_ids(messages)), ThinkingTags(), wire.Events()
         with self._connection.opened(CHAT, request, allowance, self.model) as response:
             kind = response.headers.get("content-type", "")

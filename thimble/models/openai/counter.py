@@ -55,7 +55,8 @@ class _ServerTokenizer:
     def _told(self, path: str, wanted: str, **body: Any) -> Any:
         """The value of `wanted` in the answer. Raises Refused if there is none, ModelError on failure."""
         allowance = self._connection.allowance()
-        with self._connection.answered(path, encoded({**self._body, **body}), allowance) as response:
+        request = encoded({**self._body, **body})
+        with self._connection.opened(path, request, allowance, accepts=range(1_000)) as response:
             said = http.whole(response, allowance)
         if response.status_code in FAILURES:
             raise ModelError(f"the server failed with status {response.status_code}")

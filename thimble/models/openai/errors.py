@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from thimble.agent.errors import ModelError
 from thimble.models.server import NoModel, OptionRefused, TooLong, ToolsRefused, named
 from thimble.models.wire import api_key, http
-from thimble.models.wire.refusals import Refusal, recognised
+from thimble.models.wire.http import Refusal, recognised
 from thimble.models.wire.retry import Busy, after_seconds
 
 CHAT = "/v1/chat/completions"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thimble.agent.frame import NUDGE_MESSAGE, is_framing
 from thimble.agent.messages import Message, Schema
+from thimble.agent.prompts import NUDGE_MESSAGE, is_framing
 from thimble.agent.turns import question
 from thimble.corpus.comparison import compared
 from thimble.corpus.observations import fits, sources

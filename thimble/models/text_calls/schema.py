@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from thimble.agent import foreign
-from thimble.agent.frame import is_framing
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.prompts import CANNOT
+from thimble.agent.prompts import CANNOT, is_framing
 from thimble.agent.protocols import Delta, Text
 from thimble.corpus.attribution import SOURCES_BEHIND, attribute, pieces
 from thimble.corpus.markdown import sentences

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import socket
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from thimble.agent import foreign
-from thimble.agent.background import pause
+from thimble.agent import background, foreign
 from thimble.agent.errors import ModelError
 from thimble.models.wire import http
-from thimble.models.wire.bounds import ASK_SECONDS, ASK_WHOLE_SECONDS, Allowance, Bounds
+from thimble.models.wire.address import is_loopback
+from thimble.models.wire.bounds import ASK_SECONDS, ASK_WHOLE_SECONDS, CONNECT_SECONDS, Allowance, Bounds
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 
@@ -35,7 +40,7 @@ class ServerConnection(ABC):
         self,
         url: str,
         transport: httpx.BaseTransport | None = None,
-        sleep: Callable[[float], object] = pause,
+        sleep: Callable[[float], object] = background.pause,
         bounds: Bounds | None = None,
     ) -> None:
         self.url = url
@@ -60,20 +65,51 @@ class ServerConnection(ABC):
         return Allowance(bounds or self.bounds, self.url)
 
     @contextmanager
-    def answered(self, path: str, content: bytes | None, allowance: Allowance) -> Iterator[httpx.Response]:
-        """The response to a request, whatever its status; without a content it is a GET. Raises ModelError."""
-        with http.opened(self.url, path, content, self.headers(), allowance, self.start, self._transport) as response:
-            yield response
-
-    @contextmanager
     def opened(
-        self, path: str, content: bytes | None, allowance: Allowance, model: str = ""
+        self,
+        path: str,
+        content: bytes | None,
+        allowance: Allowance,
+        model: str = "",
+        accepts: Container[int] = (200,),
     ) -> Iterator[httpx.Response]:
-        """The response to a request that was accepted, its body still to come. Raises ModelError."""
-        with self.answered(path, content, allowance) as response:
-            if response.status_code != 200:
-                raise self.refused(response, http.whole(response, allowance).decode(errors="replace"), model)
-            yield response
+        """The response to a request that was accepted, its body still to come; whatever comes keeps to the allowance.
+
+        No proxy is used to reach this machine, and certificates are loaded only for https.
+
+        Args:
+            path: What is asked for.
+            content: What is sent, as JSON; without it this is a GET.
+            allowance: What the answer may use.
+            model: That of the request, for errors.
+            accepts: The statuses that are no refusal.
+
+        Raises:
+            ModelError: For a refusal, each error of httpx, and certificates or a proxy that cannot be used.
+        """
+        sockets: list[socket.socket] = []
+        ended = Event()
+        client = _client(self.url, allowance.bounds.quiet_seconds, self._transport)
+        allowance.again()  # what it took to load the client is no silence of the server
+        Thread(target=_watch, args=(allowance, sockets, ended, background.halt()), daemon=True).start()
+        try:
+            with (
+                http.as_model_errors(self.url, allowance, self.start),
+                client,
+                client.stream(
+                    "GET" if content is None else "POST",
+                    path,
+                    content=content,
+                    headers={**self.headers(), "Content-Type": "application/json", "Accept-Encoding": "identity"},
+                    extensions={"trace": partial(_note, sockets)},
+                ) as response,
+            ):
+                http.refuse_detours(response, self.url)
+                if response.status_code not in accepts:
+                    raise self.refused(response, http.whole(response, allowance).decode(errors="replace"), model)
+                yield response
+        finally:
+            ended.set()
 
     def asked(self, path: str, body: Any = None, model: str = "", bounds: Bounds | None = None) -> Any:
         """The answer to a request as JSON. Raises ModelError."""
@@ -92,3 +128,45 @@ class ServerConnection(ABC):
 def encoded(body: Any) -> bytes:
     """A request as JSON in UTF-8. Half a surrogate pair, which is no character and which servers refuse, becomes ?."""
     return json.dumps(body, ensure_ascii=False, default=dict).encode("utf-8", "replace")
+
+
+def _client(base_url: str, seconds: float, transport: httpx.BaseTransport | None) -> httpx.Client:
+    import httpx
+
+    try:
+        return httpx.Client(
+            base_url=base_url,
+            timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
+            transport=transport,
+            trust_env=not is_loopback(base_url),
+            verify=httpx.create_ssl_context() if base_url.startswith("https:") else no_tls(),
+        )
+    except OSError as error:
+        raise ModelError(f"the trusted certificates cannot be read: {error}", http.CERTIFICATES) from error
+    except (ImportError, ValueError, httpx.InvalidURL) as error:
+        raise ModelError(f"the proxy in the environment cannot be used: {error}", http.NO_PROXY) from error
+
+
+def _note(sockets: list[socket.socket], name: str, info: Mapping[str, Any]) -> None:
+    """Note the socket of each connection that is made."""
+    if name in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+        sockets.append(info["return_value"].get_extra_info("socket"))
+
+
+def _watch(allowance: Allowance, sockets: Sequence[socket.socket], ended: Event, halt: Event | None) -> None:
+    """End the connection when the allowance is used up, or a call in the background is stopped."""
+    while not ended.wait(background.SLICE_SECONDS):
+        if allowance.is_over:
+            allowance.end()
+        if allowance.is_over or (halt and halt.is_set()):
+            for each in sockets:
+                with suppress(OSError):
+                    socket.socket.shutdown(each, socket.SHUT_RDWR)
+
+
+@cache
+def no_tls() -> ssl.SSLContext:
+    """For an address without TLS, which takes a context all the same; to make one takes as long as a short request."""
+    import httpx
+
+    return httpx.create_ssl_context(verify=False)

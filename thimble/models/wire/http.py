@@ -1,33 +1,20 @@
-"""HTTP for every model server: a client within bounds, the lines of a stream, and the errors that users see."""
+"""What a model server answers over HTTP: the lines of a stream, bodies, and the errors that users see."""
 
 from __future__ import annotations
 
 import re
-import socket
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from functools import cache, partial
-from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from thimble.agent import background, foreign
 from thimble.agent.errors import ModelError
 from thimble.models.wire import api_key
-from thimble.models.wire.address import is_loopback
-from thimble.models.wire.bounds import (
-    ANSWER_BYTES,
-    CONNECT_SECONDS,
-    LINE_BYTES,
-    TOLD_CHARACTERS,
-    Allowance,
-    endless,
-    silent,
-)
+from thimble.models.wire.bounds import ANSWER_BYTES, LINE_BYTES, TOLD_CHARACTERS, Allowance, endless, silent
 from thimble.models.wire.retry import Busy
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
 WHERE = "check the address: --base-url"
@@ -39,99 +26,7 @@ LARGEST_FIGURE = 2**53
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
-@contextmanager
-def opened(
-    base_url: str,
-    path: str,
-    content: bytes | None,
-    headers: Mapping[str, str],
-    allowance: Allowance,
-    start: str,
-    transport: httpx.BaseTransport | None = None,
-) -> Iterator[httpx.Response]:
-    """The response to a request, its body still to come; whatever comes keeps to the allowance.
-
-    It uses no proxy to reach this machine, and loads certificates only for https.
-
-    Args:
-        base_url: Address as `host_url` writes it.
-        path: What is asked for.
-        content: What is sent, as JSON; without it this is a GET.
-        headers: Those that the server needs.
-        allowance: What the answer may use.
-        start: How to start such a server.
-        transport: Replaces the network, for tests.
-
-    Raises:
-        ModelError: For each error of httpx, and for certificates or a proxy of the environment that cannot be used.
-    """
-    seconds = allowance.bounds.quiet_seconds
-    sockets: list[socket.socket] = []
-    ended = Event()
-    client = _client(base_url, seconds, transport)
-    allowance.again()  # what it took to load the client is no silence of the server
-    Thread(target=_watch, args=(allowance, sockets, ended, background.halt()), daemon=True).start()
-    try:
-        with (
-            as_model_errors(base_url, allowance, start),
-            client,
-            client.stream(
-                "GET" if content is None else "POST",
-                path,
-                content=content,
-                headers={**headers, "Content-Type": "application/json", "Accept-Encoding": "identity"},
-                extensions={"trace": partial(_note, sockets)},
-            ) as response,
-        ):
-            _accept(response, base_url)
-            yield response
-    finally:
-        ended.set()
-
-
-def _client(base_url: str, seconds: float, transport: httpx.BaseTransport | None) -> httpx.Client:
-    import httpx
-
-    try:
-        return httpx.Client(
-            base_url=base_url,
-            timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
-            transport=transport,
-            trust_env=not is_loopback(base_url),
-            verify=httpx.create_ssl_context() if base_url.startswith("https:") else no_tls(),
-        )
-    except OSError as error:
-        raise ModelError(f"the trusted certificates cannot be read: {error}", CERTIFICATES) from error
-    except (ImportError, ValueError, httpx.InvalidURL) as error:
-        raise ModelError(f"the proxy in the environment cannot be used: {error}", NO_PROXY) from error
-
-
-def _note(sockets: list[socket.socket], name: str, info: Mapping[str, Any]) -> None:
-    """Note the socket of each connection that is made."""
-    if name in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
-        sockets.append(info["return_value"].get_extra_info("socket"))
-
-
-def _watch(allowance: Allowance, sockets: Sequence[socket.socket], ended: Event, halt: Event | None) -> None:
-    """End the connection when the allowance is used up, or a call in the background is stopped."""
-    while not ended.wait(background.SLICE_SECONDS):
-        if allowance.is_over:
-            allowance.end()
-        if allowance.is_over or (halt and halt.is_set()):
-            for each in sockets:
-                with suppress(OSError):
-                    socket.socket.shutdown(each, socket.SHUT_RDWR)
-
-
-@cache
-def no_tls() -> ssl.SSLContext:
-    """For an address without TLS, which takes a context all the same; to make one takes as long as a short request."""
-    import httpx
-
-    return httpx.create_ssl_context(verify=False)
-
-
-def _accept(response: httpx.Response, url: str) -> None:
+def refuse_detours(response: httpx.Response, url: str) -> None:
     """Refuse what leads elsewhere, and what is packed: a few bytes may unpack to any number of them."""
     if response.is_redirect:
         raise moved(url, api_key.hidden(response.headers.get("location", "")))
@@ -272,3 +167,27 @@ def _unreachable(base_url: str, why: str, start: str) -> ModelError:
 def _one_line(text: str) -> str:
     line = " ".join(text.split()).encode(errors="replace").decode()  # JSON can spell half a character
     return line if len(line) <= TOLD_CHARACTERS else line[: TOLD_CHARACTERS - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One kind of refusal, in the words of servers and in ours.
+
+    `what` and `fix` may name the {model} and quote the {error}.
+    """
+
+    examples: tuple[str, ...]
+    """Wordings of real servers, which `pattern` matches and no other row's pattern does."""
+
+    pattern: str
+    what: str
+    fix: str
+    kind: type[ModelError] = ModelError
+
+
+def recognised(table: Sequence[Refusal], error: str, model: str) -> ModelError | None:
+    """The error to raise for a server's words about a model; None if no row of the table matches them."""
+    for row in table:
+        if re.search(row.pattern, error, re.IGNORECASE):
+            return row.kind(row.what.format(model=model, error=error), row.fix.format(model=model))
+    return None

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Mapping
 from random import random
 
-from thimble.agent.background import pause
 from thimble.agent.errors import ModelError
-from thimble.agent.protocols import Delta, Waiting
+from thimble.agent.protocols import Waiting
 
 TRIES = 4
 FIRST_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 30.0
 """If the server asks for a longer pause, the request fails at once."""
 
-Stream = Generator[Delta, None, None]
-
 
 class Busy(ModelError):
-    """The server did not accept the request, so that the same request may be sent again.
+    """The server did not accept the request, and nothing of a reply has come: the same request may be sent again.
 
     `state` gives the reason in a few words. `after_seconds` is the pause that the server asks for (Retry-After), or
     None.
@@ -33,43 +29,38 @@ class Busy(ModelError):
         self.after_seconds = after_seconds
 
 
-def retried(
-    ask: Callable[[], Stream],
-    *,
-    sleep: Callable[[float], object] = pause,
-    jitter: Callable[[], float] = random,
-    seconds_left: Callable[[], float] = lambda: LONGEST_PAUSE_SECONDS,
-) -> Stream:
-    """The deltas of a reply, asked for up to four times while the server is Busy; a Waiting precedes each pause.
+class Retry:
+    """The pauses before one request is sent again, which it is up to three times.
 
-    The pauses are 0.5, 1 and 2 s and up to a quarter more, so that many clients do not return at once, or as long as
-    the server asks for. After a delta other than Waiting, the request is not repeated.
+    They are 0.5, 1 and 2 s and up to a quarter more, so that many clients do not return at once, or as long as the
+    server asks for.
 
     Args:
-        ask: Sends the request and streams the reply.
-        sleep: Waits for a number of seconds.
-        jitter: A random number from 0 to 1.
         seconds_left: The time that is left for pauses.
-
-    Raises:
-        Busy: The server is still busy after the last try, or asks for a pause of more than 30 s or than is left.
+        jitter: A random number from 0 to 1.
     """
-    for tried in range(1, TRIES + 1):
-        begun = False
-        try:
-            with closing(ask()) as deltas:
-                for delta in deltas:
-                    begun = begun or not isinstance(delta, Waiting)
-                    yield delta
-            return
-        except Busy as busy:
-            pause = FIRST_SECONDS * 2 ** (tried - 1) * (1 + jitter() / 4)
-            pause = max(pause, busy.after_seconds or 0)
-            if begun or tried == TRIES or pause > min(LONGEST_PAUSE_SECONDS, seconds_left()):
-                raise
-            state = busy.state
-        yield Waiting(f"{state}: again in {pause:.1f} s", seconds=pause)
-        sleep(pause)
+
+    def __init__(
+        self,
+        seconds_left: Callable[[], float] = lambda: LONGEST_PAUSE_SECONDS,
+        jitter: Callable[[], float] = random,
+    ) -> None:
+        self._seconds_left = seconds_left
+        self._jitter = jitter
+        self._tried = 0
+
+    def pause(self, busy: Busy) -> Waiting:
+        """The pause before the next try, which the caller makes.
+
+        Raises the Busy itself after the last try, and where the server asks for a pause of more than 30 s or than is
+        left.
+        """
+        seconds = FIRST_SECONDS * 2**self._tried * (1 + self._jitter() / 4)
+        seconds = max(seconds, busy.after_seconds or 0)
+        self._tried += 1
+        if self._tried == TRIES or seconds > min(LONGEST_PAUSE_SECONDS, self._seconds_left()):
+            raise busy
+        return Waiting(f"{busy.state}: again in {seconds:.1f} s", seconds=seconds)
 
 
 def after_seconds(headers: Mapping[str, str]) -> float | None:

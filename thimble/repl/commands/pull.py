@@ -16,8 +16,7 @@ from thimble.repl.screen.theme import is_drawn, moving
 from thimble.session.session import Session
 
 if TYPE_CHECKING:
-    from thimble.models.ollama.download import PullProgress
-    from thimble.models.ollama.server import OllamaServer
+    from thimble.models.ollama.server import OllamaServer, PullProgress
 
 
 @command("pull NAME", "Models and articles")

@@ -13,8 +13,8 @@ from rich.cells import cell_len, chop_cells
 from thimble.agent.errors import Halted
 from thimble.agent.events import Answered, Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
 from thimble.agent.fates import Fate
-from thimble.agent.frame import SAID_ALOUD, is_framing
 from thimble.agent.messages import Message, ToolCall
+from thimble.agent.prompts import SAID_ALOUD, is_framing
 from thimble.agent.view import View
 from thimble.repl.screen.sanitise import line
 from thimble.session import figures

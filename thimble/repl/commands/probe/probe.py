@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
-from time import perf_counter
 
 from thimble.agent.agent import Agent
 from thimble.agent.errors import UsageError
@@ -101,12 +99,7 @@ def asked(fork: Agent, question: str, planted: Planted | None = None) -> tuple[P
     """The probe, asked of this copy of a session, and the view that was sent."""
     fork.enter(Asked(Message(next(fork.state.new_ids()), "user", question)))
     view = prepare(fork, fork.next_call())
-    reply, started = Reply(), perf_counter()
-    with closing(
-        fork.backend.stream(view.messages, (), max_tokens=fork.max_output, temperature=fork.temperature)
-    ) as stream:
-        for _ in reply.read(stream):
-            pass
+    reply = Reply.of(fork.backend.stream(view.messages, (), max_tokens=fork.max_output, temperature=fork.temperature))
     answer, usage = reply.text.strip(), reply.usage
     reported = usage.prompt_tokens
     found = Probe(
@@ -119,7 +112,7 @@ def asked(fork: Agent, question: str, planted: Planted | None = None) -> tuple[P
         tokens=fork.budget(()).size(view.messages) if reported is None else reported,
         exact=fork.backend.counter.exact or reported is not None,
         usage=usage,
-        seconds=perf_counter() - started,
+        seconds=reply.seconds,
         side_calls=[event for event in fork.side.drain() if isinstance(event, SideCalled)],
     )
     return found, view
