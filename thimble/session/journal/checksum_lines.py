@@ -50,19 +50,23 @@ def fields_of(raw: bytes) -> dict[str, Any]:
     """The fields of a line, given without its end.
 
     Raises:
-        ValueError, RecursionError: the line is not as it was written, or has a number that no session has.
+        ValueError, RecursionError: the line is not as it was written.
     """
     check(raw)
-    fields = json.loads(raw, parse_int=_figure, parse_float=_figure, parse_constant=_figure)
+    fields = json.loads(raw)
     if not isinstance(fields, dict):
         raise ValueError("it is not an object")
     del fields["crc"]
     return fields
 
 
-def _figure(text: str) -> int | float:
-    """A number that a session can have: not negative, and at most 53 bits."""
-    number = float(text)
-    if not 0 <= number < INEXACT_FROM:
-        raise ValueError(f"it holds the number {text[:20]}")
-    return int(text) if text.isdecimal() else number
+def check_figures(data: Any) -> None:
+    """Raise ValueError for a number that a record cannot have: it is negative, or has more than 53 bits."""
+    if isinstance(data, dict):
+        for part in data.values():
+            check_figures(part)
+    elif isinstance(data, list):
+        for part in data:
+            check_figures(part)
+    elif isinstance(data, int | float) and not 0 <= data < INEXACT_FROM:
+        raise ValueError(f"it holds the number {str(data)[:20]}")
