@@ -14,9 +14,12 @@ INEXACT_FROM = 2**53
 """The smallest whole number that is too large: as a float, as in other readers of JSON, it equals the next one."""
 
 
-def as_json(value: object, separators: tuple[str, str] = (",", ":")) -> str:
-    """A value as JSON in printable ASCII, by default without blanks."""
-    return json.dumps(value, ensure_ascii=True, separators=separators).replace("\x7f", "\\u007f")
+encode = json.JSONEncoder(separators=(",", ":")).encode  # one encoder: `dumps` makes one a call
+
+
+def as_json(value: object) -> str:
+    """A value as JSON in printable ASCII, without blanks."""
+    return encode(value).replace("\x7f", "\\u007f")
 
 
 def as_fields(value: Any) -> Any:
@@ -62,11 +65,9 @@ def fields_of(raw: bytes) -> dict[str, Any]:
 
 def check_figures(data: Any) -> None:
     """Raise ValueError for a number that a record cannot have: it is negative, or has more than 53 bits."""
-    if isinstance(data, dict):
-        for part in data.values():
-            check_figures(part)
-    elif isinstance(data, list):
-        for part in data:
-            check_figures(part)
+    if isinstance(data, dict | list):
+        for part in data.values() if isinstance(data, dict) else data:
+            if type(part) is not str:  # most are, and a call for each is slow
+                check_figures(part)
     elif isinstance(data, int | float) and not 0 <= data < INEXACT_FROM:
         raise ValueError(f"it holds the number {str(data)[:20]}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -17,7 +18,7 @@ from thimble.session.journal.checksum_lines import as_json
 
 SHORT = 60
 """Characters of JSON that are written where they are, since a reference takes nearly as many."""
-LONG_LIST, CUT_AT, MOST_ITEMS = 24, 12, 48
+LONG_LIST, CUT_AT, MOST_ITEMS = 12, 6, 24
 """Items of a list that is cut into chunks; one item in so many ends a chunk; a chunk of equal items has no such end."""
 VALUE, CHUNK, PAIRS = "$", "+", "%"
 """The one key of an object that stands for a value, the items of a chunk, an object that is long or has such keys."""
@@ -94,7 +95,7 @@ class Values:
         while len(items) > LONG_LIST:
             chunks, first, texts = list[Any](), 0, list[str]()
             for place, item in enumerate(items):
-                texts.append(as_json(item))
+                texts.append(_item(item))
                 if zlib.crc32(texts[-1].encode()) % CUT_AT == 0 or len(texts) == MOST_ITEMS:
                     chunks.append({CHUNK: self._key(f"[{','.join(texts)}]", items[first : place + 1])})
                     first, texts = place + 1, []
@@ -144,6 +145,20 @@ class _Reader:
             return self._values[key]  # type: ignore[index]
         except (KeyError, TypeError):
             raise ValueError("a part of it was on a line that cannot be read") from None
+
+
+def _item(item: Any) -> str:
+    """The JSON of an item: most are references or a word."""
+    if isinstance(item, dict) and len(item) == 1:
+        ((mark, key),) = item.items()
+        if mark in (VALUE, CHUNK):
+            return f'{{"{mark}":"{key}"}}'
+    return _word(item) if isinstance(item, str) else as_json(item)
+
+
+@lru_cache(1_000)
+def _word(text: str) -> str:
+    return as_json(text)
 
 
 def _digest(text: str) -> bytes:
