@@ -169,7 +169,7 @@ def kill(times: int, chance: random.Random) -> int:
                 wrong += [f"kill {kills}, {strategy}: {fault}" for fault in found]
             there = read(path.read_bytes())[0]
             lines += len(there)
-            branches += sum(isinstance(line.stored, Branched) for line in there)
+            branches += sum(isinstance(line.record, Branched) for line in there)
     for fault in wrong:
         print(fault, file=sys.stderr)
     print(

@@ -17,7 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from thimble.agent.events import Event, Prepared, Replied, SideBegan, SideCalled, ToolCalled, ToolReturned
-from thimble.agent.messages import Message
 from thimble.models import READER
 from thimble.repl.cli.recordings import SHIPPED, shipped
 from thimble.repl.commands.table import run_command
@@ -65,14 +64,14 @@ class Steady(Journal):
         self._began = self._asked = self._written = 0
         self.clock = lambda: self._written * LINE_SECONDS
 
-    def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> list[str]:
+    def write(self, record: Record, memory: str = "") -> list[str]:
         """Append a line."""
         self._written += 1
         if isinstance(record, Prepared | ToolCalled):
             self._began = self._written
         if isinstance(record, SideBegan):
             self._asked = self._written
-        return super().write(self._steady(record), history, kept)
+        return super().write(self._steady(record), memory)
 
     def _steady(self, record: Record) -> Record:
         meanwhile = isinstance(record, SideCalled) and record.lag is not None

@@ -67,7 +67,7 @@ def written(path: Path) -> list[object]:
     lines, damaged = journal.read()
     journal.close()
     assert damaged == []
-    return [line.stored for line in lines if isinstance(line.stored, SideBegan | SideCalled)]
+    return [line.record for line in lines if isinstance(line.record, SideBegan | SideCalled)]
 
 
 STOPS: dict[str, Callable[[Session], object]] = {
@@ -85,11 +85,11 @@ def test_played_the_answer_is_the_end_whenever_the_summary_was(tmp_path: Path) -
     with waiting(tmp_path) as (session, _):
         session.leave()
     recording = read_recording((tmp_path / "live.jsonl").read_bytes(), "it")
-    assert isinstance(recording.lines[-1].stored, SideCalled)
+    assert isinstance(recording.lines[-1].record, SideCalled)
     waited = []
 
     def pace(seconds: float, line: Line) -> float:
-        waited.append(line.stored)
+        waited.append(line.record)
         return 0.0
 
     again = Session(settled(Settings(), recording), playback=Playback(recording, "it", pace))

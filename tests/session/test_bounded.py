@@ -119,7 +119,7 @@ def test_too_many_lines_and_a_line_too_long(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_too_many_branches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "MOST_BRANCHES", 3)
-    branched = [lines.Writer().line(1, Branched(number, 1), 0)[1].encode() for number in range(2, 6)]
+    branched = [lines.Writer().line(number, Branched(number, 1), 0)[1].encode() for number in range(2, 6)]
     assert len(lines.read(b"".join(branched[:3]))[0]) == 3
     with pytest.raises(UsageError, match="at most 3 branches"):
         lines.read(b"".join(branched))
@@ -133,7 +133,7 @@ def test_pieces_of_a_reply_that_come_at_once_are_one_line(tmp_path: Path) -> Non
         now[0] = number / 100
         kept.write(ReplyPiece("text" if number != 4 else "thinking", f"{number} "))
     kept.write(Asked(Message("m1", "user", "?")))
-    pieces = [line.stored for line in kept.read()[0][1:-1] if isinstance(line.stored, ReplyPiece)]
+    pieces = [line.record for line in kept.read()[0][1:-1] if isinstance(line.record, ReplyPiece)]
     assert "".join(piece.text for piece in pieces) == "".join(f"{number} " for number in range(30))
     assert len(pieces) == 5
 

@@ -103,13 +103,13 @@ def test_the_pieces_of_a_reply_and_its_calls_share_its_seconds(tmp_path: Path) -
     list(live.ask("What?"))
     recording = load(str(tmp_path / "one"), NOWHERE)
     made = replayed_seconds(recording.lines, flat, flat)
-    told = {type(line.stored).__name__: [] for line in recording.lines}
+    told = {type(line.record).__name__: [] for line in recording.lines}
     for line in recording.lines:
         if line.number in made:
-            told[type(line.stored).__name__].append(made[line.number])
+            told[type(line.record).__name__].append(made[line.number])
     assert told["ReplyPiece"] == pytest.approx([8 + 1.0, 3.0, 0.3])
     assert told["Replied"] == pytest.approx([1.0, 0.0])
-    assert told["ToolReturned"] == told["PreparedLine"] == []
+    assert told["ToolReturned"] == told["Prepared"] == []
 
 
 def test_what_a_recording_does_not_tell_is_counted(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_the_command_line_takes_a_machine_for_a_cassette() -> None:
     made = replayed_seconds(playback.recording.lines, AGENT, MEMORY)
     for line in playback.recording.lines:
         assert playback.pace(7.0, line) == made.get(line.number, 7.0)
-    kinds = {type(line.stored) for line in playback.recording.lines if line.number in made}
+    kinds = {type(line.record) for line in playback.recording.lines if line.number in made}
     assert ReplyPiece in kinds
     assert ToolReturned not in kinds
     assert not pace_of("agent", playback.recording.lines, ROWS)[1]

@@ -258,11 +258,11 @@ def test_folders_that_come_along_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", LEFT_OUT)
 def test_a_cassette_sends_no_command_that_reaches_beyond_the_session(command: str, tmp_path: Path) -> None:
     recording = load("reader/none", tmp_path)
-    first = next(line for line in recording.lines if isinstance(line.stored, Asked))
+    first = next(line for line in recording.lines if isinstance(line.record, Asked))
     forged = replace(first, number=first.number - 1, stored=Command(f"{command} x.html!"))
     recording = replace(recording, lines=[recording.lines[0], forged, *recording.lines[1:]])
     assert (first.number - 1, f"{command} x.html!") in recording.typed
-    assert Playback(recording, "one", lambda seconds, text: 0.0).suggested() == first.stored.message.content
+    assert Playback(recording, "one", lambda seconds, text: 0.0).suggested() == first.record.message.content
 
 
 def test_nor_does_a_session_that_is_kept_write_them_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,5 +272,5 @@ def test_nor_does_a_session_that_is_kept_write_them_down(tmp_path: Path, monkeyp
     for command in ("/export", "/load x", "/stats"):
         with suppress(ThimbleError):
             run_command(session, command, Paper().console)
-    typed = [line.stored.text for line in session.journal.read()[0] if isinstance(line.stored, Command)]
+    typed = [line.record.text for line in session.journal.read()[0] if isinstance(line.record, Command)]
     assert typed == ["/stats"]

@@ -52,7 +52,7 @@ class View:
     notes: tuple[str, ...] = ()
     warm: bool = False
     whole_cached: int = 0
-    sizes: Sequence[tuple[str, int]] = ()
+    sizes: tuple[tuple[str, int], ...] = ()
     history: Sequence[Message] = field(default=(), compare=False, repr=False)
     left_out: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     steps: Mapping[str, Sequence[ViewStep]] = field(default_factory=dict, compare=False, repr=False)

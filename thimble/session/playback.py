@@ -23,6 +23,7 @@ from thimble.agent.events import (
     Changed,
     Event,
     Planted,
+    Prepared,
     QuestionWithdrawn,
     ReplyCancelled,
     ReplyDiscarded,
@@ -40,10 +41,9 @@ from thimble.session.journal.records import (
     Command,
     Named,
     Opened,
-    PreparedLine,
+    Record,
     Remark,
     Resumed,
-    Stored,
     Switched,
     Toured,
     Unanswered,
@@ -91,18 +91,18 @@ class Recording:
         found: list[tuple[int, str]] = []
         commanded = False
         for line in self.lines:
-            text = as_typed(line.stored)
-            if text.strip() and not (commanded and isinstance(line.stored, Change | Planted)):
+            text = as_typed(line.record)
+            if text.strip() and not (commanded and isinstance(line.record, Change | Planted)):
                 found.append((line.number, text))
-            if not isinstance(line.stored, Change | Planted) or isinstance(line.stored, Resumed):
+            if not isinstance(line.record, Change | Planted) or isinstance(line.record, Resumed):
                 commanded = False
-            commanded = commanded or isinstance(line.stored, Command | Branched | Switched)
+            commanded = commanded or isinstance(line.record, Command | Branched | Switched)
         return found
 
     @property
     def models(self) -> list[ModelId]:
         """All that answered, the first one first."""
-        later = (line.stored for line in self.lines if isinstance(line.stored, Changed))
+        later = (line.record for line in self.lines if isinstance(line.record, Changed))
         told = [self.opened.settings.get("model", READER), *(one.value for one in later if one.setting == "model")]
         return list(dict.fromkeys(ModelId.read(str(one)) for one in told))
 
@@ -114,7 +114,7 @@ def read_recording(data: bytes, called: str) -> Recording:
         UsageError: another version of thimble wrote it, or it is no session at all.
     """
     lines, damaged = read(data)
-    opened = next((line.stored for line in lines if isinstance(line.stored, Opened)), None)
+    opened = next((line.record for line in lines if isinstance(line.record, Opened)), None)
     if opened is None:
         raise UsageError(f"{called} is no cassette", "one is made with --record FILE")
     return Recording(opened, lines, damaged, cut_off=not data.endswith(b"\n"))
@@ -194,8 +194,8 @@ class Playback:
         """The outcome of what a command asked in a copy of the session. Raises NotRecorded."""
         from pydantic import TypeAdapter
 
-        found = [line for line in self.recording.lines if isinstance(line.stored, Aside) and line.stored.asked == asked]
-        stored = self._next(agent, found).stored
+        found = [line for line in self.recording.lines if isinstance(line.record, Aside) and line.record.asked == asked]
+        stored = self._next(agent, found).record
         try:
             came: T = TypeAdapter(kind).validate_python(stored.came if isinstance(stored, Aside) else None)
         except (ValueError, RecursionError) as error:
@@ -212,7 +212,7 @@ class Playback:
             if not answered:  # what ended in the background later is written at the next question
                 self._wait(line.at - before, line)
             before = line.at
-            if "kept" in line.texts:
+            if "memory" in line.long:
                 remember(then.kept or {})
             if isinstance(record, Unanswered):
                 raise _error(record)
@@ -232,7 +232,7 @@ class Playback:
         place = self.recording.lines.index(first)
         yield first
         for line in self.recording.lines[place + 1 :]:
-            if isinstance(line.stored, BETWEEN) and not isinstance(line.stored, Resumed | Named | Toured):
+            if isinstance(line.record, BETWEEN) and not isinstance(line.record, Resumed | Named | Toured):
                 return
             yield line
 
@@ -267,8 +267,8 @@ class Playback:
         asked = [line for line in self.recording.lines if _question(line)]
         if not asked:
             return "it holds no question: record another with --record FILE"
-        sent = (line.stored for line in self.recording.lines if isinstance(line.stored, PreparedLine))
-        under = dict.fromkeys(f"{one.strategy} in {one.limit:,} tokens" for one in sent)
+        sent = (line.record for line in self.recording.lines if isinstance(line.record, Prepared))
+        under = dict.fromkeys(f"{one.strategy} in {one.view.limit:,} tokens" for one in sent)
         several = figures.several(len(asked), "question")
         return f"it holds {several} under {'; '.join(under)}, in this order, from “{_question(asked[0])[:40]}” on"
 
@@ -357,7 +357,7 @@ def _differences(agent: Agent, then: SavedState) -> str:
     return "; ".join(f"the {name} is {now[name]}, and was {was[name]}" for name in differ)
 
 
-def as_typed(stored: Stored) -> str:
+def as_typed(stored: Record) -> str:
     """What the user types to have this; "" for nothing."""
     match stored:
         case Asked(message):
@@ -374,4 +374,4 @@ def as_typed(stored: Stored) -> str:
 
 
 def _question(line: Line) -> str:
-    return line.stored.message.content if isinstance(line.stored, Asked) else ""
+    return line.record.message.content if isinstance(line.record, Asked) else ""

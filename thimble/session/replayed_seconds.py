@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thimble.agent.events import Replied, ReplyPiece, SideCalled
+from thimble.agent.events import Prepared, Replied, ReplyPiece, SideCalled
 from thimble.agent.protocols import Sent, Usage, Waiting
 from thimble.models.hardware import Hardware
 from thimble.session.journal.lines import Line
-from thimble.session.journal.records import PreparedLine
 
 WORD_LETTERS = 5
 """Letters of a token, about, where a recording has no tokens."""
@@ -23,19 +22,19 @@ def replayed_seconds(lines: Sequence[Line], agent: Hardware, memory: Hardware) -
     its model loaded.
     """
     found: dict[int, float] = {}
-    prepared: PreparedLine | None = None
+    prepared: Prepared | None = None
     pieces: list[Line] = []
     for line in lines:
-        match line.stored:
-            case PreparedLine() as prepared:
+        match line.record:
+            case Prepared() as prepared:
                 pieces = []
             case Sent() | Waiting():
                 found[line.number] = 0.0
             case ReplyPiece():
                 pieces.append(line)
             case Replied() as reply if prepared:
-                prompt, cached = _prompt(reply.usage, prepared.tokens, prepared.cached)
-                letters = [len(one.stored.text) for one in pieces if isinstance(one.stored, ReplyPiece)]
+                prompt, cached = _prompt(reply.usage, prepared.view.tokens, prepared.view.cached)
+                letters = [len(one.record.text) for one in pieces if isinstance(one.record, ReplyPiece)]
                 called = sum(len(call.name) + len(call.arguments) for call in reply.message.calls)
                 output = _output(reply.usage, sum(letters) + called)
                 seconds = agent.piece_seconds(prompt, output, [*letters, called])

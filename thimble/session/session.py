@@ -452,7 +452,7 @@ class Session:
         try:
             memory = memory if isinstance(record, MEMORY_UNCHANGED) else memory_of(agent, self.notes)
         finally:  # Ctrl-C in a strategy of the user's own must not cost the record
-            self.notices += journal.write(record, agent.history, memory)
+            self.notices += journal.write(record, memory)
 
     def system(self, agent: Agent) -> str:
         """The system prompt with the memory as it is now: the file, and that there are notes of earlier sessions.

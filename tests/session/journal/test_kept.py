@@ -278,7 +278,7 @@ def test_ctrl_c_at_any_moment_writes_no_line_twice_and_loses_none(tmp_path: Path
         over.set()
         presses.join()
     lines, damaged = journal.read()
-    names = [line.stored.name for line in lines if isinstance(line.stored, Named)]
+    names = [line.record.name for line in lines if isinstance(line.record, Named)]
     assert stopped
     assert not damaged
     assert len(names) == len(set(names)) == journal.count

@@ -21,7 +21,14 @@ from thimble.session.journal.records import Resumed
 
 SPECS = ["hybrid:window=1", "notes+progressive-summary", "delegate", "thrifty"]
 SETTINGS: dict[str, Any] = {"budget": 6000}
-RESUMED = Writer().line(1, Resumed(), 0)[1].encode()
+
+
+def resumed(number: int) -> bytes:
+    """The line of this number that says that the session was resumed."""
+    return Writer().line(number, Resumed(), 0)[1].encode()
+
+
+RESUMED = resumed(1)
 
 
 class Scene:
@@ -101,8 +108,8 @@ def test_every_byte_of_a_line_that_was_cut_off_is_no_line_and_no_damage(step: in
     for line in told.data.splitlines(keepends=True):
         for cut in range(0, min(len(line) - 1, 3_000), step):
             assert read(line[:cut]) == ([], [])
-            (resumed,), damage = read(line[:cut] + b"\n" * (cut > 0) + RESUMED)
-            assert (resumed.stored, damage) == (Resumed(), [])
+            (line_,), damage = read(line[:cut] + b"\n" * (cut > 0) + resumed(1 + (cut > 0)))
+            assert (line_.record, damage) == (Resumed(), [])
 
 
 @settings(max_examples=20)
@@ -116,7 +123,7 @@ def test_behind_any_byte(spec: str, data: st.DataObject) -> None:
 def twice(first: Callable[[bytes], bytes]) -> bytes:
     """What is there when the process that resumed was killed in its first line, too."""
     told = scene(SPECS[0])
-    return told.data[: told.ends[20] - 9] + b"\n" + first(RESUMED) + b"\n" + RESUMED
+    return told.data[: told.ends[20] - 9] + b"\n" + first(RESUMED) + b"\n" + resumed(23)
 
 
 def test_killed_again_while_it_resumes_is_no_damage() -> None:
@@ -129,5 +136,5 @@ def test_a_last_line_that_is_damaged_is_told_though_the_session_was_resumed() ->
     told = scene(SPECS[0])
     data = bytearray(told.data[: told.ends[20]])
     data[told.ends[20] - 30] ^= 1
-    _, (damage,) = read(bytes(data) + RESUMED)
+    _, (damage,) = read(bytes(data) + resumed(22))
     assert damage.number == 21

@@ -111,7 +111,7 @@ def pace_of(text: str, lines: Sequence[Line] = (), rows: Mapping[str, Hardware] 
 
 
 def _letters(line: Line) -> int:
-    return len(line.stored.text) if isinstance(line.stored, ReplyPiece) else 0
+    return len(line.record.text) if isinstance(line.record, ReplyPiece) else 0
 
 
 def settled(settings: Settings, recording: Recording) -> Settings:

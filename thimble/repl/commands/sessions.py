@@ -35,8 +35,8 @@ TABLE_COLUMNS = ("session", ">last", "first question")
 def sessions(session: Session, words: str, console: Console) -> None:
     """List conversations, or sessions with WORDS.
 
-    The newest first, with the first question of each. WORDS are searched in every question, name and id, of one-shots
-    too: runs with -p that nobody named or resumed. /sessions -p lists these.
+    The newest first, with the first question of each. WORDS are searched in every question, answer, name and id, of
+    one-shots too: runs with -p that nobody named or resumed. /sessions -p lists these.
     """
     with paged(console):
         _list(session, words, console)
@@ -56,7 +56,7 @@ def _list(session: Session, words: str, console: Console) -> None:
     elif words:
         noun, about, found = "session", f" with {line(words)}", [one for one in every if one.has(words)]
         if not found:
-            raise UsageError(f"no session has {words[:40]!r} in a question or its name", "/sessions lists them all")
+            raise UsageError(f"no session has {words[:40]!r} in a question, an answer or its name", "/sessions lists them all")
     else:
         found = talks
     title = f"{figures.several(len(found), noun)}{about} in {line(str(folder))}"

@@ -14,9 +14,12 @@ INEXACT_FROM = 2**53
 """The smallest whole number that is too large: as a float, as in other readers of JSON, it equals the next one."""
 
 
-def as_json(value: object, separators: tuple[str, str] = (",", ":")) -> str:
-    """A value as JSON in printable ASCII, by default without blanks."""
-    return json.dumps(value, ensure_ascii=True, separators=separators).replace("\x7f", "\\u007f")
+encode = json.JSONEncoder(separators=(",", ":")).encode  # one encoder: `dumps` makes one a call
+
+
+def as_json(value: object) -> str:
+    """A value as JSON in printable ASCII, without blanks."""
+    return encode(value).replace("\x7f", "\\u007f")
 
 
 def as_fields(value: Any) -> Any:
@@ -50,19 +53,21 @@ def fields_of(raw: bytes) -> dict[str, Any]:
     """The fields of a line, given without its end.
 
     Raises:
-        ValueError, RecursionError: the line is not as it was written, or has a number that no session has.
+        ValueError, RecursionError: the line is not as it was written.
     """
     check(raw)
-    fields = json.loads(raw, parse_int=_figure, parse_float=_figure, parse_constant=_figure)
+    fields = json.loads(raw)
     if not isinstance(fields, dict):
         raise ValueError("it is not an object")
     del fields["crc"]
     return fields
 
 
-def _figure(text: str) -> int | float:
-    """A number that a session can have: not negative, and at most 53 bits."""
-    number = float(text)
-    if not 0 <= number < INEXACT_FROM:
-        raise ValueError(f"it holds the number {text[:20]}")
-    return int(text) if text.isdecimal() else number
+def check_figures(data: Any) -> None:
+    """Raise ValueError for a number that a record cannot have: it is negative, or has more than 53 bits."""
+    if isinstance(data, dict | list):
+        for part in data.values() if isinstance(data, dict) else data:
+            if type(part) is not str:  # most are, and a call for each is slow
+                check_figures(part)
+    elif isinstance(data, int | float) and not 0 <= data < INEXACT_FROM:
+        raise ValueError(f"it holds the number {str(data)[:20]}")

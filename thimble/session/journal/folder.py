@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SUFFIX = ".jsonl"
 ID_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 ID = re.compile(r"\d{4}-\d\d-\d\d-\d{4}-\w{4}")
-LISTED = re.compile(rb'^\{"type":"(?:opened|asked|named|changed)"[^\n]*(?=\n)', re.MULTILINE)
+LISTED = re.compile(rb'^\{"type":"(?:opened|asked|answered|named|changed)"[^\n]*(?=\n)', re.MULTILINE)
 ONE_SHOT = b'"one_shot":true'
 TAKEN_UP = re.compile(rb'^\{"type":"(?:resumed|named)"', re.MULTILINE)
 OTHER_VERSION = "another version of thimble wrote it"
@@ -46,6 +46,7 @@ class Listed:
     at: float
     name: str = ""
     questions: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
     strategy: str = ""
     model: ModelId = UNKNOWN_MODEL
     one_shot: bool = False
@@ -57,8 +58,8 @@ class Listed:
         return self.path.stem
 
     def has(self, words: str) -> bool:
-        """Whether each of these words is in a question, the name or the id; case does not matter."""
-        text = "\n".join((self.id, self.name, *self.questions)).lower()
+        """Whether each of these words is in a question, an answer, the name or the id; case does not matter."""
+        text = "\n".join((self.id, self.name, *self.questions, *self.answers)).lower()
         return all(word in text for word in words.lower().split())
 
 
@@ -92,7 +93,7 @@ def listed(path: Path) -> Listed:
     except OSError as error:
         return Listed(path, 0.0, trouble=error.strerror or type(error).__name__)
     version, name = 0, ""
-    questions: list[str] = []
+    questions, answers = list[str](), list[str]()
     settings: dict[str, object] = {}
     for raw in LISTED.findall(data):
         match _fields(raw):
@@ -100,6 +101,8 @@ def listed(path: Path) -> Listed:
                 settings |= began
             case {"type": "asked", "message": {"content": str(question)}}:
                 questions.append(question)
+            case {"type": "answered", "text": str(answer)}:
+                answers.append(answer)
             case {"type": "named", "name": str(name)}:
                 pass
             case {"type": "changed", "setting": str(setting), "value": value}:
@@ -107,7 +110,7 @@ def listed(path: Path) -> Listed:
     trouble = "" if version == VERSION else OTHER_VERSION if version else "its first line cannot be read"
     strategy, model = str(settings.get("strategy", "")), ModelId.read(str(settings.get("model", "")))
     one_shot = ONE_SHOT in data.partition(b"\n")[0] and not TAKEN_UP.search(data)
-    return Listed(path, at, name, tuple(questions), strategy, model, one_shot, trouble)
+    return Listed(path, at, name, tuple(questions), tuple(answers), strategy, model, one_shot, trouble)
 
 
 def written_after(path: Path, folder: Path) -> int:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
 from thimble.agent.events import ReplyPiece
-from thimble.agent.messages import Message
 from thimble.agent.protocols import Waiting
 from thimble.session.bounded import MOST_BYTES, all_of, open_file
 from thimble.session.file_lock import lock_file
@@ -90,20 +89,20 @@ class Journal:
         try:
             journal._lock()
             data = journal._data()
-            lines, journal.damaged = read(data)
+            lines, journal.damaged = read(data, journal._writer.values)
             if not lines and not BEGINNING.startswith(data[: len(BEGINNING)]):
                 raise UsageError(f"{path} is no journal of a session", "/sessions lists those that there are")
         except UsageError:
             journal.close()
             raise
         journal._cut_off = b"" if not data or data.endswith(b"\n") else b"\n"
-        journal.count = data.count(b"\n") + len(journal._cut_off)
-        journal.begun = any(isinstance(line.stored, Opened) for line in lines)
-        journal.tree = Tree(line for line in lines if not isinstance(line.stored, PASSING))
+        journal.count = max([0, *(line.number for line in lines[-1:]), *(one.number for one in journal.damaged)])
+        journal.begun = any(isinstance(line.record, Opened) for line in lines)
+        journal.tree = Tree(line for line in lines if not isinstance(line.record, PASSING))
         journal._resumes = True
         return journal
 
-    def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> list[str]:
+    def write(self, record: Record, memory: str = "") -> list[str]:
         """Append a line, at once; what the user should know of it. Never raises for a disk that is full or gone.
 
         A remark alone neither begins a journal nor resumes one: it waits for the first other record.
@@ -127,7 +126,7 @@ class Journal:
             if isinstance(record, ReplyPiece):
                 self._said, self._said_at = [record], self.clock()
             else:
-                self._append(record, history, kept)
+                self._append(record, memory)
         notices = []
         if self.unlocked:
             notices.append(f"{self.path} cannot be locked: {self.unlocked}. {ALONE}")
@@ -144,9 +143,9 @@ class Journal:
         self._said += [piece] if joins else []
         return joins
 
-    def _append(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
+    def _append(self, record: Record, memory: str = "") -> None:
         at = max(0.0, self.clock())  # no clock is before 1970, but those that are wrong
-        line, text = self._writer.line(self.count + 1, record, at, history, kept)
+        line, text = self._writer.line(self.count + 1, record, at, memory)
         self._waiting += text.encode()
         self.count += 1
         self.begun = self.begun or isinstance(record, Opened)

@@ -1,10 +1,10 @@
-"""One record, one line of JSON: printable ASCII, with the time and a checksum; and back, whatever the line holds."""
+"""One record, one line of JSON: printable ASCII, with its number, the time and a check; and back, whatever it holds."""
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -17,31 +17,21 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import Sent
 from thimble.agent.view import View
 from thimble.session.bounded import MOST_BRANCHES, MOST_LINE_BYTES, MOST_LINES
-from thimble.session.journal.checksum_lines import CUT_OFF, as_fields, as_json, checked, fields_of
-from thimble.session.journal.deltas import DeltaWriter, TextDelta, checksum
-from thimble.session.journal.records import (
-    KINDS,
-    VERSION,
-    Branched,
-    Change,
-    Listing,
-    Name,
-    Opened,
-    PreparedLine,
-    Record,
-    Resumed,
-    Stored,
-)
+from thimble.session.journal.checksum_lines import CUT_OFF, INEXACT_FROM, as_fields, check_figures, checked, fields_of
+from thimble.session.journal.records import KINDS, VERSION, Branched, Change, Opened, Record, Resumed
+from thimble.session.journal.values import Values
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 NAMES = {kind: name for name, kind in KINDS.items()}
-FIGURES = (
-    *("tokens", "history_tokens", "limit", "overhead", "cached", "prefill", "edited", "acted"),
-    *("without", "notes", "warm", "whole_cached", "sizes"),
-)
-"""The fields of a view that stand on a line as they are."""
+VIEW_LISTS = ("messages", "fates", "left_out", "steps")
+"""The fields of a view that are as long as the history; its `history` and `inserted` follow from them."""
+FIGURES = tuple(one.name for one in fields(View) if one.name not in (*VIEW_LISTS, "history", "inserted"))
+BODY_PIECE = re.compile(r"(?<=\},)(?= ?\{)")
+"""Where a request is cut: between the objects of its lists, so that each message is written once."""
+Head = tuple[int, float, dict[str, Any], list[Any]]
+"""What a line has beside its record: its number, its time, its long parts, its new values."""
 EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
 
 
@@ -49,15 +39,26 @@ EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
 class Line:
     """A line that could be read: its number, counted from 1, and when it was written, in seconds since 1970.
 
-    `texts` are long ones that change little from line to line: the `request` of `Sent`; of `Prepared`, as JSON, the
-    `tools`, the `messages` (a `Listing`) and their `fates` (`Fates`); and what the session remembers beside history and
-    ledger, as JSON, where that has changed: `kept`.
+    `long` has the parts that only somebody who looks needs, as they are packed: the view and the tools of `Prepared`,
+    the body of `Sent`, and `memory`, where what the session remembers has changed. `record` does not have them:
+    `SavedState.read` puts them there. So a line that is lost costs its own record, and the views with its values.
     """
 
     number: int
     at: float
-    stored: Stored
-    texts: Mapping[str, TextDelta] = field(default_factory=dict)
+    record: Record
+    long: Mapping[str, Any] = field(default_factory=dict)
+    values: Values = field(default_factory=Values, compare=False, repr=False)
+
+    def part(self, name: str, kind: Any) -> Any:
+        """A long part, of this kind; None if it is lost, or something else."""
+        try:
+            data = self.values.unpack(self.long[name])
+            if name in VIEW_LISTS:
+                check_figures(data)
+            return adapter(kind).validate_python(data)
+        except (KeyError, ValueError, RecursionError):
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,111 +70,116 @@ class Damage:
 
 
 class Writer:
-    """Records as lines, one after the other."""
+    """Records as lines, one after the other. `values` are those of the lines before."""
 
-    def __init__(self) -> None:
-        self._begin()
+    def __init__(self, values: Values | None = None) -> None:
+        self.values = values or Values()
+        self._messages: dict[object, Any] = {}
+        self._memory = ""
 
-    def _begin(self) -> None:
-        """Build on nothing before: it may be another branch that follows."""
-        self._texts: defaultdict[str, DeltaWriter] = defaultdict(DeltaWriter)
-        self._copies: dict[object, Name] = {}
-        self._kept = ""
-
-    def line(
-        self, number: int, record: Record, at: float, history: Sequence[Message] = (), kept: str = ""
-    ) -> tuple[Line, str]:
-        """The line of this number, and its text. `history` is the session's; an unchanged `kept` is left out."""
+    def line(self, number: int, record: Record, at: float, memory: str = "") -> tuple[Line, str]:
+        """The line of this number, and its text. `memory`, as JSON, is left out where it has not changed."""
+        values = self.values
+        values.begin(number)
         if isinstance(record, Change):
-            self._begin()
-        stored: Stored = record
-        texts: dict[str, str] = {}
-        if isinstance(record, Sent):
-            stored, texts["request"] = Sent(record.to, ""), record.body
-        elif isinstance(record, Prepared):
-            names, copies = self._listed(record.view, history)
-            figures = {name: getattr(record.view, name) for name in FIGURES}
-            stored = PreparedLine(record.turn, record.strategy, record.model, record.exact, copies=copies, **figures)
-            texts = {"tools": as_json(list(record.tools)), "messages": as_json(names), "fates": _fates(record.view)}
-        if kept and kept != self._kept:
-            self._kept = texts["kept"] = kept
-        line = Line(number, round(at, 3), stored, {name: self._texts[name].pack(text) for name, text in texts.items()})
-        kind: type = type(stored)
-        return line, checked({"type": NAMES[kind], "at": line.at, **as_fields(stored), "texts": as_fields(line.texts)})
+            self._memory = ""  # it may be another branch that follows
+        long: dict[str, Any] = {}
+        plain: Record = record
+        if isinstance(record, Prepared):
+            view = record.view
+            figures = View((), (), (), **{name: getattr(view, name) for name in FIGURES})
+            plain = Prepared(record.turn, record.strategy, record.model, figures, record.exact)
+            long = {name: values.pack(part) for name, part in _lists(view).items()}
+            long["messages"] = values.pack_list([self._packed(message) for message in view.messages])
+            long["tools"] = values.pack(as_fields(record.tools))
+        elif isinstance(record, Sent):
+            plain, long["body"] = Sent(record.to, ""), values.pack(BODY_PIECE.split(record.body))
+        data = as_fields(plain)
+        if isinstance(plain, Prepared):
+            data = {name: data[name] for name in ("turn", "strategy", "model", "exact")}
+            data["view"] = as_fields({name: getattr(plain.view, name) for name in FIGURES})
+        if memory and memory != self._memory:
+            self._memory, long["memory"] = memory, values.pack(json.loads(memory))
+        if "message" in data:
+            values.add(number, [], data["message"])
+        new = {"new": values.new} if values.new else {}
+        line = Line(number, round(at, 3), plain, long, values)
+        head = {"type": NAMES[type(record)], "line": number, "at": line.at}
+        return line, checked({**head, **data, **({"long": long} if long else {}), **new})
 
-    def _listed(self, view: View, history: Sequence[Message]) -> tuple[Listing, tuple[Message, ...]]:
-        """The messages of a view, and the copies among them that are on no line yet."""
-        known = {message.id: message for message in history}
-        names: Listing = []
-        new: list[Message] = []
-        for message in view.messages:
-            original = known.get(message.id)
-            if original is message or (original and EVERYTHING(original) == EVERYTHING(message)):
-                names.append(message.id)
-                continue
-            everything = EVERYTHING(message)  # also what no comparison looks at
-            if everything not in self._copies:
-                self._copies[everything] = name_of(message)
-                new.append(message)
-            names.append(self._copies[everything])
-        return names, tuple(new)
+    def _packed(self, message: Message) -> Any:
+        everything = EVERYTHING(message)  # also what no comparison looks at
+        if (packed := self._messages.get(everything)) is None:
+            data = as_fields(message)
+            packed = self._messages[everything] = self.values.reference(data) or self.values.pack(data)
+        return packed
 
 
-def _fates(view: View) -> str:
+def _lists(view: View) -> dict[str, Any]:
+    """What became of the messages. Reasons by rule: one rule may leave out a thousand messages."""
     left_out: dict[str, list[str]] = {}
     for id_, rule in view.left_out.items():
         left_out.setdefault(rule, []).append(id_)
     steps = {message.id: view.steps.get(message.id, ()) for message in view.messages}
     named = {id_: its for id_, its in steps.items() if any(step.by for step in its)}
-    return as_json(as_fields({"left_out": left_out, "steps": named, "fates": view.fates}))
+    return as_fields({"fates": view.fates, "left_out": left_out, "steps": named})  # type: ignore[no-any-return]
 
 
-def parsed(kind: Any, text: str | None) -> Any:
-    """What a JSON text holds, of this kind; None where it is lost, or holds something else."""
-    try:
-        return None if text is None else adapter(kind).validate_python(json.loads(text))  # half a letter is read, too
-    except (ValueError, RecursionError):
-        return None
-
-
-def read(data: bytes) -> tuple[list[Line], list[Damage]]:
-    """The lines of a journal, and what of it could not be read. A last line without an end is no damage.
+def read(data: bytes, values: Values | None = None) -> tuple[list[Line], list[Damage]]:
+    """The lines of a journal by number, and what of it could not be read. A last line without an end is no damage.
 
     Raises:
         UsageError: another version of thimble wrote it, or it has too many lines or branches.
     """
     if data.count(b"\n") > MOST_LINES:
         raise UsageError(f"a session has at most {MOST_LINES:,} lines, and this file more", "give another one")
-    lines: list[Line] = []
+    values = values or Values()
+    lines: dict[int, Line] = {}
     damaged: list[Damage] = []
+    torn: list[Damage] = []
     *whole, unfinished = data.split(b"\n")
-    for number, raw in enumerate(whole, 1):
+    known, number, last = set[int](), 0, 0
+    for raw in whole:
+        number += 1
+        known.add(number)
         try:
-            lines.append(read_line(number, raw))
+            line = read_line(raw, values)
         except (ValueError, RecursionError) as error:
-            damaged.append(Damage(number, str(error).splitlines()[0][:100]))
+            torn.append(Damage(number, str(error).splitlines()[0][:100]))
+            continue
+        damaged += [one for one in torn if not (one.why == CUT_OFF and isinstance(line.record, Resumed))]
+        torn = []  # what was cut off before somebody resumed: the writer died there
+        if line.number in lines:
+            damaged.append(Damage(line.number, "it is here twice"))
+        elif line.number < last:
+            damaged.append(Damage(line.number, "it is not where it was written"))
+        number = last = line.number
+        lines.setdefault(number, line)
     with suppress(ValueError, RecursionError):  # nothing but its end may be missing
-        lines.append(read_line(len(whole) + 1, unfinished))
-    if sum(isinstance(line.stored, Branched) for line in lines) > MOST_BRANCHES:
+        line = read_line(unfinished, values)
+        lines.setdefault(line.number, line)
+    ordered = [lines[each] for each in sorted(lines)]
+    if sum(isinstance(line.record, Branched) for line in ordered) > MOST_BRANCHES:
         raise UsageError(f"a session has at most {MOST_BRANCHES:,} branches, and this file more", "give another one")
-    resumed = {line.number for line in lines if isinstance(line.stored, Resumed)}
-    for damage in reversed(damaged):
-        if damage.why == CUT_OFF and damage.number + 1 in resumed:
-            resumed.add(damage.number)  # cut off when its writer died; so may be the line of who resumed
-    return lines, [damage for damage in damaged if damage.number not in resumed]
+    return ordered, sorted([*damaged, *torn, *_gaps(ordered, known)], key=attrgetter("number"))
 
 
-def name_of(copy: Message) -> Name:
-    """How a listing names a copy."""
-    return copy.id, checksum(as_json(as_fields(copy)))
+def _gaps(lines: list[Line], known: Container[int]) -> Iterator[Damage]:
+    """What is missing between the lines, beside the lines that could not be read."""
+    before = 0
+    for line in lines:
+        gap = range(before + 1, line.number)
+        if missing := next((number for number in gap[:MOST_LINES] if number not in known), 0):
+            yield Damage(missing, "it is missing" if len(gap) == 1 else f"lines up to {line.number - 1} are missing")
+        before = line.number
 
 
-def read_line(number: int, raw: bytes) -> Line:
-    """The line that these bytes are, its end left off.
+def read_line(raw: bytes, values: Values) -> Line:
+    """The line that these bytes are, its end left off; `values` then have those that it adds.
 
     Raises:
         ValueError, RecursionError: it cannot be read.
-        UsageError: a newer thimble wrote it.
+        UsageError: another version of thimble wrote it.
     """
     if len(raw) > MOST_LINE_BYTES:
         raise ValueError(f"it is longer than {MOST_LINE_BYTES:,} bytes")
@@ -185,12 +191,19 @@ def read_line(number: int, raw: bytes) -> Line:
         raise UsageError(what, f"{'update thimble' if newer else 'begin a new one'}; nothing was changed")
     if kind is None:
         raise ValueError("it is of no known type")
-    texts = adapter(dict[str, TextDelta]).validate_python(fields.pop("texts", {}))
-    at = adapter(float).validate_python(fields.pop("at", None))
-    stored: Stored = adapter(kind).validate_python(fields)
-    if isinstance(stored, Planted) and [message.role for message in stored.messages][1:3] != ["assistant", "tool"]:
+    number, at, long, new = adapter(Head).validate_python(
+        (fields.pop("line", None), fields.pop("at", None), fields.pop("long", {}), fields.pop("new", []))
+    )
+    if not 0 < number < INEXACT_FROM:
+        raise ValueError(f"it has the number {number}"[:60])
+    values.add(number, new, fields.get("message"))
+    check_figures([at, fields])
+    if kind is Prepared and isinstance(view := fields.get("view"), dict):
+        fields["view"] = {**view, "messages": (), "fates": (), "inserted": ()}
+    record: Record = adapter(kind).validate_python(fields)
+    if isinstance(record, Planted) and [message.role for message in record.messages][1:3] != ["assistant", "tool"]:
         raise ValueError("it plants nothing")
-    return Line(number, at, stored, texts)
+    return Line(number, at, record, long, values)
 
 
 @cache

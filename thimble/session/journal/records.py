@@ -1,4 +1,4 @@
-"""What a journal holds beside the events of a session, and the form in which a view is written."""
+"""What a session file holds beside the events of a session."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from thimble.agent import events
-from thimble.agent.fates import Fate
-from thimble.agent.messages import Message
-from thimble.agent.protocols import ModelId, Sent, Waiting
-from thimble.agent.steps import ViewStep
+from thimble.agent.protocols import Sent, Waiting
 
-VERSION = 4
+VERSION = 5
 """Journals of another version are not read."""
 Value = str | bool | int | float
 """What a setting can be."""
@@ -76,51 +73,6 @@ class Switched:
     branch: int
 
 
-Name = tuple[str, int]
-"""How a line names a copy: its id and a checksum."""
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedLine:
-    """`Prepared` as it is written: the figures of its view, and the copies in it that are on no line before."""
-
-    turn: int
-    strategy: str
-    model: ModelId
-    exact: bool
-    tokens: int
-    history_tokens: int
-    limit: int
-    overhead: int
-    cached: int
-    prefill: int
-    edited: bool
-    acted: Mapping[Fate, int]
-    without: int
-    notes: tuple[str, ...]
-    warm: bool
-    whole_cached: int
-    sizes: tuple[tuple[str, int], ...]
-    copies: tuple[Message, ...]
-
-
-Listing = list[str | Name]
-"""The messages of a view: the id of one that is sent as it is in the history, the `Name` of any other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fates:
-    """What became of the messages of a history, in order, and why.
-
-    `left_out` has the ids by the rule that left them out, `steps` by id those of `View.steps` that name who changed a
-    message that is sent.
-    """
-
-    left_out: Mapping[str, tuple[str, ...]]
-    steps: Mapping[str, tuple[ViewStep, ...]]
-    fates: tuple[Fate, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Command:
     """The user typed this command."""
@@ -155,9 +107,6 @@ Remark = Command | Aside | Unanswered
 """What a session needs to be played, and not to go on."""
 Record = events.Entry | Opened | Resumed | Named | Toured | Branched | Switched | Remark
 """All that can be written."""
-Stored = Record | PreparedLine
-"""All that can stand on a line: `Prepared` stands there as `PreparedLine`, and `Sent` without its body."""
-
 KINDS: dict[str, type] = {
     "opened": Opened,
     "resumed": Resumed,
@@ -170,18 +119,18 @@ KINDS: dict[str, type] = {
     "preparing": events.Preparing,
     "side_began": events.SideBegan,
     "side_called": events.SideCalled,
-    "prepared": PreparedLine,
+    "prepared": events.Prepared,
     "sent": Sent,
     "waiting": Waiting,
-    "said": events.ReplyPiece,
+    "reply_piece": events.ReplyPiece,
     "replied": events.Replied,
-    "broken_off": events.ReplyCancelled,
+    "reply_cancelled": events.ReplyCancelled,
     "prompt_cut": events.PromptCut,
     "tool_called": events.ToolCalled,
     "tool_returned": events.ToolReturned,
     "answered": events.Answered,
-    "withdrawn": events.QuestionWithdrawn,
-    "set_aside": events.ReplyDiscarded,
+    "question_withdrawn": events.QuestionWithdrawn,
+    "reply_discarded": events.ReplyDiscarded,
     "cancelled": events.Cancelled,
     "planted": events.Planted,
     "command": Command,

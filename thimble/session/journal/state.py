@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from thimble.agent.events import Prepared, Replied
+from thimble.agent.fates import Fate
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Sent
 from thimble.agent.repair import is_sound, repair
 from thimble.agent.state import State
+from thimble.agent.steps import ViewStep
 from thimble.agent.view import View
-from thimble.session.journal.deltas import DeltaReader
-from thimble.session.journal.lines import FIGURES, Line, name_of, parsed
+from thimble.session.journal.lines import EVERYTHING, Line
 from thimble.session.journal.records import (
     VERSION,
     Aside,
     Branched,
     Command,
-    Fates,
-    Listing,
-    Name,
     Named,
     Opened,
-    PreparedLine,
     Record,
     Resumed,
     Switched,
@@ -52,22 +48,23 @@ class SavedState(State):
     name: str = ""
     at: float = 0.0
     lost: list[str] = field(default_factory=list)
-    _texts: defaultdict[str, DeltaReader] = field(default_factory=lambda: defaultdict(DeltaReader))
-    _copies: dict[Name, Message] = field(default_factory=dict)
-    _unnamed: list[Message] = field(default_factory=list)
-    _tools: tuple[str, Sequence[Schema]] = ("", ())
+    _memory: Line | None = None
+    _tools: tuple[Any, Sequence[Schema]] = (None, ())
 
     @property
     def kept(self) -> dict[str, Any] | None:
         """What the session remembered beside its state; None where that is lost."""
-        text = self._texts["kept"].text
-        return {} if text == "" else parsed(dict[str, Any], text)
+        return {} if self._memory is None else self._memory.part("memory", dict[str, Any])
 
     def read(self, line: Line, whole: bool = True) -> Record:
         """Go on by one line; the record that was written there. With `whole` off a view has its figures only."""
-        for name, text in line.texts.items():
-            self._texts[name].feed(text)
-        record = self._record(line, whole)
+        record = line.record
+        if isinstance(record, Prepared):
+            record = self._prepared(record, line, whole)
+        elif isinstance(record, Sent) and whole:
+            record = Sent(record.to, "".join(line.part("body", list[str]) or ()))
+        if "memory" in line.long:
+            self._memory = line
         self.at = self.at if isinstance(record, Resumed) else line.at
         self.go_on(record)
         return record
@@ -88,61 +85,52 @@ class SavedState(State):
                     self.lost.append("what a reply cost")
                 self.take(record)
 
-    def _record(self, line: Line, whole: bool) -> Record:
-        stored = line.stored
-        if isinstance(stored, PreparedLine):
-            return self._prepared(stored, line.number, whole)
-        if isinstance(stored, Sent):
-            return Sent(stored.to, (self._texts["request"].text or "") if whole else "")
-        return stored
+    def _prepared(self, record: Prepared, line: Line, whole: bool) -> Prepared:
+        if not whole:
+            return replace(record, before=self.ledger.view)
+        view = self._viewed(record.view, line)
+        if not view.messages:
+            self.lost.append(f"what the call of line {line.number} was sent")
+        return replace(record, view=view, tools=self._schemas(line), before=self.ledger.view)
 
-    def _prepared(self, stored: PreparedLine, number: int, whole: bool) -> Prepared:
-        self._unnamed += stored.copies
-        view = View(messages=(), fates=(), inserted=(), **{name: getattr(stored, name) for name in FIGURES})
-        view = self._listed(view) if whole else view
-        if whole and not view.messages:
-            self.lost.append(f"what the call of line {number} was sent")
-        tools = self._schemas() if whole else ()
-        return Prepared(stored.turn, stored.strategy, stored.model, view, stored.exact, tools, self.ledger.view)
-
-    def _listed(self, view: View) -> View:
-        """The view with its messages and their fates; as it is where they are lost."""
-        names, told = parsed(Listing, self._texts["messages"].text), parsed(Fates, self._texts["fates"].text)
-        if names is None or told is None:
+    def _viewed(self, view: View, line: Line) -> View:
+        """The view with its messages and what became of those of the history; as it is where they are lost."""
+        messages, fates = line.part("messages", list[Message]), line.part("fates", tuple[Fate, ...])
+        left_out = line.part("left_out", dict[str, list[str]])
+        steps = line.part("steps", dict[str, list[ViewStep]])
+        if None in (messages, fates, left_out, steps):
             return view
-        self._copies |= {name_of(copy): copy for copy in self._unnamed}
-        self._unnamed.clear()
-        there = {message.id: message for message in self.history}
-        history = self.history if len(told.fates) == len(self.history) else repair(self.history).messages
-        try:
-            messages = tuple(there[one] if isinstance(one, str) else self._copies[one] for one in names)
-        except KeyError:
+        history = self.history if len(fates) == len(self.history) else repair(self.history).messages
+        if len(fates) != len(history):
             return view
-        if len(told.fates) != len(history):
-            return view
-        known = {message.id for message in history}
+        there = {message.id: message for message in history}
         return replace(
             view,
-            messages=messages,
-            fates=told.fates,
-            inserted=tuple(at for at, message in enumerate(messages) if message.id not in known),
+            messages=tuple(_shared(one, there.get(one.id)) for one in messages),
+            fates=fates,
+            inserted=tuple(at for at, message in enumerate(messages) if message.id not in there),
             history=list(history),
-            left_out={id_: rule for rule, ids in told.left_out.items() for id_ in ids},
-            steps=told.steps,
+            left_out={id_: rule for rule, ids in left_out.items() for id_ in ids},
+            steps=steps,
         )
 
-    def _schemas(self) -> Sequence[Schema]:
-        """What the newest call was told of tools; nothing where that is lost."""
-        text = self._texts["tools"].text or ""
-        if text != self._tools[0]:
-            self._tools = text, parsed(list[dict[str, Any]], text) or []
+    def _schemas(self, line: Line) -> Sequence[Schema]:
+        """What the call was told of tools; nothing where that is lost."""
+        packed = line.long.get("tools")
+        if packed != self._tools[0]:
+            self._tools = packed, line.part("tools", list[dict[str, Any]]) or []
         return self._tools[1]
+
+
+def _shared(message: Message, original: Message | None) -> Message:
+    """The message of the history itself where that is what was sent."""
+    return original if original and EVERYTHING(original) == EVERYTHING(message) else message
 
 
 def saved_state(lines: Iterable[Line]) -> SavedState:
     """The session after the last of these lines."""
     saved, listed = SavedState(), list(lines)
-    newest = max((line.number for line in listed if isinstance(line.stored, PreparedLine)), default=0)
+    newest = max((line.number for line in listed if isinstance(line.record, Prepared)), default=0)
     for line in listed:
         saved.read(line, whole=line.number >= newest)
     if saved.ledger.view and not saved.ledger.view.messages:

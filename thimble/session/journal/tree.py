@@ -52,7 +52,7 @@ class Tree:
 
     def take(self, line: Line) -> None:
         """Grow by one line."""
-        match line.stored:
+        match line.record:
             case Branched(number, after) if number > TRUNK and number not in self.branches:
                 self.branches[number] = Branch(number, self._before(after), after)
                 self.current = number

@@ -124,4 +124,4 @@ def same_tree(journal: Journal) -> None:
         kept = {line.number for line in branch.lines}
         assert branch.lines == [line for line in whole.branches[number].lines if line.number in kept]
     calls = sum(len(one.calls) for one in accounts(journal.tree))
-    assert calls == sum(isinstance(line.stored, Replied | SideCalled) for line in lines)
+    assert calls == sum(isinstance(line.record, Replied | SideCalled) for line in lines)

@@ -52,7 +52,7 @@ def _account(tree: Tree, number: int) -> BranchAccount:
         state.read(line, whole=False)
         if line.number not in own:
             behind, before = state.ledger.exchanges, len(state.ledger.calls)
-        elif isinstance(line.stored, Asked):
-            question = line.stored.message.content
+        elif isinstance(line.record, Asked):
+            question = line.record.message.content
     calls, exchanges = state.ledger.calls[before:], state.ledger.exchanges - behind
     return BranchAccount(number, branch.parent, behind, state.strategy, exchanges, calls, question)

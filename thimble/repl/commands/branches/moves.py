@@ -134,14 +134,14 @@ def _ask_anew(session: Session, question: Exchange, spec: str) -> None:
     """
     tree = session.journal.tree
     path = [each for each in tree.path(tree.current) if each.number <= question.after]
-    while len(path) > 1 and isinstance(path[-1].stored, Change):
+    while len(path) > 1 and isinstance(path[-1].record, Change):
         path.pop()
     then = SavedState()
     for each in path:
-        if isinstance(each.stored, Change):
-            then.go_on(each.stored)
+        if isinstance(each.record, Change):
+            then.go_on(each.record)
     after = path[-1].number if path else 0
-    between = [each.stored for each in tree.path(tree.current) if after < each.number <= question.after]
+    between = [each.record for each in tree.path(tree.current) if after < each.number <= question.after]
     fresh = spec or any(isinstance(one, Changed) and one.setting == "strategy" for one in between)
     now = {**session.values, **({"strategy": spec} if spec else {})}
     differ = {name: now[name] != was for name, was in then.settings.items() if name != "system"}

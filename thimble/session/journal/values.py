@@ -1,0 +1,165 @@
+"""The long parts of a session's records: each is written once, on the line that first needs it, and referred to later.
+
+A long text becomes `{"$": "LINE.PLACE"}`, which names one of the `new` values of that line, or its message. A long list
+is cut into chunks where the hash of an item says so, each chunk a value of its own (`{"+": …}`), and the list of chunks
+again: two lists that differ in one item share all chunks but a few, wherever the item is. So a file grows with what is
+new.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+
+from thimble.session.journal.checksum_lines import as_json
+
+SHORT = 60
+"""Characters of JSON that are written where they are, since a reference takes nearly as many."""
+LONG_LIST, CUT_AT, MOST_ITEMS = 12, 6, 24
+"""Items of a list that is cut into chunks; one item in so many ends a chunk; a chunk of equal items has no such end."""
+VALUE, CHUNK, PAIRS = "$", "+", "%"
+"""The one key of an object that stands for a value, the items of a chunk, an object that is long or has such keys."""
+MOST_READ = 50_000_000
+"""A record whose parts are more, in characters and a hundred for each item, is damage: values can name others."""
+
+
+class Values:
+    """The values of one session, by reference. What they hold is shared: it is read, and never changed."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+        self._keys: dict[bytes, str] = {}
+        self._unhashed: list[str] = []
+        self._line = 0
+        self.new: list[Any] = []
+
+    def add(self, line: int, new: Sequence[Any], message: Any = None) -> None:
+        """Know the values of a line: the new ones, and the message of its record.
+
+        Of a line that is there twice they are the first ones.
+        """
+        values = [*enumerate(new), *([("message", message)] if message else [])]
+        for place, value in values:
+            if (key := f"{line}.{place}") not in self._values:
+                self._values[key] = value
+                self._unhashed.append(key)
+
+    def begin(self, line: int) -> None:
+        """What is packed from here on is for the line of this number."""
+        self._line, self.new = line, []
+
+    def reference(self, data: Any) -> Any:
+        """A reference to what is on a line before as it is; None if it is on none."""
+        self._hash()
+        key = self._keys.get(_digest(as_json(data)))
+        return {VALUE: key} if key else None
+
+    def _hash(self) -> None:
+        while self._unhashed:  # after a session was read, once it is written to again
+            key = self._unhashed.pop()
+            self._keys.setdefault(_digest(as_json(self._values[key])), key)
+
+    def pack(self, data: Any) -> Any:
+        """JSON data with references to its long parts; those that no line before has are in `new`."""
+        if isinstance(data, str):
+            text = as_json(data)
+        elif isinstance(data, dict):
+            data = {name: self.pack(part) for name, part in data.items()}
+            if len(data) > LONG_LIST or not data.keys().isdisjoint((VALUE, CHUNK, PAIRS)):
+                data = {PAIRS: self._chunked([[name, part] for name, part in data.items()])}
+            text = as_json(data)
+        elif isinstance(data, list | tuple):
+            return self.pack_list([self.pack(part) for part in data])
+        else:
+            return data
+        return data if len(text) <= SHORT else {VALUE: self._key(text, data)}
+
+    def pack_list(self, items: list[Any]) -> Any:
+        """The same for a list of what is packed."""
+        items = self._chunked(items)
+        text = as_json(items)
+        return items if len(text) <= SHORT else {VALUE: self._key(text, items)}
+
+    def unpack(self, data: Any) -> Any:
+        """The data as it was packed.
+
+        Raises:
+            ValueError: a value is lost, or there is more than any session has.
+        """
+        return _Reader(self._values).whole(data)
+
+    def _chunked(self, items: list[Any]) -> list[Any]:
+        while len(items) > LONG_LIST:
+            chunks, first, texts = list[Any](), 0, list[str]()
+            for place, item in enumerate(items):
+                texts.append(_item(item))
+                if zlib.crc32(texts[-1].encode()) % CUT_AT == 0 or len(texts) == MOST_ITEMS:
+                    chunks.append({CHUNK: self._key(f"[{','.join(texts)}]", items[first : place + 1])})
+                    first, texts = place + 1, []
+            if len(chunks) < 2:
+                break
+            items = [*chunks, *items[first:]]
+        return items
+
+    def _key(self, text: str, data: Any) -> str:
+        self._hash()
+        digest = _digest(text)
+        if (key := self._keys.get(digest)) is None:
+            self._keys[digest] = key = f"{self._line}.{len(self.new)}"
+            self._values[key] = data
+            self.new.append(data)
+        return key
+
+
+class _Reader:
+    """Puts one record together."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._values, self._left = values, MOST_READ
+
+    def whole(self, data: Any) -> Any:
+        self._left -= len(data) if isinstance(data, str) else 100
+        if self._left < 0:
+            raise ValueError("it holds more than any session does")
+        if isinstance(data, dict):
+            if VALUE in data:
+                return self.whole(self._value(data[VALUE]))
+            if PAIRS in data:
+                return dict(self.whole(data[PAIRS]))
+            return {name: self.whole(part) for name, part in data.items()}
+        if not isinstance(data, list):
+            return data
+        found: list[Any] = []
+        for item in data:
+            if isinstance(item, dict) and CHUNK in item:
+                found += self.whole(self._value(item[CHUNK]))
+            else:
+                found.append(self.whole(item))
+        return found
+
+    def _value(self, key: object) -> Any:
+        try:
+            return self._values[key]  # type: ignore[index]
+        except (KeyError, TypeError):
+            raise ValueError("a part of it was on a line that cannot be read") from None
+
+
+def _item(item: Any) -> str:
+    """The JSON of an item: most are references or a word."""
+    if isinstance(item, dict) and len(item) == 1:
+        ((mark, key),) = item.items()
+        if mark in (VALUE, CHUNK):
+            return f'{{"{mark}":"{key}"}}'
+    return _word(item) if isinstance(item, str) else as_json(item)
+
+
+@lru_cache(1_000)
+def _word(text: str) -> str:
+    return as_json(text)
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=12).digest()
