@@ -11,7 +11,7 @@ from thimble.agent import events
 from thimble.agent.foreign import is_deep
 from thimble.agent.ledger import Ledger
 from thimble.agent.protocols import ModelId, Sent, Waiting
-from thimble.session.journal.checksum_lines import as_fields, as_json
+from thimble.session.journal.checksum_lines import as_fields
 from thimble.session.totals import totals
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def from_json(text: str) -> Any:
 
 def to_json(value: object) -> str:
     """A value as JSON, as it is written for others to read."""
-    return as_json(value, (", ", ": "))
+    return json.dumps(value).replace("\x7f", "\\u007f")
 
 
 def to_line(value: object) -> str:
