@@ -551,7 +551,7 @@ def shown(data: bytes) -> None:
                     obey(session, line, Paper().console)
                 else:
                     for event in session.ask(line):
-                        to_line(as_json(event, session.agent.ledger))
+                        to_line(as_json(event, session.agent.ledger.call_of(event)))
         assert not is_sound(session.agent.history)
 
 

@@ -50,7 +50,7 @@ class State:
     def take(self, event: Entry) -> None:
         """Apply one event. The cost of a reply whose view is lost, as in a damaged journal, is unknown."""
         self.change(event)
-        if not isinstance(event, Replied | ReplyCancelled) or self.ledger.prepared:
+        if self.ledger.prepared or not isinstance(event, Replied | ReplyCancelled):
             self.ledger.add(event)
 
     def change(self, event: Entry) -> None:
@@ -79,9 +79,8 @@ class State:
 
     def copy(self) -> State:
         """An independent copy of the state."""
-        ledger = replace(self.ledger, calls=[*self.ledger.calls], tools=[*self.ledger.tools])
         values = self.strategy, self.limit, self.system
-        return State(*values, self.history, ledger, self.planted, self.tidy, self.model)
+        return State(*values, [*self.history], self.ledger.copy(), self.planted, self.tidy, self.model)
 
     def _append(self, *messages: Message) -> None:
         system = () if self.history else (Message("m1", "system", self.system),)

@@ -67,7 +67,7 @@ class SavedState(State):
         """Go on by one line; the record that was written there. With `whole` off a view has its figures only."""
         for name, text in line.texts.items():
             self._texts[name].feed(text)
-        record = self._record(line, whole)
+        record = self.record(line, whole)
         self.at = self.at if isinstance(record, Resumed) else line.at
         self.go_on(record)
         return record
@@ -88,7 +88,16 @@ class SavedState(State):
                     self.lost.append("what a reply cost")
                 self.take(record)
 
-    def _record(self, line: Line, whole: bool) -> Record:
+    def _append(self, *messages: Message) -> None:
+        """Lengthen the list itself: who keeps one while lines are read takes a copy."""
+        self.history += messages if self.history else (Message("m1", "system", self.system), *messages)
+
+    def branch(self) -> SavedState:
+        """A copy that goes on by itself."""
+        return replace(self, history=[*self.history], ledger=self.ledger.copy(), lost=[*self.lost])
+
+    def record(self, line: Line, whole: bool = True) -> Record:
+        """The record of a line, for which those before it have been read; with `whole` off a view has its figures."""
         stored = line.stored
         if isinstance(stored, PreparedLine):
             return self._prepared(stored, line.number, whole)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.support.branched_sessions import run, session_in
-from thimble.repl.commands.branches.accounts import accounts
+from thimble.repl.commands.branches.tree import accounts
 from thimble.session.session import Session
 
 

@@ -1,17 +1,21 @@
-"""/tree: every branch with its own cost, and the switch to another branch."""
+"""/tree: every branch with its own cost, and the switch to another branch.
+
+A part that two branches share counts for the branch where it began.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.text import Text
 
 from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
+from thimble.agent.events import Asked
 from thimble.agent.ledger import Call
-from thimble.repl.commands.branches.accounts import BranchAccount, accounts
 from thimble.repl.commands.branches.moves import as_it_is
 from thimble.repl.commands.compare.trial import priced
 from thimble.repl.screen.sanitise import line
@@ -19,8 +23,29 @@ from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import in_use, is_drawn, say
 from thimble.repl.screen.trace import cut
 from thimble.session import figures
+from thimble.session.journal.state import SavedState
+from thimble.session.journal.tree import TRUNK, Tree
 from thimble.session.session import Session
+from thimble.session.story import records
 from thimble.session.totals import totals
+
+
+@dataclass(frozen=True, slots=True)
+class BranchAccount:
+    """A branch: its parent, its strategy, and the exchanges and calls that belong to it alone.
+
+    `behind`: it begins after this exchange of the parent. `question`: the last one of the branch itself, "" if there is
+    none. `stem`: what stands before it where the branches are drawn as a tree.
+    """
+
+    number: int
+    parent: int
+    behind: int
+    strategy: str
+    exchanges: int
+    calls: Sequence[Call]
+    question: str
+    stem: str = ""
 
 
 def tree(session: Session, text: str, console: Console) -> None:
@@ -81,3 +106,37 @@ def _spent(calls: Sequence[Call], prices: Prices) -> Sequence[str]:
     amounts = (figures.short(one.tokens, one.exact) for one in (sums.prompt, sums.prefill, sums.output))
     costs = priced(sums, prices)
     return (str(sums.turns), *amounts, figures.short(costs.tokens, costs.exact))
+
+
+def accounts(tree: Tree) -> list[BranchAccount]:
+    """An account for each branch: a parent before its children, children by age, each followed by its own children."""
+    found = _accounts(tree)
+    ordered: list[BranchAccount] = []
+    waiting = [(one, "", "") for one in reversed(found) if not one.parent]
+    while waiting:
+        one, stem, below = waiting.pop()
+        ordered.append(replace(one, stem=stem))
+        ends = "└─ ", "   "
+        for child in reversed([child for child in found if child.parent == one.number]):
+            waiting.append((child, below + ends[0], below + ends[1]))
+            ends = "├─ ", "│  "
+    return ordered
+
+
+def _accounts(tree: Tree) -> list[BranchAccount]:
+    """The accounts in the order of the branches, each of which goes on from a copy of where its parent was then."""
+    found: list[BranchAccount] = []
+    starts = {TRUNK: SavedState()}
+    for branch in tree.branches.values():
+        state, question = starts.pop(branch.number), ""
+        behind, before = state.ledger.exchanges, len(state.ledger.calls)
+        forks = sorted((one.after, one.number) for one in tree.branches.values() if one.parent == branch.number)
+        for number, _, record, _ in records(branch.lines):
+            while forks and forks[0][0] < number:
+                starts[forks.pop(0)[1]] = state.branch()
+            state.go_on(record)
+            question = record.message.content if isinstance(record, Asked) else question
+        starts |= {child: state.branch() for _, child in forks}
+        calls, exchanges = state.ledger.calls[before:], state.ledger.exchanges - behind
+        found.append(BranchAccount(branch.number, branch.parent, behind, state.strategy, exchanges, calls, question))
+    return found

@@ -1,0 +1,222 @@
+"""The story of a branch: its exchanges, each a question with the model calls and their results up to the answer.
+
+Screens, exports and the live page read this; none of them reads the lines of a journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from thimble.agent.errors import UsageError
+from thimble.agent.events import (
+    Answered,
+    Asked,
+    Cancelled,
+    Planted,
+    Prepared,
+    PromptCut,
+    QuestionWithdrawn,
+    Replied,
+    SideCalled,
+    ToolReturned,
+)
+from thimble.agent.ledger import Amount, Call
+from thimble.agent.messages import Message
+from thimble.session.journal.lines import Line
+from thimble.session.journal.records import Aside, Branched, Change, Command, Record, Resumed, Switched, Toured
+from thimble.session.journal.state import SavedState
+from thimble.session.journal.tree import Tree
+
+if TYPE_CHECKING:
+    from thimble.session.journal.journal import Journal
+
+IDLE = (Branched, Switched, Resumed, Toured)
+"""Records that change nothing in a session by themselves."""
+NO_ANSWER = Answered("", "empty")
+
+
+class Recorded(NamedTuple):
+    """A record, the number of its line, and its time in seconds since 1970.
+
+    `spent`: the model call that it is about, as it was known then; None if it is about none, or costs are left out.
+    """
+
+    number: int
+    at: float
+    record: Record
+    spent: Call | None = None
+
+
+@dataclass
+class ModelCall:
+    """A model call with the results of the tools that it asked for; fields without a value are None.
+
+    `spent`: what it cost; None without a reply. `asides`: what its strategy and its tools asked a model.
+    """
+
+    prepared: Prepared
+    asides: list[SideCalled]
+    reply: Replied | None = None
+    spent: Call | None = None
+    results: list[ToolReturned] = field(default_factory=list)
+
+    @property
+    def cached(self) -> Amount:
+        """What of its prompt was cached: as the ledger has it, without a reply as it is expected."""
+        return self.spent.cached if self.spent else Amount(self.prepared.view.cached, exact=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question, or a planted fact with the number 0, and all records up to the next one.
+
+    `after` is the line behind which it was asked: the last one before it that changed something.
+    """
+
+    number: int
+    after: int
+    records: list[Recorded]
+
+    @property
+    def at(self) -> float:
+        """When it was asked, in seconds since 1970."""
+        return self.records[0].at
+
+    @property
+    def until(self) -> float:
+        """When its last event happened."""
+        events = (one.at for one in reversed(self.records) if not isinstance(one.record, Change | Command | Aside))
+        return next(events, self.at)
+
+    @property
+    def planted(self) -> Planted | None:
+        """The fact that was planted; None for a question."""
+        first = self.records[0].record
+        return first if isinstance(first, Planted) else None
+
+    @property
+    def question(self) -> Message:
+        """The message of the user."""
+        first = self.records[0].record
+        assert isinstance(first, Asked | Planted)
+        return first.message if isinstance(first, Asked) else first.messages[0]
+
+    @property
+    def answered(self) -> Answered:
+        """The answer, and what is known of its grounds; an empty one if there was none."""
+        given = Answered(self.planted.messages[-1].content, "answered") if self.planted else NO_ANSWER
+        return next((one.record for one in reversed(self.records) if isinstance(one.record, Answered)), given)
+
+    @property
+    def ending(self) -> str:
+        """How it ended: as `Answered` has it, or planted, cancelled, withdrawn or unfinished."""
+        for one in reversed(self.records):
+            match one.record:
+                case Answered(ending=ending):
+                    return ending
+                case Cancelled():
+                    return "cancelled"
+                case QuestionWithdrawn():
+                    return "withdrawn"
+        return "planted" if self.planted else "unfinished"
+
+    @property
+    def calls(self) -> list[ModelCall]:
+        """Its model calls, but those of strategies and tools."""
+        calls: list[ModelCall] = []
+        asides: list[SideCalled] = []
+        for _, _, record, spent in self.records:
+            match record:
+                case SideCalled():
+                    asides.append(record)
+                case Prepared():
+                    calls.append(ModelCall(record, asides))
+                    asides = []
+                case Replied() if calls:
+                    calls[-1].reply, calls[-1].spent = record, spent
+                case PromptCut() if calls and calls[-1].reply:
+                    calls[-1].spent = spent
+                case ToolReturned() if calls:
+                    calls[-1].results.append(record)
+                    calls[-1].asides += asides
+                    asides = []
+        return calls
+
+
+def exchanges(records: Iterable[Recorded]) -> list[Exchange]:
+    """The exchanges in the records of a branch, which are given from the first one on."""
+    found: list[Exchange] = []
+    asked = after = 0
+    for one in records:
+        if isinstance(one.record, Asked | Planted):
+            asked += (is_asked := isinstance(one.record, Asked))
+            found.append(Exchange(asked * is_asked, after, [one]))
+        elif found:
+            found[-1].records.append(one)
+        if not isinstance(one.record, IDLE):
+            after = one.number
+    return found
+
+
+def records(lines: Iterable[Line]) -> Iterator[Recorded]:
+    """The records of these lines, without costs; a view has its figures only."""
+    reader = SavedState()
+    return (Recorded(line.number, line.at, reader.record(line, whole=False)) for line in lines)
+
+
+@dataclass
+class Story:
+    """A branch with all that was recorded on the way to where it is now.
+
+    `past` is the session after its last record, `parent` the branch that it grew from (0 for none), `damaged` the
+    number of unreadable lines of the journal.
+    """
+
+    branch: int
+    branches: int
+    parent: int = 0
+    damaged: int = 0
+    past: SavedState = field(default_factory=SavedState)
+    records: list[Recorded] = field(default_factory=list)
+
+    @property
+    def exchanges(self) -> Sequence[Exchange]:
+        """Its exchanges, in order."""
+        return exchanges(self.records)
+
+    def add(self, number: int, at: float, record: Record) -> None:
+        """Go on by one record."""
+        self.past.go_on(record)
+        self._keep(number, at, record)
+
+    def read(self, line: Line) -> None:
+        """Go on by one line."""
+        self._keep(line.number, line.at, self.past.read(line))
+
+    def _keep(self, number: int, at: float, record: Record) -> None:
+        self.records.append(Recorded(number, at, record, self.past.ledger.call_of(record)))
+
+
+def story(tree: Tree, branch: int, damaged: int = 0) -> Story:
+    """The story of a branch."""
+    told = Story(branch, len(tree.branches), tree.branches[branch].parent, damaged)
+    for line in tree.path(branch):
+        told.read(line)
+    return told
+
+
+def stories(journal: Journal) -> list[Story]:
+    """The story of each branch on which something was asked, the one in use first, then the newest first.
+
+    Raises:
+        UsageError: nothing was asked on any.
+    """
+    lines, damaged = journal.read()
+    tree = Tree(lines)
+    numbers = sorted(tree.branches, key=lambda number: (number != tree.current, -number))
+    told = [one for one in (story(tree, number, len(damaged)) for number in numbers) if one.exchanges]
+    if not told:
+        raise UsageError("there is nothing to export yet", "ask something first")
+    return told
