@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -34,13 +34,12 @@ class Amount:
     exact: bool = True
     least: int = 0
 
-    def __add__(self, other: Amount) -> Amount:
-        known, exact = self._known + other._known, self.exact and other.exact
-        return Amount(None, exact, known) if None in (self.tokens, other.tokens) else Amount(known, exact)
-
-    @property
-    def _known(self) -> int:
-        return self.least if self.tokens is None else self.tokens
+    @classmethod
+    def total(cls, amounts: Collection[Amount]) -> Amount:
+        """Their sum. One unknown makes it unknown but for a least value; one estimate makes it an estimate."""
+        known = sum(one.least if one.tokens is None else one.tokens for one in amounts)
+        exact = all(one.exact for one in amounts)
+        return cls(None, exact, known) if any(one.tokens is None for one in amounts) else cls(known, exact)
 
 
 NOTHING = Amount(0)
@@ -175,27 +174,27 @@ class Ledger:
     def add(self, event: Entry) -> None:
         """Add one event."""
         match event:
+            case Replied() | ReplyCancelled():
+                self.calls.append(self._turn(event))
+                self.replied = True
+            case ToolReturned():
+                self.tools.append(ToolRun(self.exchanges, event.call.name, event.seconds, event.began))
+            case Prepared():
+                self.prepared, self.prepared_in, self.sent, self.replied = event, self.exchanges, None, False
+            case Preparing():
+                self.preparing = event
+            case Sent():
+                self.sent = event
+            case SideCalled():
+                self.calls.append(self._side(event))
+            case PromptCut() if self.calls and not self.calls[-1].cached.exact:
+                self.calls[-1] = replace(self.calls[-1], cached=UNKNOWN)
             case Asked():
                 self.exchanges += 1
             case Answered():
                 model = self.prepared.model if self.prepared else UNKNOWN_MODEL
                 new = Answer(self.exchanges, model, event.from_memory, len(event.invented))
                 self.answers = (*self.answers, new)
-            case ToolReturned():
-                self.tools.append(ToolRun(self.exchanges, event.call.name, event.seconds, event.began))
-            case Preparing():
-                self.preparing = event
-            case Prepared():
-                self.prepared, self.prepared_in, self.sent, self.replied = event, self.exchanges, None, False
-            case Sent():
-                self.sent = event
-            case SideCalled():
-                self.calls.append(self._side(event))
-            case Replied() | ReplyCancelled():
-                self.calls.append(self._turn(event))
-                self.replied = True
-            case PromptCut() if self.calls and not self.calls[-1].cached.exact:
-                self.calls[-1] = replace(self.calls[-1], cached=UNKNOWN)
 
     @property
     def lag(self) -> int:
