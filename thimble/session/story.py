@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from thimble.agent.errors import UsageError
 from thimble.agent.events import (
     Answered,
     Asked,
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 IDLE = (Branched, Switched, Resumed, Toured)
 """Records that change nothing in a session by themselves."""
-NO_ANSWER = Answered("", "empty")
 
 
 class Recorded(NamedTuple):
@@ -72,11 +70,13 @@ class ModelCall:
 class Exchange:
     """A question, or a planted fact with the number 0, and all records up to the next one.
 
-    `after` is the line behind which it was asked: the last one before it that changed something.
+    `after` is the line behind which it was asked: the last one before it that changed something. `first_call`: how many
+    model calls the exchanges before it have.
     """
 
     number: int
     after: int
+    first_call: int
     records: list[Recorded]
 
     @property
@@ -87,8 +87,7 @@ class Exchange:
     @property
     def until(self) -> float:
         """When its last event happened."""
-        events = (one.at for one in reversed(self.records) if not isinstance(one.record, Change | Command | Aside))
-        return next(events, self.at)
+        return next(one.at for one in reversed(self.records) if not isinstance(one.record, Change | Command | Aside))
 
     @property
     def planted(self) -> Planted | None:
@@ -106,7 +105,7 @@ class Exchange:
     @property
     def answered(self) -> Answered:
         """The answer, and what is known of its grounds; an empty one if there was none."""
-        given = Answered(self.planted.messages[-1].content, "answered") if self.planted else NO_ANSWER
+        given = Answered(self.planted.messages[-1].content if self.planted else "", "answered")
         return next((one.record for one in reversed(self.records) if isinstance(one.record, Answered)), given)
 
     @property
@@ -148,14 +147,16 @@ class Exchange:
 def exchanges(records: Iterable[Recorded]) -> list[Exchange]:
     """The exchanges in the records of a branch, which are given from the first one on."""
     found: list[Exchange] = []
-    asked = after = 0
+    asked = after = calls = 0
     for one in records:
-        if isinstance(one.record, Asked | Planted):
-            asked += (is_asked := isinstance(one.record, Asked))
-            found.append(Exchange(asked * is_asked, after, [one]))
+        kind = type(one.record)
+        if kind in (Asked, Planted):
+            asked += kind is Asked
+            found.append(Exchange(asked if kind is Asked else 0, after, calls, [one]))
         elif found:
             found[-1].records.append(one)
-        if not isinstance(one.record, IDLE):
+            calls += kind is Prepared
+        if kind not in IDLE:
             after = one.number
     return found
 
@@ -170,53 +171,39 @@ def records(lines: Iterable[Line]) -> Iterator[Recorded]:
 class Story:
     """A branch with all that was recorded on the way to where it is now.
 
-    `past` is the session after its last record, `parent` the branch that it grew from (0 for none), `damaged` the
-    number of unreadable lines of the journal.
+    `past` is the session after the last record, `tree` has all branches, `damaged` are the numbers of unreadable lines.
     """
 
     branch: int
-    branches: int
-    parent: int = 0
-    damaged: int = 0
+    tree: Tree
+    damaged: Sequence[int] = ()
     past: SavedState = field(default_factory=SavedState)
     records: list[Recorded] = field(default_factory=list)
 
     @property
-    def exchanges(self) -> Sequence[Exchange]:
+    def exchanges(self) -> list[Exchange]:
         """Its exchanges, in order."""
         return exchanges(self.records)
-
-    def add(self, number: int, at: float, record: Record) -> None:
-        """Go on by one record."""
-        self.past.go_on(record)
-        self._keep(number, at, record)
 
     def read(self, line: Line) -> None:
         """Go on by one line."""
         self._keep(line.number, line.at, self.past.read(line))
 
+    def add(self, number: int, at: float, record: Record) -> None:
+        """Go on by a record that was just written."""
+        self.past.go_on(record)
+        self._keep(number, at, record)
+
     def _keep(self, number: int, at: float, record: Record) -> None:
         self.records.append(Recorded(number, at, record, self.past.ledger.call_of(record)))
 
 
-def story(tree: Tree, branch: int, damaged: int = 0) -> Story:
-    """The story of a branch."""
-    told = Story(branch, len(tree.branches), tree.branches[branch].parent, damaged)
-    for line in tree.path(branch):
-        told.read(line)
-    return told
-
-
-def stories(journal: Journal) -> list[Story]:
-    """The story of each branch on which something was asked, the one in use first, then the newest first.
-
-    Raises:
-        UsageError: nothing was asked on any.
-    """
+def stories(journal: Journal) -> Iterator[Story]:
+    """The story of each branch: the one in use first, then the newest first."""
     lines, damaged = journal.read()
     tree = Tree(lines)
-    numbers = sorted(tree.branches, key=lambda number: (number != tree.current, -number))
-    told = [one for one in (story(tree, number, len(damaged)) for number in numbers) if one.exchanges]
-    if not told:
-        raise UsageError("there is nothing to export yet", "ask something first")
-    return told
+    for number in sorted(tree.branches, key=lambda number: (number != tree.current, -number)):
+        story = Story(number, tree, [one.number for one in damaged])
+        for line in tree.path(number):
+            story.read(line)
+        yield story

@@ -18,8 +18,7 @@ from thimble.repl.commands.export.page import Telling, Texts, embedded
 from thimble.repl.live.ballot import Ballot
 from thimble.repl.screen.sanitise import Sanitiser
 from thimble.session.journal.records import Branched, Record, Switched
-from thimble.session.journal.tree import Tree
-from thimble.session.story import story
+from thimble.session.story import stories
 
 if TYPE_CHECKING:
     from thimble.session.journal.journal import Journal
@@ -148,10 +147,9 @@ class Growing:
             self._heard.clear()
             self._journal = journal
             journal.listener = lambda *heard: self._heard.append(heard)
-        lines, damaged = journal.read()
-        tree = Tree(lines)
-        self._telling, self._is_new = Telling(story(tree, tree.current, len(damaged)), Texts(counter)), True
-        self._last = max((line.number for line in lines), default=0)
+        told = next(stories(journal))
+        self._telling, self._is_new = Telling(told, Texts(counter)), True
+        self._last = told.records[-1].number if told.records else 0
         with self._changed:
             self._items, self._ballot, self._counted = [], None, None
             self._cleaners.clear()

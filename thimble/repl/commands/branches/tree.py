@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
@@ -32,7 +32,7 @@ from thimble.session.totals import totals
 
 @dataclass(frozen=True, slots=True)
 class BranchAccount:
-    """A branch: its parent, its strategy, and the exchanges and calls that belong to it alone.
+    """A branch: its parent, its strategy, and the calls that belong to it alone.
 
     `behind`: it begins after this exchange of the parent. `question`: the last one of the branch itself, "" if there is
     none. `stem`: what stands before it where the branches are drawn as a tree.
@@ -42,10 +42,9 @@ class BranchAccount:
     parent: int
     behind: int
     strategy: str
-    exchanges: int
     calls: Sequence[Call]
     question: str
-    stem: str = ""
+    stem: str
 
 
 def tree(session: Session, text: str, console: Console) -> None:
@@ -109,34 +108,28 @@ def _spent(calls: Sequence[Call], prices: Prices) -> Sequence[str]:
 
 
 def accounts(tree: Tree) -> list[BranchAccount]:
-    """An account for each branch: a parent before its children, children by age, each followed by its own children."""
-    found = _accounts(tree)
-    ordered: list[BranchAccount] = []
-    waiting = [(one, "", "") for one in reversed(found) if not one.parent]
-    while waiting:
-        one, stem, below = waiting.pop()
-        ordered.append(replace(one, stem=stem))
-        ends = "└─ ", "   "
-        for child in reversed([child for child in found if child.parent == one.number]):
-            waiting.append((child, below + ends[0], below + ends[1]))
-            ends = "├─ ", "│  "
-    return ordered
+    """An account for each branch: a parent before its children, children by age, each followed by its own children.
 
-
-def _accounts(tree: Tree) -> list[BranchAccount]:
-    """The accounts in the order of the branches, each of which goes on from a copy of where its parent was then."""
+    A branch goes on from a copy of what its parent was at that line, so each line is read once.
+    """
     found: list[BranchAccount] = []
-    starts = {TRUNK: SavedState()}
-    for branch in tree.branches.values():
-        state, question = starts.pop(branch.number), ""
-        behind, before = state.ledger.exchanges, len(state.ledger.calls)
-        forks = sorted((one.after, one.number) for one in tree.branches.values() if one.parent == branch.number)
+    waiting = [(tree.branches[TRUNK], SavedState(), "", "")]
+    while waiting:
+        branch, state, stem, below = waiting.pop()
+        behind, before, question = state.ledger.exchanges, len(state.ledger.calls), ""
+        children = [one for one in tree.branches.values() if one.parent == branch.number]
+        starts: dict[int, SavedState] = {}
+        forks = sorted(children, key=lambda child: child.after)
         for number, _, record, _ in records(branch.lines):
-            while forks and forks[0][0] < number:
-                starts[forks.pop(0)[1]] = state.branch()
+            while forks and forks[0].after < number:
+                starts[forks.pop(0).number] = state.branch()
             state.go_on(record)
             question = record.message.content if isinstance(record, Asked) else question
-        starts |= {child: state.branch() for _, child in forks}
-        calls, exchanges = state.ledger.calls[before:], state.ledger.exchanges - behind
-        found.append(BranchAccount(branch.number, branch.parent, behind, state.strategy, exchanges, calls, question))
+        calls = state.ledger.calls[before:]
+        found.append(BranchAccount(branch.number, branch.parent, behind, state.strategy, calls, question, stem))
+        ends = "└─ ", "   "
+        for child in reversed(children):
+            start = starts.get(child.number) or state.branch()
+            waiting.append((child, start, below + ends[0], below + ends[1]))
+            ends = "├─ ", "│  "
     return found

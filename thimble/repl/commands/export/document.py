@@ -14,8 +14,7 @@ from thimble.agent.events import Changed, Planted, Prepared
 from thimble.agent.messages import Message
 from thimble.session import jsonl
 from thimble.session.journal.records import Opened
-from thimble.session.journal.tree import Tree
-from thimble.session.story import Recorded, story
+from thimble.session.story import Recorded, stories
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
@@ -25,20 +24,19 @@ FORMAT, FORMAT_VERSION = "thimble-session", 2
 
 def export(session: Session) -> Iterator[str]:
     """The document, piece by piece: an event a line. Raises UsageError where nothing was asked."""
-    lines, damaged = session.journal.read()
-    if not lines:
+    branches = sorted(stories(session.journal), key=lambda one: one.branch)
+    if not branches[0].records:
         raise UsageError("there is nothing to export yet", "ask something first")
-    tree, count = Tree(lines), session.agent.backend.counter.count
+    tree, count = branches[0].tree, session.agent.backend.counter.count
     told = {**jsonl.session(session), "name": tree.name or None, "branch": tree.current}
-    head = {"format": FORMAT, "version": FORMAT_VERSION, "session": told, "damaged": [one.number for one in damaged]}
+    head = {"format": FORMAT, "version": FORMAT_VERSION, "session": told, "damaged": branches[0].damaged}
     yield jsonl.to_json(head)[:-1] + ',\n"branches": ['
-    for place, number in enumerate(tree.branches):
-        branch = story(tree, number)
-        about = {"branch": number, "parent": branch.parent or None}
+    for place, one in enumerate(branches):
+        about = {"branch": one.branch, "parent": tree.branches[one.branch].parent or None}
         yield "," * bool(place) + f'\n{jsonl.to_json(about)[:-1]}, "events": ['
-        yield from _lines({"at": one.at, **fields} for one in branch.records if (fields := _fields(one)))
+        yield from _lines({"at": each.at, **fields} for each in one.records if (fields := _fields(each)))
         yield '],\n"messages": ['
-        yield from _lines({**_message(one), "tokens": count(one)} for one in branch.past.history)
+        yield from _lines({**_message(each), "tokens": count(each)} for each in one.past.history)
         yield "]}"
     yield "]}\n"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from thimble.agent.errors import UsageError
 from thimble.agent.events import Answered
 from thimble.agent.ledger import Call
 from thimble.repl.screen.footer import FROM_MEMORY
@@ -30,21 +30,31 @@ EXCHANGE_ENDINGS = {"answered": "", "planted": "a planted fact, no model was ask
 
 def export(session: Session) -> Iterator[str]:
     """The page, piece by piece. Raises UsageError where nothing was asked."""
-    first, *others = every = stories(session.journal)
-    more = [f"branch {first.branch} of {first.branches}; the others follow"] * bool(others)
+    first, *others = every = asked(session)
+    more = [f"branch {first.branch} of {len(first.tree.branches)}; the others follow"] * bool(others)
     yield f"# {plain(first.past.name) or 'A session of thimble'}\n\n{_facts(first, more)}\n"
     yield from _branch(first, 0)
     for place, told in enumerate(others, 1):
-        begun, other = max((shared(told, before), -before.branch) for before in every[:place])
+        begun, other = max((len(_places(told) & _places(before)), -before.branch) for before in every[:place])
         same = [f"its first {figures.several(begun, 'exchange')} as on branch {-other}"] * bool(begun)
         yield f"\n# Branch {told.branch}\n\n{_facts(told, same)}\n"
         yield from _branch(told, begun)
 
 
-def shared(one: Story, other: Story) -> int:
-    """How many exchanges both branches begin with."""
-    pairs = zip(one.exchanges, other.exchanges, strict=False)
-    return len([*takewhile(lambda pair: (pair[0].at, pair[0].question) == (pair[1].at, pair[1].question), pairs)])
+def asked(session: Session) -> list[Story]:
+    """The story of each branch on which something was asked, the one in use first. Raises UsageError if there is none.
+
+    For any format but JSON.
+    """
+    found = [one for one in stories(session.journal) if one.exchanges]
+    if not found:
+        raise UsageError("there is nothing to export yet", "ask something first")
+    return found
+
+
+def _places(of: Story) -> set[int]:
+    """The lines of its questions; branches have those in common with which they both begin."""
+    return {one.records[0].number for one in of.exchanges}
 
 
 def grounds(of: Answered) -> list[str]:

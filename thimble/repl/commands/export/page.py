@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId
-from thimble.repl.commands.export.markdown import grounds
+from thimble.repl.commands.export.markdown import asked, grounds
 from thimble.repl.commands.timeline import sums, words
 from thimble.repl.screen import trace
 from thimble.repl.screen.fate_letters import FATE_LETTERS
@@ -30,7 +30,7 @@ from thimble.repl.screen.sanitise import clean, line
 from thimble.session import figures
 from thimble.session.journal.header import sampling
 from thimble.session.jsonl import selected
-from thimble.session.story import Exchange, ModelCall, Story, stories
+from thimble.session.story import Exchange, ModelCall, Story
 from thimble.session.timeline import timeline
 from thimble.session.totals import totals
 from thimble.session.why import why
@@ -47,7 +47,7 @@ UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\x7f"}
 
 def export(session: Session) -> Iterator[str]:
     """The page, piece by piece. Raises UsageError where nothing was asked."""
-    told = stories(session.journal)
+    told = asked(session)
     script = "\n".join(map(asset, SCRIPTS))
     return html(title_of(told[0]), asset("page.css"), script, _data(told, session.agent.backend.counter))
 
@@ -187,13 +187,8 @@ class Telling:
         first_call, first_exchange = max(0, len(self._lists) - 1), max(0, self._sent_exchanges - 1)
         for message in told.past.history:
             texts.at(message)
-        exchanges, calls = told.exchanges, list[ModelCall]()
-        asked: list[Fields] = []
-        for number, exchange in enumerate(exchanges):
-            its = exchange.calls
-            if number >= first_exchange:
-                asked.append(exchange_fields(exchange, range(len(calls), len(calls) + len(its))))
-            calls += its
+        exchanges = told.exchanges
+        calls = [call for exchange in exchanges for call in exchange.calls]
         self._lists += [lists_of(call, texts, self._new) for call in calls[len(self._lists) :]]
         self._sent_exchanges = len(exchanges)
         new = zip(calls[first_call:], self._lists[first_call:], strict=True)
@@ -202,7 +197,7 @@ class Telling:
             "title": title_of(told),
             "about": branch_fields(told, len(calls)),
             "timeline": timeline | {"spans": self._new.new("spans", timeline["spans"])},
-            "exchanges": [first_exchange, asked],
+            "exchanges": [first_exchange, [*map(exchange_fields, exchanges[first_exchange:])]],
             "calls": [first_call, [call_fields(call, texts) | lists for call, lists in new]],
             "texts": texts.new(),
         }
@@ -218,10 +213,10 @@ def branch_fields(told: Story, calls: int) -> Fields:
         begun,
         figures.several(sum(bool(each.number) for each in exchanges), "exchange"),
         figures.several(calls, "call"),
-        *([f"branch {told.branch} of {told.branches}"] if told.branches > 1 else []),
+        *([f"branch {told.branch} of {len(told.tree.branches)}"] if len(told.tree.branches) > 1 else []),
     ]
     lost = [f"The journal is damaged: {what} is lost." for what in map(line, past.lost)]
-    lost += [f"{figures.several(told.damaged, 'line')} of the journal could not be read."] * bool(told.damaged)
+    lost += [f"{figures.several(len(told.damaged), 'line')} of the journal could not be read."] * bool(told.damaged)
     spent = selected(totals(past.ledger.calls), "prompt cached prefill output raw_prompt seconds")
     words = f"{told.branch}: {facts[2]}, {line(past.strategy)}, {trace.cut(line(exchanges[-1].question.content), 40)}"
     return {"number": told.branch, "words": words, "facts": facts, "spent": spent, "lost": lost}
@@ -245,13 +240,13 @@ def timeline_fields(told: Story) -> Fields:
     }
 
 
-def exchange_fields(of: Exchange, calls: Iterable[int]) -> Fields:
-    """The data of an exchange on the page; `calls` are the places of its calls."""
+def exchange_fields(of: Exchange) -> Fields:
+    """The data of an exchange on the page."""
     answered = of.answered
     return {
         "number": of.number,
         "question": clean(of.question.content),
-        "calls": [*calls],
+        "calls": [*range(of.first_call, of.first_call + len(of.calls))],
         "answer": clean(answered.text),
         "ending": of.ending,
         "grounds": grounds(answered),
