@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from thimble.agent.events import (
     Answered,
@@ -23,13 +23,10 @@ from thimble.agent.events import (
 )
 from thimble.agent.ledger import Amount, Call
 from thimble.agent.messages import Message
-from thimble.session.journal.lines import Line
+from thimble.session.journal.lines import Damage, Line
 from thimble.session.journal.records import Aside, Branched, Change, Command, Record, Resumed, Switched, Toured
 from thimble.session.journal.state import SavedState
 from thimble.session.journal.tree import Tree
-
-if TYPE_CHECKING:
-    from thimble.session.journal.journal import Journal
 
 IDLE = (Branched, Switched, Resumed, Toured)
 """Records that change nothing in a session by themselves."""
@@ -198,12 +195,11 @@ class Story:
         self.records.append(Recorded(number, at, record, self.past.ledger.call_of(record)))
 
 
-def stories(journal: Journal) -> Iterator[Story]:
-    """The story of each branch: the one in use first, then the newest first."""
-    lines, damaged = journal.read()
-    tree = Tree(lines)
+def stories(lines: Iterable[Line], damaged: Iterable[Damage] = ()) -> Iterator[Story]:
+    """The story of each branch of a journal: the one in use first, then the newest first."""
+    tree, lost = Tree(lines), [one.number for one in damaged]
     for number in sorted(tree.branches, key=lambda number: (number != tree.current, -number)):
-        story = Story(number, tree, [one.number for one in damaged])
+        story = Story(number, tree, lost)
         for line in tree.path(number):
             story.read(line)
         yield story

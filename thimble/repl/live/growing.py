@@ -147,7 +147,7 @@ class Growing:
             self._heard.clear()
             self._journal = journal
             journal.listener = lambda *heard: self._heard.append(heard)
-        told = next(stories(journal))
+        told = next(stories(*journal.read()))
         self._telling, self._is_new = Telling(told, Texts(counter)), True
         self._last = told.records[-1].number if told.records else 0
         with self._changed:

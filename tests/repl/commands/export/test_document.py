@@ -57,7 +57,7 @@ def test_every_view_of_every_branch_can_be_made_of_it_again(spec: str, tmp_path:
     document = whole_session(session, tmp_path)
     assert document["session"]["branch"] == 4
     assert [(one["branch"], one["parent"]) for one in document["branches"]] == [(1, None), (2, 1), (3, 2), (4, 1)]
-    told = {one.branch: one for one in stories(session.journal)}
+    told = {one.branch: one for one in stories(*session.journal.read())}
     for branch in document["branches"]:
         then = told[branch["branch"]]
         assert [message(each) for each in branch["messages"]] == then.past.history

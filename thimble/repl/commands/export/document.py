@@ -24,7 +24,7 @@ FORMAT, FORMAT_VERSION = "thimble-session", 2
 
 def export(session: Session) -> Iterator[str]:
     """The document, piece by piece: an event a line. Raises UsageError where nothing was asked."""
-    branches = sorted(stories(session.journal), key=lambda one: one.branch)
+    branches = sorted(stories(*session.journal.read()), key=lambda one: one.branch)
     if not branches[0].records:
         raise UsageError("there is nothing to export yet", "ask something first")
     tree, count = branches[0].tree, session.agent.backend.counter.count

@@ -46,7 +46,7 @@ def asked(session: Session) -> list[Story]:
 
     For any format but JSON.
     """
-    found = [one for one in stories(session.journal) if one.exchanges]
+    found = [one for one in stories(*session.journal.read()) if one.exchanges]
     if not found:
         raise UsageError("there is nothing to export yet", "ask something first")
     return found
