@@ -33,7 +33,7 @@ def fork(session: Session, text: str, console: Console) -> None:
     first, _, rest = text.partition(" ")
     numbered = SIGNED_NUMBER.fullmatch(first) is not None
     spec = (rest if numbered else text).strip()
-    old, _, asked = _here(session)
+    old, asked = session.journal.tree.current, [one for one in _here(session) if one.number]
     behind = _number(first, len(asked), HOW_TO_FORK) if numbered else len(asked)
     after = asked[behind].after if behind < len(asked) else session.journal.tree.path(old)[-1].number
     session.branch(after, *([Changed("strategy", spec)] if spec else []))
@@ -50,8 +50,8 @@ def undo(session: Session, text: str, console: Console) -> None:
     Goes back to the moment before that question, one exchange by default; a question that the budget refused does
     not count. Facts planted after it go too. The undone exchanges stay on their branch.
     """
-    old, there, asked = _here(session)
-    taken = [one for one in asked if one.ending != "withdrawn"]
+    old, there = session.journal.tree.current, _here(session)
+    taken = [one for one in there if one.number and one.ending != "withdrawn"]
     if not taken:
         raise UsageError("there is no exchange to undo on this branch", "/tree shows the branches")
     first = taken[-(_number(text, len(taken), HOW_TO_UNDO, least=1) if text else 1)]
@@ -73,7 +73,7 @@ def retry(session: Session, spec: str, console: Console) -> str:
     Uses the current budget and model. With SPEC it asks under that strategy, which starts fresh; without, under the
     current one.
     """
-    old, _, asked = _here(session)
+    old, asked = session.journal.tree.current, [one for one in _here(session) if one.number]
     if not asked:
         raise UsageError("there is no question to ask again on this branch", "ask one; /tree shows the branches")
     _ask_anew(session, asked[-1], spec)
@@ -97,17 +97,13 @@ def reset(session: Session, _: str, console: Console) -> None:
     say(console, f"Branch {old} keeps its {' and '.join(kept)}: /tree {old} goes back to it.", "quiet")
 
 
-def _here(session: Session) -> tuple[int, list[Exchange], list[Exchange]]:
-    """The branch in use, what there was on it, and what of it was asked. Raises UsageError before there was anything.
-
-    What was asked as exchange N is at N - 1, as the ledger counts.
-    """
+def _here(session: Session) -> list[Exchange]:
+    """What was asked and planted on the branch in use. Raises UsageError before there was anything."""
     tree = session.journal.tree
     path = tree.path(tree.current)
     if not path:
         raise UsageError("nothing has been asked yet", "ask something first; /strategy SPEC swaps the strategy")
-    found = exchanges(records(path))
-    return tree.current, found, [one for one in found if one.number]
+    return exchanges(records(path))
 
 
 def _number(text: str, most: int, form: str, least: int = 0) -> int:

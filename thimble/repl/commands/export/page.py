@@ -106,32 +106,6 @@ def about(title: str) -> Fields:
     return {"title": title, "letters": FATE_LETTERS, "kinds": kinds}
 
 
-def lists_of(call: ModelCall, texts: Texts, new: Differences) -> Fields:
-    """The new part of each list of a call: its messages, what became of them, and what was sent."""
-    view = call.prepared.view
-    return {
-        "was": new.new("was", [*map(texts.at, view.history)]),
-        "fates": new.new("fates", "".join(FATE_LETTERS[fate] for fate in view.fates)),
-        "sent": new.new("sent", [*map(texts.at, view.messages)]),
-    }
-
-
-class Differences:
-    """Remembers lists by name, and gives the new part of each against its last version."""
-
-    def __init__(self) -> None:
-        self._told: dict[str, Sequence[Any]] = {}
-
-    def new(self, name: str, after: Sequence[Any]) -> list[Any]:
-        """The new part of the list of this name: [shared at the start, the items between, shared at the end]."""
-        before, self._told[name] = self._told.get(name, ()), after
-        most = min(len(before), len(after))
-        start = next((at for at in range(most) if before[at] != after[at]), most)
-        most -= start
-        end = next((at for at in range(most) if before[-1 - at] != after[-1 - at]), most)
-        return [start, after[start : len(after) - end], end]
-
-
 class Texts:
     """Every message and every changed copy of it, each once. The messages must live as long as this table."""
 
@@ -177,7 +151,8 @@ class Telling:
     """A branch as it is told: each part holds what is new. No message of it is forgotten while it is told."""
 
     def __init__(self, told: Story, texts: Texts) -> None:
-        self.told, self._texts, self._new = told, texts, Differences()
+        self.told, self._texts = told, texts
+        self._listed: dict[str, Sequence[Any]] = {}
         self._lists: list[Fields] = []
         self._sent_exchanges = 0
 
@@ -189,18 +164,35 @@ class Telling:
             texts.at(message)
         exchanges = told.exchanges
         calls = [call for exchange in exchanges for call in exchange.calls]
-        self._lists += [lists_of(call, texts, self._new) for call in calls[len(self._lists) :]]
+        self._lists += [self._lists_of(call.prepared.view) for call in calls[len(self._lists) :]]
         self._sent_exchanges = len(exchanges)
         new = zip(calls[first_call:], self._lists[first_call:], strict=True)
         timeline = timeline_fields(told)
         return {
             "title": title_of(told),
             "about": branch_fields(told, len(calls)),
-            "timeline": timeline | {"spans": self._new.new("spans", timeline["spans"])},
+            "timeline": timeline | {"spans": self._new("spans", timeline["spans"])},
             "exchanges": [first_exchange, [*map(exchange_fields, exchanges[first_exchange:])]],
             "calls": [first_call, [call_fields(call, texts) | lists for call, lists in new]],
             "texts": texts.new(),
         }
+
+    def _lists_of(self, view: View) -> Fields:
+        """The new part of each list of a call: its messages, what became of them, and what was sent."""
+        return {
+            "was": self._new("was", [*map(self._texts.at, view.history)]),
+            "fates": self._new("fates", "".join(FATE_LETTERS[fate] for fate in view.fates)),
+            "sent": self._new("sent", [*map(self._texts.at, view.messages)]),
+        }
+
+    def _new(self, name: str, after: Sequence[Any]) -> list[Any]:
+        """The new part of the list of this name: [shared at the start, the items between, shared at the end]."""
+        before, self._listed[name] = self._listed.get(name, ()), after
+        most = min(len(before), len(after))
+        start = next((at for at in range(most) if before[at] != after[at]), most)
+        most -= start
+        end = next((at for at in range(most) if before[-1 - at] != after[-1 - at]), most)
+        return [start, after[start : len(after) - end], end]
 
 
 def branch_fields(told: Story, calls: int) -> Fields:
