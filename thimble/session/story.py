@@ -72,6 +72,7 @@ class Exchange:
     """
 
     number: int
+    question: Message
     after: int
     first_call: int
     records: list[Recorded]
@@ -91,13 +92,6 @@ class Exchange:
         """The fact that was planted; None for a question."""
         first = self.records[0].record
         return first if isinstance(first, Planted) else None
-
-    @property
-    def question(self) -> Message:
-        """The message of the user."""
-        first = self.records[0].record
-        assert isinstance(first, Asked | Planted)
-        return first.message if isinstance(first, Asked) else first.messages[0]
 
     @property
     def answered(self) -> Answered:
@@ -146,14 +140,16 @@ def exchanges(records: Iterable[Recorded]) -> list[Exchange]:
     found: list[Exchange] = []
     asked = after = calls = 0
     for one in records:
-        kind = type(one.record)
-        if kind in (Asked, Planted):
-            asked += kind is Asked
-            found.append(Exchange(asked if kind is Asked else 0, after, calls, [one]))
-        elif found:
-            found[-1].records.append(one)
-            calls += kind is Prepared
-        if kind not in IDLE:
+        match one.record:
+            case Asked(message):
+                asked += 1
+                found.append(Exchange(asked, message, after, calls, [one]))
+            case Planted(messages=messages):
+                found.append(Exchange(0, messages[0], after, calls, [one]))
+            case record if found:
+                found[-1].records.append(one)
+                calls += isinstance(record, Prepared)
+        if not isinstance(one.record, IDLE):
             after = one.number
     return found
 
