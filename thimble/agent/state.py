@@ -49,12 +49,8 @@ class State:
 
     def take(self, event: Entry) -> None:
         """Apply one event. The cost of a reply whose view is lost, as in a damaged journal, is unknown."""
-        self.change(event)
         if self.ledger.prepared or not isinstance(event, Replied | ReplyCancelled):
             self.ledger.add(event)
-
-    def change(self, event: Entry) -> None:
-        """Apply one event, without its cost."""
         match event:
             case Asked(message) | Replied(message=message) | ToolReturned(message=message):
                 self._append(message)

@@ -78,7 +78,7 @@ class SavedState(State):
             case Opened():
                 self.opened = record
                 for change in record.changes:
-                    self.change(change)
+                    self.take(change)
             case Named():
                 self.name = record.name
             case Resumed() | Toured() | Branched() | Switched() | Command() | Aside() | Unanswered():
