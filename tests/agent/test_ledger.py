@@ -78,8 +78,8 @@ def test_totals_are_sums(calls: list[Call]) -> None:
 
 @given(AMOUNTS, AMOUNTS)
 def test_one_unknown_makes_a_sum_unknown_and_one_estimate_an_estimate(one: Amount, other: Amount) -> None:
-    added = one + other
-    assert added == other + one
+    added = Amount.total([one, other])
+    assert added == Amount.total([other, one])
     if one.tokens is None or other.tokens is None:
         assert added == Amount(None, one.exact and other.exact, (one.tokens or 0) + (other.tokens or 0))
     else:

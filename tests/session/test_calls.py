@@ -174,7 +174,7 @@ def test_the_passage_that_the_search_finds_stands_beside_the_answer_and_in_no_pr
         (hit,) = Search(session.library, session.embedder()).find(QUESTION, 1)
         assert isinstance(events[-1], Answered)
         assert events[-1].passage == f"{hit.text} [{hit.article.slug}]"
-        assert jsonl.event(events[-1], session.agent.ledger)["passage"] == events[-1].passage
+        assert jsonl.event(events[-1], session.agent.ledger.call_of(events[-1]))["passage"] == events[-1].passage
         *_, again = session.ask("Does it save tokens?")
         leaning = Search(session.library, session.embedder()).find("Does it save tokens?", 1, QUESTION)[0]
         assert again.passage == f"{leaning.text} [{leaning.article.slug}]"  # type: ignore[union-attr]

@@ -553,7 +553,7 @@ def shown(data: bytes) -> None:
                     run_command(session, line, Paper().console)
                 else:
                     for event in session.ask(line):
-                        to_line(as_json(event, session.agent.ledger))
+                        to_line(as_json(event, session.agent.ledger.call_of(event)))
         assert not is_sound(session.agent.history)
 
 

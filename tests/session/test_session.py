@@ -341,7 +341,7 @@ def test_the_trace_names_the_model_that_was_asked() -> None:
     sides = [event for event in ask(session) if isinstance(event, SideCalled)]
     assert {(event.purpose, str(event.model)) for event in sides} == {("brief", "reader/extractive")}
     assert "brief asked of reader: " in trace.side_line(sides[0])
-    assert jsonl.event(sides[0], session.agent.ledger)["model"] == "reader/extractive"
+    assert jsonl.event(sides[0], session.agent.ledger.call_of(sides[0]))["model"] == "reader/extractive"
 
 
 @pytest.mark.parametrize(("name", "called"), [("summariser", "the summariser"), ("memory", "the memory model")])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -34,13 +34,12 @@ class Amount:
     exact: bool = True
     least: int = 0
 
-    def __add__(self, other: Amount) -> Amount:
-        known, exact = self._known + other._known, self.exact and other.exact
-        return Amount(None, exact, known) if None in (self.tokens, other.tokens) else Amount(known, exact)
-
-    @property
-    def _known(self) -> int:
-        return self.least if self.tokens is None else self.tokens
+    @classmethod
+    def total(cls, amounts: Collection[Amount]) -> Amount:
+        """Their sum. One unknown makes it unknown but for a least value; one estimate makes it an estimate."""
+        known = sum(one.least if one.tokens is None else one.tokens for one in amounts)
+        exact = all(one.exact for one in amounts)
+        return cls(None, exact, known) if any(one.tokens is None for one in amounts) else cls(known, exact)
 
 
 NOTHING = Amount(0)
@@ -97,12 +96,7 @@ class Call:
     @property
     def timed(self) -> Timed | None:
         """Its tokens and its seconds of prefill, to read a rate from; None where one is unknown."""
-        cached = self.shared if self.usage.cached_tokens is None else self.usage.cached_tokens
-        if self.prompt.tokens is None or cached is None or not self.usage.prefill_seconds:
-            return None
-        prompt, written = max(1, self.prompt.tokens), self.usage.output_tokens or 0
-        wrote = (self.usage.decode_seconds or 0) / written if written >= LEAST_WRITTEN else None
-        return Timed(max(1, prompt - cached), prompt, self.usage.prefill_seconds, wrote)
+        return _timed(self.usage, self.prompt.tokens, self.shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,30 +167,34 @@ class Ledger:
         answers = (call for call in reversed(self.calls) if call.purpose == "answer")
         return next(answers, None) if self.replied else None
 
+    def copy(self) -> Ledger:
+        """An independent copy."""
+        return replace(self, calls=[*self.calls], tools=[*self.tools])
+
     def add(self, event: Entry) -> None:
         """Add one event."""
         match event:
+            case Replied() | ReplyCancelled():
+                self.calls.append(self._turn(event))
+                self.replied = True
+            case ToolReturned():
+                self.tools.append(ToolRun(self.exchanges, event.call.name, event.seconds, event.began))
+            case Prepared():
+                self.prepared, self.prepared_in, self.sent, self.replied = event, self.exchanges, None, False
+            case Preparing():
+                self.preparing = event
+            case Sent():
+                self.sent = event
+            case SideCalled():
+                self.calls.append(self._side(event))
+            case PromptCut() if self.calls and not self.calls[-1].cached.exact:
+                self.calls[-1] = replace(self.calls[-1], cached=UNKNOWN)
             case Asked():
                 self.exchanges += 1
             case Answered():
                 model = self.prepared.model if self.prepared else UNKNOWN_MODEL
                 new = Answer(self.exchanges, model, event.from_memory, len(event.invented))
                 self.answers = (*self.answers, new)
-            case ToolReturned():
-                self.tools.append(ToolRun(self.exchanges, event.call.name, event.seconds, event.began))
-            case Preparing():
-                self.preparing = event
-            case Prepared():
-                self.prepared, self.prepared_in, self.sent, self.replied = event, self.exchanges, None, False
-            case Sent():
-                self.sent = event
-            case SideCalled():
-                self.calls.append(self._checked(self._side(event)))
-            case Replied() | ReplyCancelled():
-                self.calls.append(self._checked(self._turn(event)))
-                self.replied = True
-            case PromptCut() if self.calls and not self.calls[-1].cached.exact:
-                self.calls[-1] = replace(self.calls[-1], cached=UNKNOWN)
 
     @property
     def lag(self) -> int:
@@ -208,19 +206,27 @@ class Ledger:
         """The calls of one exchange, counted from 1."""
         return [call for call in self.calls if call.exchange == number]
 
+    def call_of(self, event: object) -> Call | None:
+        """The call that this event, just added, is about, as it is known now; None if it is about none."""
+        if isinstance(event, Replied | ReplyCancelled | PromptCut):
+            return self.last
+        return self.calls[-1] if isinstance(event, SideCalled) else None
+
     def _side(self, event: SideCalled) -> Call:
+        prompt = _reported(event.usage.prompt_tokens, Amount(event.prompt_tokens, event.exact))
+        cached, shared = self._cached(event.model, event.usage, prompt.tokens, event.shared)
         return Call(
             exchange=self.exchanges,
             purpose=event.purpose,
             strategy=self.preparing.strategy if self.preparing else "",
             limit=self.preparing.limit if self.preparing else 0,
-            prompt=_reported(event.usage.prompt_tokens, Amount(event.prompt_tokens, event.exact)),
-            cached=UNKNOWN,
+            prompt=prompt,
+            cached=cached,
             output=Amount(event.usage.output_tokens),
             seconds=event.seconds - event.waited_seconds,
             model=event.model,
             usage=event.usage,
-            shared=event.shared,
+            shared=shared,
             waited=event.waited_seconds,
             lag=event.lag,
             held=event.held_seconds,
@@ -234,39 +240,51 @@ class Ledger:
         view, usage = self.prepared.view, event.usage if isinstance(event, Replied) else Usage()
         prompt = _reported(usage.prompt_tokens, Amount(view.tokens, self.prepared.exact))
         whole = view.whole_tokens * (prompt.tokens or 0) // max(1, view.tokens)  # counted as the server counts
+        cached, shared = self._cached(self.prepared.model, usage, prompt.tokens, view.cached)
         return Call(
             exchange=self.exchanges,
             purpose="answer",
             strategy=self.prepared.strategy,
             limit=view.limit,
             prompt=prompt,
-            cached=UNKNOWN,
+            cached=cached,
             output=_reported(usage.output_tokens, Amount(event.written, exact=False)),
             seconds=event.seconds - event.waited_seconds,
             raw_prompt=whole,
             raw_prefill=max(0, whole - view.whole_cached),
             model=self.prepared.model,
             usage=usage,
-            shared=view.cached,
+            shared=shared,
             waited=event.waited_seconds,
             began=event.began,
             first_token=event.first_token_seconds,
             taken={by or self.prepared.strategy: tokens for by, tokens in view.taken.items()},
         )
 
-    def _checked(self, call: Call) -> Call:
-        """The call with what was cached, as far as anyone knows."""
-        if call.usage.cached_tokens is not None:
-            return replace(call, cached=Amount(call.usage.cached_tokens))
-        if (call.usage.load_seconds or 0) >= LOAD_SECONDS:
-            return replace(call, cached=Amount(0, exact=False), shared=0)
-        if call.shared is None or call.prompt.tokens is None:
-            return call
-        if call.timed:
-            earlier = (one.timed for one in reversed(self.calls) if one.model == call.model and one.timed)
-            if not agrees(call.timed, [*filter(None, islice(earlier, MOST_CALLS))]):
-                return call
-        return replace(call, cached=Amount(min(call.shared, call.prompt.tokens), exact=False))
+    def _cached(
+        self, model: ModelId, usage: Usage, prompt: int | None, shared: int | None
+    ) -> tuple[Amount, int | None]:
+        """What of the prompt of a new call was cached, as far as anyone knows; and its `shared`."""
+        if usage.cached_tokens is not None:
+            return Amount(usage.cached_tokens), shared
+        if (usage.load_seconds or 0) >= LOAD_SECONDS:
+            return Amount(0, exact=False), 0
+        if shared is None or prompt is None:
+            return UNKNOWN, shared
+        if timed := _timed(usage, prompt, shared):
+            earlier = (one.timed for one in reversed(self.calls) if one.model == model and one.timed)
+            if not agrees(timed, [*filter(None, islice(earlier, MOST_CALLS))]):
+                return UNKNOWN, shared
+        return Amount(min(shared, prompt), exact=False), shared
+
+
+def _timed(usage: Usage, prompt: int | None, shared: int | None) -> Timed | None:
+    cached = shared if usage.cached_tokens is None else usage.cached_tokens
+    if prompt is None or cached is None or not usage.prefill_seconds:
+        return None
+    prompt, written = max(1, prompt), usage.output_tokens or 0
+    wrote = (usage.decode_seconds or 0) / written if written >= LEAST_WRITTEN else None
+    return Timed(max(1, prompt - cached), prompt, usage.prefill_seconds, wrote)
 
 
 def _reported(tokens: int | None, counted: Amount) -> Amount:

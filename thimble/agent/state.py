@@ -48,12 +48,8 @@ class State:
 
     def take(self, event: Entry) -> None:
         """Apply one event. The cost of a reply whose view is lost, as in a damaged journal, is unknown."""
-        self.change(event)
-        if not isinstance(event, Replied | ReplyCancelled) or self.ledger.prepared:
+        if self.ledger.prepared or not isinstance(event, Replied | ReplyCancelled):
             self.ledger.add(event)
-
-    def change(self, event: Entry) -> None:
-        """Apply one event, without its cost."""
         match event:
             case Asked(message) | Replied(message=message) | ToolReturned(message=message):
                 self._append(message)
@@ -78,8 +74,8 @@ class State:
 
     def copy(self) -> State:
         """An independent copy of the state."""
-        ledger = replace(self.ledger, calls=[*self.ledger.calls], tools=[*self.ledger.tools])
-        return State(**self.settings, history=self.history, ledger=ledger, planted=self.planted)  # type: ignore[arg-type]
+        history, ledger = [*self.history], self.ledger.copy()
+        return State(**self.settings, history=history, ledger=ledger, planted=self.planted)  # type: ignore[arg-type]
 
     def _append(self, *messages: Message) -> None:
         system = () if self.history else (Message("m1", "system", self.system),)

@@ -75,9 +75,10 @@ class View:
     @property
     def taken(self) -> Mapping[str, int]:
         """Tokens of the history that each who made the view took out; negative for one that put more in."""
-        found, before = Tally[str](), self.history_tokens
+        found: dict[str, int] = {}
+        before = self.history_tokens
         for by, tokens in self.sizes:
-            found[by] += before - tokens
+            found[by] = found.get(by, 0) + before - tokens
             before = tokens
         return found
 

@@ -81,7 +81,7 @@ def forecast(session: Session, question: str = "", *, foreign: bool = False) -> 
 
     agent = session.agent
     state = agent.state.copy()
-    state.change(Asked(Message(DRAFT, "user", question)))
+    state.take(Asked(Message(DRAFT, "user", question)))
     if is_code(state.strategy) and not foreign:
         return Forecast(agent.budget(agent.schemas()).size(_as_it_stands(state)), agent.limit, None)
     side = _Unasked(agent.backend)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from thimble.agent import events
 from thimble.agent.foreign import is_deep
-from thimble.agent.ledger import Ledger
+from thimble.agent.ledger import Call
 from thimble.agent.protocols import ModelId, Sent, Waiting
 from thimble.session.journal.checksum_lines import as_fields
 from thimble.session.totals import totals
@@ -92,8 +92,8 @@ def selected(of: object, names: str) -> Fields:
     return {name: str(value) if isinstance(value, ModelId) else as_fields(value) for name, value in values.items()}
 
 
-def event(of: events.Event, ledger: Ledger) -> Fields:
-    """The fields of an event of an exchange, the newest in the ledger; what is not known is None."""
+def event(of: events.Event, spent: Call | None) -> Fields:
+    """The fields of an event of an exchange, and of the call that it is about; what is not known is None."""
     kind, _, names = EVENTS[type(of)].partition(": ")
     fields = {"type": kind, **selected(of, names)}
     match of:
@@ -111,8 +111,7 @@ def event(of: events.Event, ledger: Ledger) -> Fields:
         case events.SideCalled():
             fields["error"] = of.error or None
     if isinstance(of, events.Replied | events.SideCalled):
-        call = ledger.last if isinstance(of, events.Replied) else ledger.calls[-1]
-        fields["cached"] = as_fields(call.cached) if call else None
+        fields["cached"] = as_fields(spent.cached) if spent else None
     if "usage" in fields:
         fields["usage"]["finish"] = fields["usage"]["finish"] or None
     return fields

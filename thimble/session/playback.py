@@ -7,7 +7,7 @@ every figure is the recorded one.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -19,14 +19,10 @@ from thimble.agent.errors import BudgetError, ModelError, NotRecorded, ThimbleEr
 from thimble.agent.events import (
     Answered,
     Asked,
-    Cancelled,
     Changed,
     Event,
     Planted,
     Prepared,
-    QuestionWithdrawn,
-    ReplyCancelled,
-    ReplyDiscarded,
 )
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import BackendDefaults, Delta, Expects, ModelId
@@ -39,13 +35,11 @@ from thimble.session.journal.records import (
     Branched,
     Change,
     Command,
-    Named,
     Opened,
     Record,
     Remark,
     Resumed,
     Switched,
-    Toured,
     Unanswered,
 )
 from thimble.session.journal.state import SavedState, saved_state
@@ -60,10 +54,8 @@ LEFT_OUT = ("/quit", "/exit", "/doctor", "/pull", "/sessions", "/save", "/load",
 STOPPED = "stopped, as it was when it was recorded"
 LONGEST_SECONDS = 600.0
 """No pause is longer."""
-UNTOLD = ReplyCancelled | QuestionWithdrawn | ReplyDiscarded | Cancelled
-"""Events that a session enters and does not show."""
-BETWEEN = Asked | Planted | Command | Aside | Change
-"""Records between two exchanges."""
+NEXT = Asked | Planted | Command | Aside | Opened | Changed | Branched | Switched
+"""Records that no exchange has in it but at its beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +211,7 @@ class Playback:
             if isinstance(record, Change | Remark):
                 continue
             agent.enter(record)
-            if not isinstance(record, UNTOLD):
+            if isinstance(record, Event):
                 answered = answered or isinstance(record, Answered)
                 yield record
         if not answered and self.recording.lines[-1].number > line.number:
@@ -227,14 +219,11 @@ class Playback:
         if not answered:
             raise self._missing("the end of this answer is missing")
 
-    def _exchange(self, first: Line) -> Iterable[Line]:
+    def _exchange(self, first: Line) -> Iterator[Line]:
         """The lines of an exchange; what was resumed, named or toured in the middle of it changes nothing."""
-        place = self.recording.lines.index(first)
         yield first
-        for line in self.recording.lines[place + 1 :]:
-            if isinstance(line.record, BETWEEN) and not isinstance(line.record, Resumed | Named | Toured):
-                return
-            yield line
+        rest = self.recording.lines[self.recording.lines.index(first) + 1 :]
+        yield from takewhile(lambda line: not isinstance(line.record, NEXT), rest)
 
     def _wait(self, seconds: float, line: Line) -> None:
         if (paced := self.pace(max(0.0, seconds), line)) > 0:

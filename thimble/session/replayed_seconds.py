@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from thimble.agent.events import Prepared, Replied, ReplyPiece, SideCalled
-from thimble.agent.protocols import Sent, Usage, Waiting
+from thimble.agent.ledger import Call
+from thimble.agent.protocols import Sent, Waiting
 from thimble.models.hardware import Hardware
 from thimble.session.journal.lines import Line
+from thimble.session.story import stories
 
 WORD_LETTERS = 5
 """Letters of a token, about, where a recording has no tokens."""
@@ -22,40 +24,35 @@ def replayed_seconds(lines: Sequence[Line], agent: Hardware, memory: Hardware) -
     its model loaded.
     """
     found: dict[int, float] = {}
-    prepared: Prepared | None = None
-    pieces: list[Line] = []
-    for line in lines:
-        match line.record:
-            case Prepared() as prepared:
+    pieces: list[tuple[int, int]] = []
+    for number, _, record, spent in (one for story in stories(lines) for one in story.records):
+        match record:
+            case Prepared():
                 pieces = []
             case Sent() | Waiting():
-                found[line.number] = 0.0
-            case ReplyPiece():
-                pieces.append(line)
-            case Replied() as reply if prepared:
-                prompt, cached = _prompt(reply.usage, prepared.view.tokens, prepared.view.cached)
-                letters = [len(one.record.text) for one in pieces if isinstance(one.record, ReplyPiece)]
-                called = sum(len(call.name) + len(call.arguments) for call in reply.message.calls)
-                output = _output(reply.usage, sum(letters) + called)
-                seconds = agent.piece_seconds(prompt, output, [*letters, called])
-                found |= {one.number: took for one, took in zip([*pieces, line], seconds, strict=True)}
-                first = pieces[0] if pieces else line
-                found[first.number] += agent.prefill_seconds(prompt - cached)
+                found[number] = 0.0
+            case ReplyPiece(text=text):
+                pieces.append((number, len(text)))
+            case Replied(message=message) if spent:
+                pieces.append((number, sum(len(call.name) + len(call.arguments) for call in message.calls)))
+                letters = [count for _, count in pieces]
+                prompt, cached = _prompt(spent)
+                output = (
+                    sum(letters) // WORD_LETTERS if spent.usage.output_tokens is None else spent.usage.output_tokens
+                )
+                seconds = agent.piece_seconds(prompt, output, letters)
+                found |= {place: took for (place, _), took in zip(pieces, seconds, strict=True)}
+                found[pieces[0][0]] += agent.prefill_seconds(prompt - cached)
             case SideCalled(lag=int()):
-                found[line.number] = 0.0
-            case SideCalled() as side:
-                prompt, cached = _prompt(side.usage, side.prompt_tokens, side.shared or 0)
-                decode = memory.decode_seconds(prompt, side.usage.output_tokens or 0)
-                found[line.number] = memory.prefill_seconds(prompt - cached) + decode
+                found[number] = 0.0
+            case SideCalled() if spent:
+                prompt, cached = _prompt(spent)
+                decode = memory.decode_seconds(prompt, spent.usage.output_tokens or 0)
+                found[number] = memory.prefill_seconds(prompt - cached) + decode
     return found
 
 
-def _prompt(usage: Usage, counted: int, shared: int) -> tuple[int, int]:
+def _prompt(spent: Call) -> tuple[int, int]:
     """The tokens of a prompt, and those of them that were cached."""
-    prompt = counted if usage.prompt_tokens is None else usage.prompt_tokens
-    cached = shared if usage.cached_tokens is None else usage.cached_tokens
-    return prompt, min(cached, prompt)
-
-
-def _output(usage: Usage, letters: int) -> int:
-    return letters // WORD_LETTERS if usage.output_tokens is None else usage.output_tokens
+    prompt = spent.prompt.tokens or 0
+    return prompt, min(prompt, (spent.shared or 0) if spent.cached.tokens is None else spent.cached.tokens)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from thimble.agent.budget import Prices
-from thimble.agent.ledger import NOTHING, Amount, Call
+from thimble.agent.ledger import Amount, Call
 
 
 def cost(spent: Call | Totals, prices: Prices) -> float | None:
@@ -44,10 +44,10 @@ def totals(calls: Iterable[Call]) -> Totals:
     return Totals(
         calls=len(rows),
         turns=sum(row.purpose == "answer" for row in rows),
-        prompt=sum((row.prompt for row in rows), NOTHING),
-        cached=sum((row.cached for row in rows), NOTHING),
-        prefill=sum((row.prefill for row in rows), NOTHING),
-        output=sum((row.output for row in rows), NOTHING),
+        prompt=Amount.total([row.prompt for row in rows]),
+        cached=Amount.total([row.cached for row in rows]),
+        prefill=Amount.total([row.prefill for row in rows]),
+        output=Amount.total([row.output for row in rows]),
         seconds=sum(row.seconds for row in rows),
         raw_prompt=sum(row.raw_prompt for row in rows),
         raw_prefill=sum(row.raw_prefill for row in rows),

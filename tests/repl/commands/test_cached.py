@@ -102,7 +102,7 @@ def test_every_screen_and_document_has_the_same_figure(
 def test_each_reply_in_json_has_the_figure_of_the_ledger() -> None:
     session = scripted([Text("Yes."), Usage()], [Text("No."), Usage()])
     for _ in range(2):
-        events = [jsonl.event(event, session.agent.ledger) for event in session.ask("Why?")]
+        events = [jsonl.event(event, session.agent.ledger.call_of(event)) for event in session.ask("Why?")]
         (prepared,) = [event for event in events if event["type"] == "prepared"]
         (reply,) = [event for event in events if event["type"] == "replied"]
         assert reply["cached"] == {"tokens": prepared["cached"], "exact": False, "least": 0}

@@ -19,7 +19,7 @@ from tests.support.sessions import Paper, type_command
 from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.events import Planted
 from thimble.agent.messages import Message
-from thimble.repl.commands.branches.accounts import accounts
+from thimble.repl.commands.branches.tree import accounts
 from thimble.session.journal.checksum_lines import CHECK
 from thimble.session.journal.lines import Damage, Writer, read
 from thimble.session.journal.records import Branched, Switched

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from traceback import walk_stack
 from typing import Any
@@ -472,9 +473,10 @@ def test_it_says_what_was_resumed_and_shows_the_last_exchange(folder: Path) -> N
     show_resumed(here, plain.console)
     assert "› One\n  line?\n" in drawn.text
     assert "you: One\nline?\nmodel: " in plain.text
-    here.saved.history = here.saved.history[:2]
+    with closing(here.ask(QUESTION)) as events:
+        next(events)
     assert last_exchange(here) == (QUESTION, UNANSWERED)
-    here.saved.history = ()
+    here.saved = None
     assert last_exchange(here) == ("", "")
 
 

@@ -110,7 +110,7 @@ def _one(session: Session, prompt: str, printer: Printer | None) -> tuple[bool, 
             return True, DONE
         new = session.planted[planted:] if printer is None and prompt.startswith("/plant") else ()
         for event in new:
-            write(jsonl.to_line(jsonl.event(event, session.agent.ledger)))
+            write(jsonl.to_line(jsonl.event(event, session.agent.ledger.call_of(event))))
         question = answer
     return False, _ask(session, question, printer) if question else DONE
 
@@ -229,7 +229,7 @@ def _ask(session: Session, question: str, printer: Printer | None) -> int:
             if printer:
                 printer.show(event)
             else:
-                write(jsonl.to_line(jsonl.event(event, session.agent.ledger)))
+                write(jsonl.to_line(jsonl.event(event, session.agent.ledger.call_of(event))))
             if isinstance(event, Answered):
                 code, what, fix = NO_ANSWERS.get(event.ending, (DONE, "", ""))
     if session.guess:

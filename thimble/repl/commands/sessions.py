@@ -56,7 +56,9 @@ def _list(session: Session, words: str, console: Console) -> None:
     elif words:
         noun, about, found = "session", f" with {line(words)}", [one for one in every if one.has(words)]
         if not found:
-            raise UsageError(f"no session has {words[:40]!r} in a question, an answer or its name", "/sessions lists them all")
+            raise UsageError(
+                f"no session has {words[:40]!r} in a question, an answer or its name", "/sessions lists them all"
+            )
     else:
         found = talks
     title = f"{figures.several(len(found), noun)}{about} in {line(str(folder))}"

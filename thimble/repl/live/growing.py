@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 from thimble.agent.events import Changed, Prepared, Preparing, ReplyPiece, SideBegan, ToolCalled
 from thimble.agent.protocols import Sent, Waiting
 from thimble.repl.commands.export.page import Telling, Texts, embedded
-from thimble.repl.commands.transcript import take, transcript
 from thimble.repl.live.ballot import Ballot
 from thimble.repl.screen.sanitise import Sanitiser
 from thimble.session.journal.records import Branched, Record, Switched
-from thimble.session.journal.tree import Tree
+from thimble.session.story import stories
 
 if TYPE_CHECKING:
     from thimble.session.journal.journal import Journal
@@ -131,7 +130,7 @@ class Growing:
             elif isinstance(record, ReplyPiece):
                 text = self._cleaners[record.kind].feed(record.text)
                 pieces += [(record.kind, text)] if text else []
-            elif self._take(record, at):
+            elif self._take(number, record, at):
                 self._is_new, pieces = True, []
         if self._is_new and self._telling.told.exchanges:
             self._is_new = False
@@ -148,20 +147,18 @@ class Growing:
             self._heard.clear()
             self._journal = journal
             journal.listener = lambda *heard: self._heard.append(heard)
-        lines, damaged = journal.read()
-        tree = Tree(lines)
-        self._telling, self._is_new = Telling(transcript(tree, tree.current, len(damaged)), Texts(counter)), True
-        self._last = max((line.number for line in lines), default=0)
+        told = next(stories(*journal.read()))
+        self._telling, self._is_new = Telling(told, Texts(counter)), True
+        self._last = told.records[-1].number if told.records else 0
         with self._changed:
             self._items, self._ballot, self._counted = [], None, None
             self._cleaners.clear()
             self._tell("anew", 0)
             self._tell_votes()
 
-    def _take(self, record: Record, at: float) -> bool:
+    def _take(self, number: int, record: Record, at: float) -> bool:
         """Go on by one record; whether the page changes."""
-        self._telling.told.past.go_on(record)
-        take(self._telling.told, record, at)
+        self._telling.told.add(number, at, record)
         if isinstance(record, UNSEEN):
             return False
         self._cleaners.clear()
@@ -178,5 +175,5 @@ class Growing:
         if is_over and (not self._ballot or self._ballot.messages != told.past.history):
             with self._changed:
                 self._ballots += 1
-                self._ballot = Ballot(self._ballots, told.past.history)
+                self._ballot = Ballot(self._ballots, [*told.past.history])
                 self._tell_votes()

@@ -13,6 +13,7 @@ from thimble.repl.screen.sanitise import clean, line
 from thimble.repl.screen.theme import GLYPH, is_drawn, say
 from thimble.repl.screen.trace import cut
 from thimble.session import figures
+from thimble.session.story import exchanges, records
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
@@ -70,9 +71,9 @@ def _folders(settings: Settings) -> list[tuple[str, str]]:
 
 def last_exchange(session: Session) -> tuple[str, str]:
     """The last question and its answer; both "" where nothing was asked."""
-    history = session.saved.history if session.saved else []
-    asked = max((place for place, message in enumerate(history) if message.role == "user"), default=None)
-    if asked is None:
+    tree = session.journal.tree
+    there = [one for one in exchanges(records(tree.path(tree.current))) if one.ending != "withdrawn"]
+    if not session.saved or not there:
         return "", ""
-    said = [message.content for message in history[asked:] if message.role == "assistant" and not message.calls]
-    return history[asked].content, said[-1] if said and said[-1].strip() else UNANSWERED
+    answer = there[-1].answered.text
+    return there[-1].question.content, answer if answer.strip() else UNANSWERED

@@ -58,11 +58,7 @@ class SavedState(State):
 
     def read(self, line: Line, whole: bool = True) -> Record:
         """Go on by one line; the record that was written there. With `whole` off a view has its figures only."""
-        record = line.record
-        if isinstance(record, Prepared):
-            record = self._prepared(record, line, whole)
-        elif isinstance(record, Sent) and whole:
-            record = Sent(record.to, "".join(line.part("body", list[str]) or ()))
+        record = self.record(line, whole)
         if "memory" in line.long:
             self._memory = line
         self.at = self.at if isinstance(record, Resumed) else line.at
@@ -75,7 +71,7 @@ class SavedState(State):
             case Opened():
                 self.opened = record
                 for change in record.changes:
-                    self.change(change)
+                    self.take(change)
             case Named():
                 self.name = record.name
             case Resumed() | Toured() | Branched() | Switched() | Command() | Aside() | Unanswered():
@@ -85,9 +81,26 @@ class SavedState(State):
                     self.lost.append("what a reply cost")
                 self.take(record)
 
-    def _prepared(self, record: Prepared, line: Line, whole: bool) -> Prepared:
+    def _append(self, *messages: Message) -> None:
+        """Lengthen the list itself: who keeps one while lines are read takes a copy."""
+        self.history += messages if self.history else (Message("m1", "system", self.system), *messages)
+
+    def branch(self) -> SavedState:
+        """A copy that goes on by itself."""
+        return replace(self, history=[*self.history], ledger=self.ledger.copy(), lost=[*self.lost])
+
+    def record(self, line: Line, whole: bool = True) -> Record:
+        """The record of a line, for which those before it have been read; with `whole` off a view has its figures."""
         if not whole:
-            return replace(record, before=self.ledger.view)
+            return line.record
+        match line.record:
+            case Prepared() as prepared:
+                return self._prepared(prepared, line)
+            case Sent(to):
+                return Sent(to, "".join(line.part("body", list[str]) or ()))
+        return line.record
+
+    def _prepared(self, record: Prepared, line: Line) -> Prepared:
         view = self._viewed(record.view, line)
         if not view.messages:
             self.lost.append(f"what the call of line {line.number} was sent")

@@ -15,7 +15,7 @@ from tests.support.family import family
 from tests.support.journal_scenes import SPECS
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.events import Replied, SideCalled
-from thimble.repl.commands.branches.accounts import accounts
+from thimble.repl.commands.branches.tree import accounts
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.tree import Tree
 from thimble.session.session import Session

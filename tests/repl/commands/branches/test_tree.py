@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.support.branched_sessions import run, session_in
-from thimble.repl.commands.branches.accounts import accounts
+from thimble.repl.commands.branches.tree import accounts
 from thimble.session.session import Session
 
 
@@ -26,12 +26,7 @@ def grown() -> Session:
 def test_what_is_shared_is_counted_once() -> None:
     session = grown()
     found = {one.number: one for one in accounts(session.journal.tree)}
-    assert [(one.parent, one.behind, one.exchanges) for one in found.values()] == [
-        (0, 0, 3),
-        (1, 1, 1),
-        (2, 2, 0),
-        (1, 0, 0),
-    ]
+    assert [(one.parent, one.behind) for one in found.values()] == [(0, 0), (1, 1), (2, 2), (1, 0)]
     assert [one.question for one in found.values()] == ["Question 3?", "Another?", "", ""]
     ledger = session.agent.ledger
     shared = found[1].calls[: len(ledger.calls) - len(found[2].calls)]

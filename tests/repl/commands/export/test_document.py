@@ -17,12 +17,12 @@ from tests.support.exported import export, read
 from tests.support.sessions import ask, scripted
 from thimble.agent.messages import Message, ToolCall
 from thimble.repl.commands.export.page import embedded
-from thimble.repl.commands.transcript import transcripts
 from thimble.repl.screen.gantt import name_of
 from thimble.session import jsonl
 from thimble.session.jsonl import to_json
 from thimble.session.session import Session
 from thimble.session.step_worker import StepWorker
+from thimble.session.story import stories
 from thimble.session.timeline import timeline
 
 NASTY = st.text(st.characters() | st.sampled_from("<>&\x7f\u2028\u2029\ud800\x1b\u202e"))
@@ -57,18 +57,19 @@ def test_every_view_of_every_branch_can_be_made_of_it_again(spec: str, tmp_path:
     document = whole_session(session, tmp_path)
     assert document["session"]["branch"] == 4
     assert [(one["branch"], one["parent"]) for one in document["branches"]] == [(1, None), (2, 1), (3, 2), (4, 1)]
-    told = {one.branch: one for one in transcripts(session)}
+    told = {one.branch: one for one in stories(*session.journal.read())}
     for branch in document["branches"]:
         then = told[branch["branch"]]
         assert [message(each) for each in branch["messages"]] == then.past.history
-        views = [call.prepared.view for call in then.calls]
+        calls = [call for exchange in then.exchanges for call in exchange.calls]
+        views = [call.prepared.view for call in calls]
         assert [[asdict(one) for one in sent] for sent in views_of(branch)] == [
             [asdict(one) for one in view.messages] for view in views
         ]
         prepared = [event for event in branch["events"] if event["type"] == "prepared"]
         assert [event["fates"] for event in prepared] == [list(view.fates) for view in views]
         replies = [event["cached"] for event in branch["events"] if event["type"] == "replied"]
-        assert replies == [asdict(call.account.cached) for call in then.calls if call.account]
+        assert replies == [asdict(call.spent.cached) for call in calls if call.spent]
 
 
 def test_the_session_of_the_document_is_the_last_line_of_json(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from thimble.agent.errors import UsageError
 from thimble.agent.events import Changed
 from thimble.repl.commands.command import command
 from thimble.repl.commands.strategy import last_spec, specs
-from thimble.repl.commands.transcript import Exchange, transcript
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import say
 from thimble.repl.screen.trace import cut
@@ -18,6 +17,7 @@ from thimble.session import figures
 from thimble.session.journal.records import Change
 from thimble.session.journal.state import SavedState
 from thimble.session.session import Session
+from thimble.session.story import Exchange, exchanges, records
 
 HOW_TO_FORK = "write /fork [N] [SPEC]: N exchanges stay, as /stats numbers them"
 HOW_TO_UNDO = "write /undo [N]: the newest N exchanges are taken back"
@@ -36,7 +36,7 @@ def fork(session: Session, text: str, console: Console) -> None:
     first, _, rest = text.partition(" ")
     numbered = SIGNED_NUMBER.fullmatch(first) is not None
     spec = (rest if numbered else text).strip()
-    old, _, asked = _here(session)
+    old, asked = session.journal.tree.current, [one for one in _here(session) if one.number]
     behind = _number(first, len(asked), HOW_TO_FORK) if numbered else len(asked)
     after = asked[behind].after if behind < len(asked) else session.journal.tree.path(old)[-1].number
     session.branch(after, *([Changed("strategy", spec)] if spec else []))
@@ -54,14 +54,14 @@ def undo(session: Session, text: str, console: Console) -> None:
     Goes back to the moment before that question, one exchange by default; a question that the budget refused does
     not count. Facts planted after it go too. The undone exchanges stay on their branch.
     """
-    old, exchanges, asked = _here(session)
-    taken = [one for one in asked if one.ending != "withdrawn"]
+    old, there = session.journal.tree.current, _here(session)
+    taken = [one for one in there if one.number and one.ending != "withdrawn"]
     if not taken:
         raise UsageError("there is no exchange to undo on this branch", "/tree shows the branches")
     first = taken[-(_number(text, len(taken), HOW_TO_UNDO, least=1) if text else 1)]
     before = _changeable(session)
     session.branch(first.after)
-    for one in exchanges[exchanges.index(first) :]:
+    for one in there[there.index(first) :]:
         say(console, f"Undone: {_quoted(one)}")
     new, left = session.journal.tree.current, figures.several(len(session.agent.history), "message")
     say(console, f"Branch {new} goes on from before that, with {left}, {as_it_is(session)}.")
@@ -78,7 +78,7 @@ def retry(session: Session, spec: str, console: Console) -> str:
     Uses the current budget and model. With SPEC it asks under that strategy, which starts fresh; without, under the
     current one.
     """
-    old, _, asked = _here(session)
+    old, asked = session.journal.tree.current, [one for one in _here(session) if one.number]
     if not asked:
         raise UsageError("there is no question to ask again on this branch", "ask one; /tree shows the branches")
     _ask_anew(session, asked[-1], spec)
@@ -103,16 +103,13 @@ def reset(session: Session, _: str, console: Console) -> None:
     say(console, f"Branch {old} keeps its {' and '.join(kept)}: /tree {old} goes back to it.", "quiet")
 
 
-def _here(session: Session) -> tuple[int, list[Exchange], list[Exchange]]:
-    """The branch in use, what there was on it, and what of it was asked. Raises UsageError before there was anything.
-
-    What was asked as exchange N is at N - 1, as the ledger counts.
-    """
+def _here(session: Session) -> list[Exchange]:
+    """What was asked and planted on the branch in use. Raises UsageError before there was anything."""
     tree = session.journal.tree
-    if not tree.path(tree.current):
+    path = tree.path(tree.current)
+    if not path:
         raise UsageError("nothing has been asked yet", "ask something first; /strategy SPEC swaps the strategy")
-    exchanges = transcript(tree, tree.current, whole=False).exchanges
-    return tree.current, exchanges, [one for one in exchanges if one.number]
+    return exchanges(records(path))
 
 
 def _number(text: str, most: int, form: str, least: int = 0) -> int:
@@ -122,8 +119,7 @@ def _number(text: str, most: int, form: str, least: int = 0) -> int:
     if int(text) < least:
         raise UsageError(f"{text} exchanges are nothing to undo", form)
     if int(text) > most:
-        exchanges = figures.several(most, "exchange")
-        raise UsageError(f"this branch has {exchanges}, not {text}", form)
+        raise UsageError(f"this branch has {figures.several(most, 'exchange')}, not {text}", form)
     return int(text)
 
 
@@ -133,15 +129,15 @@ def _ask_anew(session: Session, question: Exchange, spec: str) -> None:
     Strategy, budget and model become the current ones.
     """
     tree = session.journal.tree
-    path = [each for each in tree.path(tree.current) if each.number <= question.after]
-    while len(path) > 1 and isinstance(path[-1].record, Change):
-        path.pop()
+    before = [one for one in records(tree.path(tree.current)) if one.number <= question.after]
+    stays = [*before]
+    while len(stays) > 1 and isinstance(stays[-1].record, Change):
+        stays.pop()
     then = SavedState()
-    for each in path:
-        if isinstance(each.record, Change):
-            then.go_on(each.record)
-    after = path[-1].number if path else 0
-    between = [each.record for each in tree.path(tree.current) if after < each.number <= question.after]
+    for one in stays:
+        if isinstance(one.record, Change):
+            then.go_on(one.record)
+    after, between = stays[-1].number if stays else 0, (one.record for one in before[len(stays) :])
     fresh = spec or any(isinstance(one, Changed) and one.setting == "strategy" for one in between)
     now = {**session.values, **({"strategy": spec} if spec else {})}
     differ = {name: now[name] != was for name, was in then.settings.items() if name != "system"}
@@ -162,5 +158,5 @@ def as_it_is(session: Session) -> str:
 def _quoted(one: Exchange) -> str:
     """A question, or a planted fact, in a line."""
     refused = " (which the budget refused)" if one.ending == "withdrawn" else ""
-    words = cut(line(one.planted or one.question.content), QUOTE_COLUMNS)
+    words = cut(line(one.planted.fact if one.planted else one.question.content), QUOTE_COLUMNS)
     return f"{'the planted ' if one.planted else ''}“{words}”{refused}"

@@ -1,17 +1,21 @@
-"""/tree: every branch with its own cost, and the switch to another branch."""
+"""/tree: every branch with its own cost, and the switch to another branch.
+
+A part that two branches share counts for the branch where it began.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
 
 from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
+from thimble.agent.events import Asked
 from thimble.agent.ledger import Call
-from thimble.repl.commands.branches.accounts import BranchAccount, accounts
 from thimble.repl.commands.branches.moves import as_it_is
 from thimble.repl.commands.command import command
 from thimble.repl.screen.sanitise import line
@@ -19,8 +23,28 @@ from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import in_use, is_drawn, say
 from thimble.repl.screen.trace import cut
 from thimble.session import figures
+from thimble.session.journal.state import SavedState
+from thimble.session.journal.tree import TRUNK, Tree
 from thimble.session.session import Session
+from thimble.session.story import records
 from thimble.session.totals import priced, totals
+
+
+@dataclass(frozen=True, slots=True)
+class BranchAccount:
+    """A branch: its parent, its strategy, and the calls that belong to it alone.
+
+    `behind`: it begins after this exchange of the parent. `question`: the last one of the branch itself, "" if there is
+    none. `stem`: what stands before it where the branches are drawn as a tree.
+    """
+
+    number: int
+    parent: int
+    behind: int
+    strategy: str
+    calls: Sequence[Call]
+    question: str
+    stem: str
 
 
 @command("tree [N]", "Branches")
@@ -82,3 +106,31 @@ def _spent(calls: Sequence[Call], prices: Prices) -> Sequence[str]:
     amounts = (figures.short(one.tokens, one.exact) for one in (sums.prompt, sums.prefill, sums.output))
     costs = priced(sums, prices)
     return (str(sums.turns), *amounts, figures.short(costs.tokens, costs.exact))
+
+
+def accounts(tree: Tree) -> list[BranchAccount]:
+    """An account for each branch: a parent before its children, children by age, each followed by its own children.
+
+    A branch goes on from a copy of what its parent was at that line, so each line is read once.
+    """
+    found: list[BranchAccount] = []
+    waiting = [(tree.branches[TRUNK], SavedState(), "", "")]
+    while waiting:
+        branch, state, stem, below = waiting.pop()
+        behind, before, question = state.ledger.exchanges, len(state.ledger.calls), ""
+        children = [one for one in tree.branches.values() if one.parent == branch.number]
+        starts: dict[int, SavedState] = {}
+        forks = sorted(children, key=lambda child: child.after)
+        for number, _, record, _ in records(branch.lines):
+            while forks and forks[0].after < number:
+                starts[forks.pop(0).number] = state.branch()
+            state.go_on(record)
+            question = record.message.content if isinstance(record, Asked) else question
+        calls = state.ledger.calls[before:]
+        found.append(BranchAccount(branch.number, branch.parent, behind, state.strategy, calls, question, stem))
+        ends = "└─ ", "   "
+        for child in reversed(children):
+            start = starts.get(child.number) or state.branch()
+            waiting.append((child, start, below + ends[0], below + ends[1]))
+            ends = "├─ ", "│  "
+    return found

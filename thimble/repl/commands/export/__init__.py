@@ -1,5 +1,5 @@
 """Exports: a session as one file that needs no thimble and no network, a format a file.
 
-`transcript` is what the journal tells of each branch. `document` (JSON), `markdown` and `page` (HTML, its style and its
-script in files of their own) are the formats, `export` is /export.
+`document` (JSON), `markdown` and `page` (HTML, its style and its script in files of their own) are the formats;
+`export` is /export.
 """

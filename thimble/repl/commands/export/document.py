@@ -13,9 +13,8 @@ from thimble.agent.errors import UsageError
 from thimble.agent.events import Changed, Planted, Prepared
 from thimble.agent.messages import Message
 from thimble.session import jsonl
-from thimble.session.journal.records import Opened, Record
-from thimble.session.journal.state import SavedState
-from thimble.session.journal.tree import Tree
+from thimble.session.journal.records import Opened
+from thimble.session.story import Recorded, stories
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
@@ -25,20 +24,19 @@ FORMAT, FORMAT_VERSION = "thimble-session", 2
 
 def export(session: Session) -> Iterator[str]:
     """The document, piece by piece: an event a line. Raises UsageError where nothing was asked."""
-    lines, damaged = session.journal.read()
-    if not lines:
+    branches = sorted(stories(*session.journal.read()), key=lambda one: one.branch)
+    if not branches[0].records:
         raise UsageError("there is nothing to export yet", "ask something first")
-    tree, count = Tree(lines), session.agent.backend.counter.count
+    tree, count = branches[0].tree, session.agent.backend.counter.count
     told = {**jsonl.session(session), "name": tree.name or None, "branch": tree.current}
-    head = {"format": FORMAT, "version": FORMAT_VERSION, "session": told, "damaged": [one.number for one in damaged]}
+    head = {"format": FORMAT, "version": FORMAT_VERSION, "session": told, "damaged": branches[0].damaged}
     yield jsonl.to_json(head)[:-1] + ',\n"branches": ['
-    for place, branch in enumerate(tree.branches.values()):
-        about, then = {"branch": branch.number, "parent": branch.parent or None}, SavedState()
+    for place, one in enumerate(branches):
+        about = {"branch": one.branch, "parent": tree.branches[one.branch].parent or None}
         yield "," * bool(place) + f'\n{jsonl.to_json(about)[:-1]}, "events": ['
-        events = ((line.at, _fields(then.read(line), then)) for line in tree.path(branch.number))
-        yield from _lines({"at": at, **fields} for at, fields in events if fields)
+        yield from _lines({"at": each.at, **fields} for each in one.records if (fields := _fields(each)))
         yield '],\n"messages": ['
-        yield from _lines({**_message(one), "tokens": count(one)} for one in then.history)
+        yield from _lines({**_message(each), "tokens": count(each)} for each in one.past.history)
         yield "]}"
     yield "]}\n"
 
@@ -48,21 +46,21 @@ def _lines(values: Iterator[jsonl.Fields]) -> Iterator[str]:
         yield f"{',' * bool(number)}\n{jsonl.to_json(value)}"
 
 
-def _fields(record: Record, then: SavedState) -> jsonl.Fields:
-    """The fields of a record, which `then` has taken already; none of one that nobody need know."""
-    match record:
-        case Opened():
+def _fields(of: Recorded) -> jsonl.Fields:
+    """The fields of a record; none of one that nobody need know."""
+    match of.record:
+        case Opened() as record:
             return {"type": "opened", **jsonl.selected(record, "settings")}
-        case Changed():
+        case Changed() as record:
             return {"type": "changed", **asdict(record)}
-        case Prepared(view=view):
+        case Prepared(view=view) as record:
             there = {message.id: message for message in view.history}
             sent = [one.id if there.get(one.id) is one else _message(one) for one in view.messages]
             tools = [tool["function"]["name"] for tool in record.tools]
-            return {**jsonl.event(record, then.ledger), "tools": tools, "sent": sent}
-        case Planted(messages=messages):
-            return {**jsonl.event(record, then.ledger), "messages": [*map(_message, messages)]}
-    return jsonl.event(record, then.ledger) if type(record) in jsonl.EVENTS else {}  # type: ignore[arg-type]
+            return {**jsonl.event(record, None), "tools": tools, "sent": sent}
+        case Planted(messages=messages) as record:
+            return {**jsonl.event(record, None), "messages": [*map(_message, messages)]}
+    return jsonl.event(of.record, of.spent) if type(of.record) in jsonl.EVENTS else {}  # type: ignore[arg-type]
 
 
 def _message(of: Message) -> jsonl.Fields:

@@ -7,11 +7,15 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from thimble.agent.errors import UsageError
+from thimble.agent.events import Answered
 from thimble.agent.ledger import Call
-from thimble.repl.commands.transcript import Exchange, ModelCall, Transcript, grounds, shared, transcripts
+from thimble.repl.screen.footer import FROM_MEMORY
 from thimble.repl.screen.sanitise import clean, line
+from thimble.repl.screen.trace import unread
 from thimble.session import figures
 from thimble.session.journal.header import sampling
+from thimble.session.story import Exchange, ModelCall, Story, stories
 from thimble.session.totals import totals
 
 if TYPE_CHECKING:
@@ -26,18 +30,39 @@ EXCHANGE_ENDINGS = {"answered": "", "planted": "a planted fact, no model was ask
 
 def export(session: Session) -> Iterator[str]:
     """The page, piece by piece. Raises UsageError where nothing was asked."""
-    first, *others = every = transcripts(session)
-    more = [f"branch {first.branch} of {first.branches}; the others follow"] * bool(others)
+    first, *others = every = asked(session)
+    more = [f"branch {first.branch} of {len(first.tree.branches)}; the others follow"] * bool(others)
     yield f"# {plain(first.past.name) or 'A session of thimble'}\n\n{_facts(first, more)}\n"
     yield from _branch(first, 0)
     for place, told in enumerate(others, 1):
-        begun, other = max((shared(told, before), -before.branch) for before in every[:place])
+        begun, other = max((len(_places(told) & _places(before)), -before.branch) for before in every[:place])
         same = [f"its first {figures.several(begun, 'exchange')} as on branch {-other}"] * bool(begun)
         yield f"\n# Branch {told.branch}\n\n{_facts(told, same)}\n"
         yield from _branch(told, begun)
 
 
-def _facts(told: Transcript, more: Sequence[str]) -> str:
+def asked(session: Session) -> list[Story]:
+    """The story of each branch on which something was asked, the one in use first. Raises UsageError if there is none.
+
+    For any format but JSON.
+    """
+    found = [one for one in stories(*session.journal.read()) if one.exchanges]
+    if not found:
+        raise UsageError("there is nothing to export yet", "ask something first")
+    return found
+
+
+def _places(of: Story) -> set[int]:
+    """The lines of its questions; branches have those in common with which they both begin."""
+    return {one.records[0].number for one in of.exchanges}
+
+
+def grounds(of: Answered) -> list[str]:
+    """What there is to say against an answer: that it is from memory, that it cites what was never read."""
+    return [FROM_MEMORY] * of.from_memory + [unread(of.invented)] * bool(of.invented)
+
+
+def _facts(told: Story, more: Sequence[str]) -> str:
     past = told.past
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
     drawn = (f"{name} {value}" for name, value in sampling(past.opened).items())
@@ -45,7 +70,7 @@ def _facts(told: Transcript, more: Sequence[str]) -> str:
     return ", ".join(map(plain, facts))
 
 
-def _branch(told: Transcript, begun: int) -> Iterator[str]:
+def _branch(told: Story, begun: int) -> Iterator[str]:
     """Its exchanges but the first so many, and all that it cost."""
     for exchange in told.exchanges[begun:]:
         yield from _exchange(exchange)
@@ -68,20 +93,21 @@ def fenced(text: str, kind: str = "text") -> str:
 def _exchange(of: Exchange) -> Iterator[str]:
     title = f"Exchange {of.number}" if of.number else "A planted fact"
     yield f"\n## {title}\n\n{fenced(of.question.content)}"
-    for call in of.calls:
+    calls, answered = of.calls, of.answered
+    for call in calls:
         yield from _turn(call)
-    endings = [EXCHANGE_ENDINGS.get(of.ending, of.ending), *grounds(of)]
-    if not of.calls and of.answer:
-        yield f"\n{fenced(of.answer)}"
+    endings = [EXCHANGE_ENDINGS.get(of.ending, of.ending), *grounds(answered)]
+    if not calls and answered.text:
+        yield f"\n{fenced(answered.text)}"
     for ending in filter(None, endings):
         yield f"\n*{plain(ending)}*\n"
 
 
 def _turn(of: ModelCall) -> Iterator[str]:
-    reply = of.replied.message if of.replied else None
+    reply = of.reply.message if of.reply else None
     if reply and reply.content.strip():
         yield f"\n{'' if reply.calls else '**Answer**' + chr(10) * 2}{fenced(reply.content.strip())}"
-    results = {done.call.id: done for done in of.returned}
+    results = {done.call.id: done for done in of.results}
     for call in reply.calls if reply else ():
         done = results.get(call.id)
         took = f", {figures.tokens(done.tokens, done.exact)} tokens" if done else ", no result"
@@ -95,7 +121,7 @@ def _shortened(text: str) -> str:
     return fenced(text[:SHOWN_CHARACTERS]) + (f"\n… {rest:,} characters more\n" if rest > 0 else "")
 
 
-def _account(told: Transcript) -> Iterator[str]:
+def _account(told: Story) -> Iterator[str]:
     calls = told.past.ledger.calls
     yield "\n## Calls\n\n| | for | strategy | prompt | of budget | cached | computed anew | written | seconds |\n"
     yield "|--:|---|---|--:|--:|--:|--:|--:|--:|\n"

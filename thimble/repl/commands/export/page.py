@@ -15,21 +15,14 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from html import escape
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId
+from thimble.repl.commands.export.markdown import asked, grounds
 from thimble.repl.commands.timeline import sums, words
-from thimble.repl.commands.transcript import (
-    Differences,
-    Exchange,
-    ModelCall,
-    Transcript,
-    grounds,
-    left_out,
-    transcripts,
-)
 from thimble.repl.screen import trace
 from thimble.repl.screen.fate_letters import FATE_LETTERS
 from thimble.repl.screen.gantt import SPAN_KINDS, name_of
@@ -37,6 +30,7 @@ from thimble.repl.screen.sanitise import clean, line
 from thimble.session import figures
 from thimble.session.journal.header import sampling
 from thimble.session.jsonl import selected
+from thimble.session.story import Exchange, ModelCall, Story
 from thimble.session.timeline import timeline
 from thimble.session.totals import totals
 from thimble.session.why import why
@@ -53,7 +47,7 @@ UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\x7f"}
 
 def export(session: Session) -> Iterator[str]:
     """The page, piece by piece. Raises UsageError where nothing was asked."""
-    told = transcripts(session)
+    told = asked(session)
     script = "\n".join(map(asset, SCRIPTS))
     return html(title_of(told[0]), asset("page.css"), script, _data(told, session.agent.backend.counter))
 
@@ -93,12 +87,12 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def title_of(told: Transcript) -> str:
+def title_of(told: Story) -> str:
     """The name of the session, or the beginning of its first question."""
     return line(told.past.name) or trace.cut(line(told.exchanges[0].question.content), 70)
 
 
-def _data(told: Sequence[Transcript], counter: Counter) -> Iterator[str]:
+def _data(told: Sequence[Story], counter: Counter) -> Iterator[str]:
     texts = Texts(counter)
     yield f'{{"about":{embedded(about(title_of(told[0])))},"branches":['
     for number, branch in enumerate(told):
@@ -110,16 +104,6 @@ def about(title: str) -> Fields:
     """What the page knows of any session: its title, what letters and kinds mean."""
     kinds = {kind: [letter, meaning] for kind, (letter, _, _, meaning) in SPAN_KINDS.items()}
     return {"title": title, "letters": FATE_LETTERS, "kinds": kinds}
-
-
-def lists_of(call: ModelCall, texts: Texts, new: Differences) -> Fields:
-    """The new part of each list of a call: its messages, what became of them, and what was sent."""
-    view = call.prepared.view
-    return {
-        "was": new.new("was", [*map(texts.at, view.history)]),
-        "fates": new.new("fates", "".join(FATE_LETTERS[fate] for fate in view.fates)),
-        "sent": new.new("sent", [*map(texts.at, view.messages)]),
-    }
 
 
 class Texts:
@@ -166,8 +150,9 @@ class Texts:
 class Telling:
     """A branch as it is told: each part holds what is new. No message of it is forgotten while it is told."""
 
-    def __init__(self, told: Transcript, texts: Texts) -> None:
-        self.told, self._texts, self._new = told, texts, Differences()
+    def __init__(self, told: Story, texts: Texts) -> None:
+        self.told, self._texts = told, texts
+        self._listed: dict[str, Sequence[Any]] = {}
         self._lists: list[Fields] = []
         self._sent_exchanges = 0
 
@@ -177,45 +162,59 @@ class Telling:
         first_call, first_exchange = max(0, len(self._lists) - 1), max(0, self._sent_exchanges - 1)
         for message in told.past.history:
             texts.at(message)
-        self._lists += [lists_of(call, texts, self._new) for call in told.calls[len(self._lists) :]]
-        calls = [
-            call_fields(call, texts) | lists
-            for call, lists in zip(told.calls[first_call:], self._lists[first_call:], strict=True)
-        ]
-        self._sent_exchanges = len(told.exchanges)
+        exchanges = told.exchanges
+        calls = [call for exchange in exchanges for call in exchange.calls]
+        self._lists += [self._lists_of(call.prepared.view) for call in calls[len(self._lists) :]]
+        self._sent_exchanges = len(exchanges)
+        new = zip(calls[first_call:], self._lists[first_call:], strict=True)
         timeline = timeline_fields(told)
         return {
             "title": title_of(told),
-            "about": branch_fields(told),
-            "timeline": timeline | {"spans": self._new.new("spans", timeline["spans"])},
-            "exchanges": [first_exchange, [*map(exchange_fields, told.exchanges[first_exchange:])]],
-            "calls": [first_call, calls],
+            "about": branch_fields(told, len(calls)),
+            "timeline": timeline | {"spans": self._new("spans", timeline["spans"])},
+            "exchanges": [first_exchange, [*map(exchange_fields, exchanges[first_exchange:])]],
+            "calls": [first_call, [call_fields(call, texts) | lists for call, lists in new]],
             "texts": texts.new(),
         }
 
+    def _lists_of(self, view: View) -> Fields:
+        """The new part of each list of a call: its messages, what became of them, and what was sent."""
+        return {
+            "was": self._new("was", [*map(self._texts.at, view.history)]),
+            "fates": self._new("fates", "".join(FATE_LETTERS[fate] for fate in view.fates)),
+            "sent": self._new("sent", [*map(self._texts.at, view.messages)]),
+        }
 
-def branch_fields(told: Transcript) -> Fields:
-    """What the page says of a branch as a whole."""
-    past = told.past
-    begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
+    def _new(self, name: str, after: Sequence[Any]) -> list[Any]:
+        """The new part of the list of this name: [shared at the start, the items between, shared at the end]."""
+        before, self._listed[name] = self._listed.get(name, ()), after
+        most = min(len(before), len(after))
+        start = next((at for at in range(most) if before[at] != after[at]), most)
+        most -= start
+        end = next((at for at in range(most) if before[-1 - at] != after[-1 - at]), most)
+        return [start, after[start : len(after) - end], end]
+
+
+def branch_fields(told: Story, calls: int) -> Fields:
+    """What the page says of a branch as a whole, which has so many calls."""
+    past, exchanges = told.past, told.exchanges
+    begun = time.strftime("%d %B %Y, %H:%M", time.localtime(exchanges[0].at))
     facts = [
         line(ModelId.read(past.model).called),
         *(line(f"{name} {value}") for name, value in sampling(past.opened).items()),
         begun,
-        figures.several(sum(bool(each.number) for each in told.exchanges), "exchange"),
-        figures.several(len(told.calls), "call"),
-        *([f"branch {told.branch} of {told.branches}"] if told.branches > 1 else []),
+        figures.several(sum(bool(each.number) for each in exchanges), "exchange"),
+        figures.several(calls, "call"),
+        *([f"branch {told.branch} of {len(told.tree.branches)}"] if len(told.tree.branches) > 1 else []),
     ]
     lost = [f"The journal is damaged: {what} is lost." for what in map(line, past.lost)]
-    lost += [f"{figures.several(told.damaged, 'line')} of the journal could not be read."] * bool(told.damaged)
+    lost += [f"{figures.several(len(told.damaged), 'line')} of the journal could not be read."] * bool(told.damaged)
     spent = selected(totals(past.ledger.calls), "prompt cached prefill output raw_prompt seconds")
-    words = (
-        f"{told.branch}: {facts[2]}, {line(past.strategy)}, {trace.cut(line(told.exchanges[-1].question.content), 40)}"
-    )
+    words = f"{told.branch}: {facts[2]}, {line(past.strategy)}, {trace.cut(line(exchanges[-1].question.content), 40)}"
     return {"number": told.branch, "words": words, "facts": facts, "spent": spent, "lost": lost}
 
 
-def timeline_fields(told: Transcript) -> Fields:
+def timeline_fields(told: Story) -> Fields:
     """Rows and spans, each with its row, kind, beginning, seconds and words; where exchanges begin."""
     of = timeline(told.past.ledger)
     lanes = of.lanes()
@@ -235,20 +234,21 @@ def timeline_fields(told: Transcript) -> Fields:
 
 def exchange_fields(of: Exchange) -> Fields:
     """The data of an exchange on the page."""
+    answered = of.answered
     return {
         "number": of.number,
         "question": clean(of.question.content),
-        "calls": [call.number - 1 for call in of.calls],
-        "answer": clean(of.answer),
+        "calls": [*range(of.first_call, of.first_call + len(of.calls))],
+        "answer": clean(answered.text),
         "ending": of.ending,
-        "grounds": grounds(of),
+        "grounds": grounds(answered),
         "took": of.until - of.at,
     }
 
 
 def call_fields(of: ModelCall, texts: Texts) -> Fields:
     """The data of a call on the page; times are seconds."""
-    event, view, reply = of.prepared, of.prepared.view, of.replied
+    event, view, reply = of.prepared, of.prepared.view, of.reply
     return {
         "turn": event.turn,
         "strategy": line(event.strategy),
@@ -266,11 +266,17 @@ def call_fields(of: ModelCall, texts: Texts) -> Fields:
         "did": trace.deeds(event) if view.messages else [],
         "notes": [*map(line, view.notes), *(trace.side_line(aside).strip() for aside in of.asides)],
         "reply": texts.at(reply.message) if reply else None,
-        "results": [[texts.at(one.message), one.ok, one.seconds] for one in of.returned],
+        "results": [[texts.at(one.message), one.ok, one.seconds] for one in of.results],
         "model": line(event.model.called),
-        "spent": selected(of.account, "cached prefill output seconds") if of.account and reply else None,
+        "spent": selected(of.spent, "cached prefill output seconds") if of.spent else None,
         "reported": selected(reply, "prompt=usage.prompt_tokens first=first_token_seconds") if reply else None,
     }
+
+
+def left_out(view: View) -> list[tuple[str, int]]:
+    """Why each dropped message is not there, in order: the reason, and how many in a row have it."""
+    dropped = (one for one, fate in view.fated if fate == "dropped")
+    return [(why, len([*same])) for why, same in groupby(view.left_out.get(one.id, "") for one in dropped)]
 
 
 def _stepped(view: View) -> list[int]:
