@@ -259,7 +259,7 @@ def test_folders_that_come_along_are_told(tmp_path: Path) -> None:
 def test_a_cassette_sends_no_command_that_reaches_beyond_the_session(command: str, tmp_path: Path) -> None:
     recording = load("reader/none", tmp_path)
     first = next(line for line in recording.lines if isinstance(line.record, Asked))
-    forged = replace(first, number=first.number - 1, stored=Command(f"{command} x.html!"))
+    forged = replace(first, number=first.number - 1, record=Command(f"{command} x.html!"))
     recording = replace(recording, lines=[recording.lines[0], forged, *recording.lines[1:]])
     assert (first.number - 1, f"{command} x.html!") in recording.typed
     assert Playback(recording, "one", lambda seconds, text: 0.0).suggested() == first.record.message.content

@@ -180,7 +180,7 @@ def resumed(is_drawn: bool, payload: str) -> str:
     with TemporaryDirectory() as folder:
         here = begin(payload, payload)
         before = here.settings
-        here.settings = replace(before, session_dir=Path(folder), plain=not is_drawn)
+        here.settings = before.replace(session_dir=Path(folder), plain=not is_drawn)
         here.journal, here.agent.state.strategy = Journal(Path(folder, "one.jsonl")), payload
         list(here.ask(payload))
         here.record(Named(payload))

@@ -91,7 +91,7 @@ def two_lines(err: str) -> tuple[str, str]:
 def conversation(server: Faulty, articles: Path, fault: str = "") -> Session:
     """A session that has had an answer already."""
     folders = {"corpus": articles, "files": articles}
-    settings = Settings(server.kind, base_url=server.url, timeout=patience(fault), **folders)
+    settings = Settings(backend=server.kind, base_url=server.url, timeout=patience(fault), **folders)
     session = Session(settings)
     assert answered(session, "Are you there?")
     return session

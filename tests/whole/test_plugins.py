@@ -114,7 +114,7 @@ def test_a_strategy_of_a_package_is_used_by_its_name(oldest: None) -> None:
 
 def test_a_built_in_name_wins_and_the_list_says_so(oldest: None) -> None:
     assert type(build("none")) is STRATEGIES["none"]
-    session, paper = Session(Settings("reader")), Paper(drawn=False)
+    session, paper = Session(Settings(backend="reader")), Paper(drawn=False)
     run_command(session, "/strategy", paper.console)
     assert "none (taken) is not used: the built-in strategy has this name" in paper.lines
     run_command(session, "/help strategy oldest", paper.console)
@@ -122,7 +122,7 @@ def test_a_built_in_name_wins_and_the_list_says_so(oldest: None) -> None:
 
 
 def test_tab_completes_a_name_and_the_parameters_of_a_package(oldest: None) -> None:
-    completions = Completions(Session(Settings("reader")))
+    completions = Completions(Session(Settings(backend="reader")))
     for typed, offers in (
         ("/strategy oldes", ["/strategy oldest"]),
         ("/strategy tidy+oldest:", ["/strategy tidy+oldest:keep="]),

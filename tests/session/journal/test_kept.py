@@ -364,8 +364,9 @@ def test_sessions_are_listed_and_searched(folder: Path) -> None:
     assert shown.index(QUESTION) < shown.index("first talk")
     assert "2 questions · observation-masking · reader" in shown
     assert "reader · this one" in shown
-    assert "What is masking?" not in said(two, "/sessions prefix CACHE")
-    assert QUESTION not in said(two, "/sessions hybrid")
+    assert "What is masking?" not in said(two, "/sessions prefix CACHE evicted")
+    assert QUESTION in said(two, "/sessions evicted")  # a word of its answer
+    assert QUESTION not in said(two, "/sessions talk hybrid")
     assert "first talk" in said(two, "/sessions TALK hybrid")
     with pytest.raises(UsageError, match="no session has 'nonsense'"):
         said(two, "/sessions nonsense")
