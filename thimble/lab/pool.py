@@ -13,7 +13,7 @@ from threading import Thread
 from typing import TypeVar
 
 from thimble.agent.errors import UsageError
-from thimble.session.sigint import ignore_sigint
+from thimble.session.sigint import defer_sigint
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")
@@ -34,7 +34,7 @@ def pooled(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> Ge
     try:
         while True:
             for job in islice(jobs, WAITING * processes - len(under_way)):
-                with ignore_sigint():
+                with defer_sigint():  # a process that starts takes over what Ctrl-C does, until it ignores it
                     under_way[pool.submit(do, job)] = job
             if not under_way:
                 break
@@ -50,7 +50,7 @@ def pooled(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> Ge
 
 
 def _begin() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Windows it is not inherited
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
 
 
