@@ -211,3 +211,26 @@ def test_a_newer_form_is_told_and_nothing_is_changed() -> None:
 def test_what_plants_nothing_is_damage() -> None:
     alone = Planted("a fact", "planted-1.txt", (Message("m2", "tool", "a fact"),))
     assert read(Writer().line(1, alone, 0)[1].encode()) == ([], [Damage(1, "it plants nothing")])
+
+
+def test_a_line_that_is_missing_swapped_or_there_twice_is_told() -> None:
+    lines = scene(SPECS[0]).data.splitlines(keepends=True)
+    whole = [line.record for line in read(b"".join(lines))[0]]
+    for at in range(len(lines) - 1):  # that the last line is missing, nobody can know
+        (damage,) = read(b"".join([*lines[:at], *lines[at + 1 :]]))[1]
+        assert damage == Damage(at + 1, "it is missing")
+        read_, (damage,) = read(b"".join([*lines[:at], lines[at + 1], lines[at], *lines[at + 2 :]]))
+        assert damage == Damage(at + 1, "it is not where it was written")
+        assert [line.record for line in read_] == whole
+        read_, (damage,) = read(b"".join([*lines[: at + 1], *lines[at:]]))
+        assert damage == Damage(at + 1, "it is here twice")
+        assert [line.record for line in read_] == whole
+
+
+def test_any_flipped_bit_is_told() -> None:
+    data = bytearray(scene(SPECS[0]).data)
+    for number in range(60):
+        at = number * 7919 % (len(data) - 1)
+        flipped = bytearray(data)
+        flipped[at] ^= 1 << number % 7
+        assert read(bytes(flipped))[1], at

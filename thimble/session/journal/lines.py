@@ -141,10 +141,10 @@ def read(data: bytes, values: Values | None = None) -> tuple[list[Line], list[Da
     known, number, last = set[int](), 0, 0
     for raw in whole:
         number += 1
-        known.add(number)
         try:
             line = read_line(raw, values)
         except (ValueError, RecursionError) as error:
+            known.add(number)
             torn.append(Damage(number, str(error).splitlines()[0][:100]))
             continue
         damaged += [one for one in torn if not (one.why == CUT_OFF and isinstance(line.record, Resumed))]
