@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 from tests.support.family import family
+from tests.support.histories import TinyCounter
 from tests.support.journal_scenes import QUESTIONS, Kept, ask, keep, state, whole
+from tests.support.scripted import Scripted
+from tests.support.sessions import tool_call
 from tests.support.timing import AtOnce
+from thimble.agent.messages import Schema
+from thimble.agent.protocols import Text
+from thimble.session.journal.journal import Journal
+from thimble.session.session import Session
+from thimble.session.settings import Settings
 from thimble.strategies.table import STRATEGIES
 
 FUNCTION = """
@@ -73,3 +84,45 @@ def test_after_each_exchange_a_resumed_session_is_the_one_that_wrote_and_sends_w
         assert state(again) == state(live)
         assert not again.notices
         assert copy.read_bytes().startswith((tmp_path / "live.jsonl").read_bytes())
+
+
+CALLS = 200
+"""Model calls of a session by day; benchmarks/journal.py has 2,000."""
+
+
+class Pages:
+    """A tool whose every page is another."""
+
+    name = "read_page"
+    schema: ClassVar[Schema] = {
+        "type": "function",
+        "function": {"name": "read_page", "description": "", "parameters": {}},
+    }
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+
+    def run(self, arguments: Mapping[str, Any]) -> str:
+        """The next page."""
+        return f"Page {next(self._numbers)} says what a prefix cache costs. " * 40
+
+
+def size(path: Path, spec: str, calls: int) -> int:
+    """The bytes of a session of so many model calls, of which each tenth answers."""
+    session = Session(Settings(backend="reader", strategy=spec, budget=8000), Journal(path))
+    agent = session.agent
+    replies = [
+        "It costs nothing." if number % 10 == 0 else [Text(f"I read on, {number}."), tool_call("read_page", number)]
+        for number in range(1, calls + 1)
+    ]
+    agent.backend, agent.tools = Scripted(replies, TinyCounter()), {"read_page": Pages()}
+    for number in range(calls // 10):
+        list(session.ask(f"And what does page {number} say?"))
+    session.journal.close()
+    return path.stat().st_size
+
+
+@pytest.mark.parametrize("spec", family(STRATEGIES, "observation-masking", "hybrid"))
+def test_twice_the_messages_are_at_most_2_2_times_the_bytes(spec: str, tmp_path: Path) -> None:
+    small, large = (size(tmp_path / f"{calls}.jsonl", spec, calls) for calls in (CALLS, 2 * CALLS))
+    assert large < 2.2 * small

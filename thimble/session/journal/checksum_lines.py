@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
 from typing import Any
 
 CHECK = len(',"crc":"01234567"}')
@@ -32,6 +33,30 @@ def as_fields(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: as_fields(each) for key, each in value.items()}
     return [as_fields(each) for each in value]
+
+
+def set_fields(value: Any) -> Any:
+    """The same, but a field that has its default is left out: on reading it has it again."""
+    if is_dataclass(value):
+        return {name: set_fields(getattr(value, name)) for name in _changed(value)}
+    if isinstance(value, Mapping):
+        return {key: set_fields(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [set_fields(each) for each in value]
+    return as_fields(value)
+
+
+def _changed(value: Any) -> Iterator[str]:
+    for name, default in _defaults(value.__class__):
+        if getattr(value, name) != default:
+            yield name
+
+
+@cache
+def _defaults(kind: Any) -> list[tuple[str, Any]]:
+    """The fields of a dataclass, each with its default."""
+    made = ((each.name, each.default, each.default_factory) for each in fields(kind))
+    return [(name, make() if make is not MISSING else default) for name, default, make in made]
 
 
 def checked(line: Mapping[str, Any]) -> str:

@@ -17,7 +17,15 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import Sent
 from thimble.agent.view import View
 from thimble.session.bounded import MOST_BRANCHES, MOST_LINE_BYTES, MOST_LINES
-from thimble.session.journal.checksum_lines import CUT_OFF, INEXACT_FROM, as_fields, check_figures, checked, fields_of
+from thimble.session.journal.checksum_lines import (
+    CUT_OFF,
+    INEXACT_FROM,
+    as_fields,
+    check_figures,
+    checked,
+    fields_of,
+    set_fields,
+)
 from thimble.session.journal.records import KINDS, VERSION, Branched, Change, Opened, Record, Resumed
 from thimble.session.journal.values import Values
 
@@ -94,10 +102,9 @@ class Writer:
             long["tools"] = values.pack(as_fields(record.tools))
         elif isinstance(record, Sent):
             plain, long["body"] = Sent(record.to, ""), values.pack(BODY_PIECE.split(record.body))
-        data = as_fields(plain)
+        data = set_fields(plain)
         if isinstance(plain, Prepared):
-            data = {name: data[name] for name in ("turn", "strategy", "model", "exact")}
-            data["view"] = as_fields({name: getattr(plain.view, name) for name in FIGURES})
+            data["view"] = {name: each for name, each in data["view"].items() if name in FIGURES}
         if memory and memory != self._memory:
             self._memory, long["memory"] = memory, values.pack(json.loads(memory))
         if "message" in data:
@@ -110,7 +117,7 @@ class Writer:
     def _packed(self, message: Message) -> Any:
         everything = EVERYTHING(message)  # also what no comparison looks at
         if (packed := self._messages.get(everything)) is None:
-            data = as_fields(message)
+            data = set_fields(message)
             packed = self._messages[everything] = self.values.reference(data) or self.values.pack(data)
         return packed
 

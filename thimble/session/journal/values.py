@@ -1,9 +1,9 @@
 """The long parts of a session's records: each is written once, on the line that first needs it, and referred to later.
 
 A long text becomes `{"$": "LINE.PLACE"}`, which names one of the `new` values of that line, or its message. A long list
-is cut into chunks where the hash of an item says so, each chunk a value of its own (`{"+": …}`), and the list of chunks
-again: two lists that differ in one item share all chunks but a few, wherever the item is. So a file grows with what is
-new.
+is cut into chunks where the hash of an item says so, each chunk a value of its own (`{"+": "LINE.PLACE …"}`), and the
+list of chunks again: two lists that differ in one item share all chunks but a few, wherever the item is. So a file
+grows with what is new.
 """
 
 from __future__ import annotations
@@ -97,12 +97,14 @@ class Values:
             for place, item in enumerate(items):
                 texts.append(_item(item))
                 if zlib.crc32(texts[-1].encode()) % CUT_AT == 0 or len(texts) == MOST_ITEMS:
-                    chunks.append({CHUNK: self._key(f"[{','.join(texts)}]", items[first : place + 1])})
+                    part = _joined(items[first : place + 1])
+                    text = f"[{','.join(texts)}]" if len(part) == len(texts) else as_json(part)
+                    chunks.append({CHUNK: self._key(text, part)})
                     first, texts = place + 1, []
             if len(chunks) < 2:
                 break
             items = [*chunks, *items[first:]]
-        return items
+        return _joined(items)
 
     def _key(self, text: str, data: Any) -> str:
         self._hash()
@@ -135,7 +137,8 @@ class _Reader:
         found: list[Any] = []
         for item in data:
             if isinstance(item, dict) and CHUNK in item:
-                found += self.whole(self._value(item[CHUNK]))
+                for key in str(item[CHUNK]).split():
+                    found += self.whole(self._value(key))
             else:
                 found.append(self.whole(item))
         return found
@@ -145,6 +148,19 @@ class _Reader:
             return self._values[key]  # type: ignore[index]
         except (KeyError, TypeError):
             raise ValueError("a part of it was on a line that cannot be read") from None
+
+
+def _joined(items: list[Any]) -> list[Any]:
+    """The items, with references to chunks that follow one another as one."""
+    found: list[Any] = []
+    keys: list[str] = []
+    for item in items:
+        if isinstance(item, dict) and CHUNK in item:
+            keys.append(item[CHUNK])
+            continue
+        found += [{CHUNK: " ".join(keys)}, item] if keys else [item]
+        keys = []
+    return [*found, {CHUNK: " ".join(keys)}] if keys else found
 
 
 def _item(item: Any) -> str:
