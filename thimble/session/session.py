@@ -193,34 +193,36 @@ class Session:
         while self._warmings:
             self._warmings.pop().then()
         agent.catch_up()
-        self._events = self._answers(agent, question)
-        with closing(self._events) as events:
-            for event in events:
-                if self.guess:
-                    self.guess.see(event)
-                yield event
-                if isinstance(event, Answered) and event.from_memory:
-                    self._doubt_calls(agent, question)
+        self._events = self._answer(agent, question)
+        return self._events
+
+    def _answer(self, agent: Agent, question: str) -> Generator[Event, None, None]:
+        """The events of one exchange; how it ended without an answer goes into the journal."""
+        try:
+            if self.playback:
+                asked = self.playback.answers(agent, question, self._remember)
+            else:
+                self._suit(agent)
+                asked = run(agent, question)
+            with closing(asked) as events:
+                for event in events:
+                    if self.guess:
+                        self.guess.see(event)
+                    yield event
+                    if isinstance(event, Answered) and event.from_memory:
+                        self._doubt_calls(agent, question)
+        except (ThimbleError, KeyboardInterrupt, GeneratorExit) as error:
+            from thimble.session.playback import unanswered
+
+            if not self.playback:
+                self.remark(unanswered(error))
+            raise
         if isinstance(agent.backend, ServedBackend) and agent.backend is not self._checked:
             self._checked = agent.backend  # known only now
             warning = agent.backend.check()
             self.notices += [warning] if warning else []
         doubt = agent.backend.counter.doubt() if isinstance(agent.backend, ServedBackend) else ""
         self.notices += [doubt] if doubt else []
-
-    def _answers(self, agent: Agent, question: str) -> Generator[Event, None, None]:
-        """The events of one exchange; how it ended without an answer goes into the journal."""
-        if self.playback:
-            yield from self.playback.answers(agent, question, self._remember)
-            return
-        try:
-            self._suit(agent)
-            yield from run(agent, question)
-        except (ThimbleError, KeyboardInterrupt, GeneratorExit) as error:
-            from thimble.session.playback import unanswered
-
-            self.remark(unanswered(error))
-            raise
 
     def _suit(self, agent: Agent) -> None:
         """Give the agent what its model's way of calling tools needs.
