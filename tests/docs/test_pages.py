@@ -312,6 +312,12 @@ def test_links_resolve_to_a_file_and_a_heading_of_it() -> None:
             assert not anchor or anchor in anchors(file), f"{each.name}: {target}#{anchor}"
 
 
+def test_every_file_of_the_project_that_a_page_names_is_there() -> None:
+    for each in PAGES:
+        for path in re.findall(r"(?<![\w/.-])(?:thimble|tests|docs|scripts|benchmarks)/[\w./-]*\w", each.read_text()):
+            assert "NAME" in path or (ROOT / path).exists(), f"{each.name}: {path}"
+
+
 def test_every_page_is_in_the_contents() -> None:
     contents = ROOT / "docs" / "README.md"
     linked = {(contents.parent / target).resolve() for target in re.findall(r"\]\(([^)#]+)\)", contents.read_text())}

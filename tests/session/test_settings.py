@@ -25,13 +25,17 @@ TEXTS = {
     "strategy": ("none", "hybrid", "sliding-window", "summary-buffer"),
     "budget": ("1001", "1002", "1003", "1004"),
     "summariser": ("reader", "a:1b", "b:2b", "c"),
+    "memory": ("a:1b", "reader", "b:2b", "c"),
     "embeddings": ("static", "none", "ollama:all-minilm", "vllm:a/b:c@http://box:8001/v1"),
     "price": ("auto", "cached=0.2", "output=3", "cached=1,output=0.5"),
+    "corpus": ("/", "/dev", "/usr", "/tmp"),
+    "files": ("/tmp", "/", "/dev", "/usr"),
     "notes": ("/a.jsonl", "/b.jsonl", "/c.jsonl", "/d.jsonl"),
     "session_dir": ("/nowhere/a", "/nowhere/b", "/nowhere/c", "/nowhere/d"),
     "pace": ("1", "2.5", "a100-32b", "a100-32b, a100-4b"),
     "max_turns": ("3", "4", "5", "6"),
     "think": ("off", "low", "medium", "high"),
+    "calls": ("tools", "schema", "text", "auto"),
     "temperature": ("0", "0.7", "auto", "2"),
     "seed": ("0", "7", "auto", "2147483647"),
     "timeout": ("5", "2.5", "60", "300"),
@@ -56,6 +60,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def written(values: dict[str, Any]) -> str:
     return "".join(f'{key} = "{value}"\n' for key, value in values.items())
+
+
+def test_each_setting_has_its_values_here() -> None:
+    assert TEXTS.keys() == SETTINGS.keys()
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)

@@ -311,7 +311,7 @@ LOOKS = (
 """What changes nothing of a session, since it only looks or is refused: one session serves all."""
 COMMANDS = (
     *("/compare none run {}", "/save {}", "/plant {}", "/probe", "/probe {}", "/predict", "/predict all"),
-    *("/fork", "/fork 0 none", "/undo", "/retry none", "/compact", "/compact {}"),
+    *("/fork", "/fork 0 none", "/undo", "/retry none", "/reset", "/compact", "/compact {}"),
 )
 """What may change one: each has a session of its own."""
 

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from tests.support.doors import DOORS, Door
+from tests.support.doors import COMMANDS, DOORS, LOOKS, Door
 from tests.support.payloads import ALL, OPEN, PAYLOADS
+from thimble.repl.commands import table
 
 ERASE_LINES = r"\r(?:\x1b\[1A)?\x1b\[2K(?:\x1b\[1A\x1b\[2K)*"
 FRAME = r"\x1b\[\?7l|\r(?:\x1b\[\dA)?\x1b\[(?:J|\?7h)"
@@ -27,6 +28,12 @@ def test_the_parser_is_strict() -> None:
     harmless = {*PAYLOADS["markup"], *PAYLOADS["Markdown"], *PAYLOADS["lines"], *filter(OURS.fullmatch, ALL)}
     assert [text for text in ALL if text not in harmless and not steering(text)] == []
     assert len(set(ALL)) >= 200
+
+
+def test_every_command_is_at_a_door() -> None:
+    """A cassette has /model and /pull; /doctor has tests of its own; /quit prints nothing."""
+    typed = {form.split()[0].removeprefix("/") for form in (*LOOKS, *COMMANDS)}
+    assert table.COMMANDS.keys() - typed == {"model", "pull", "doctor", "quit"}
 
 
 every_door = pytest.mark.parametrize(("name", "door"), DOORS, ids=[name for name, _ in DOORS])
