@@ -42,7 +42,7 @@ OLLAMA = [
     (503, b'{"error":"server busy, please try again. maximum pending requests exceeded"}', "is busy", "again"),
     (200, b'{"message":"hello"}\n', "hello", "--base-url"),
     (200, b'{"message":{"tool_calls":[7]}}\n', "7", "--base-url"),
-    (200, b"\xff\xfe\n", "language", "--base-url"),
+    (200, b"\xff\xfe\n", "not an Ollama server", "--base-url"),
     (200, b'{"message":{"tool_calls":7}}\n', "7", "--base-url"),
     (200, b"", "stopped in the middle of a reply", "log"),
     (200, b'{"message":{"content":"A"}}\n{"message":{"con', "stopped in the middle of a reply", "log"),
@@ -53,8 +53,8 @@ OPENAI = [
     (404, worded("File Not Found", code=404), "has no /v1/chat/completions", "what comes before /v1"),
     (404, PAGE, "has no /v1/chat/completions: a web page", "what comes before /v1"),
     (405, b'{"detail":"Method Not Allowed"}', "status 405", "address"),
-    (401, b'{"error":"Unauthorized"}', "wants a key (401)", "THIMBLE_API_KEY"),
-    (403, worded("Forbidden"), "wants a key (403)", "THIMBLE_API_KEY"),
+    (401, b'{"error":"Unauthorized"}', "requires a key (401)", "THIMBLE_API_KEY"),
+    (403, worded("Forbidden"), "requires a key (403)", "THIMBLE_API_KEY"),
     (500, worded("Internal Server Error"), "failed with status 500: Internal", "log"),
     (413, b"Request Entity Too Large", "longer than the model's context", "--budget"),
     (200, b'{"choices":7}', "does not speak", "--base-url"),
@@ -106,7 +106,7 @@ BROKEN = worded("EngineCore encountered an issue", code=500)
     ],
 )
 def test_an_error_in_the_middle_comes_after_what_was_said(server: str, body: bytes) -> None:
-    with pytest.raises(ModelError, match="broke off its reply: EngineCore encountered an issue"):
+    with pytest.raises(ModelError, match="aborted its reply: EngineCore encountered an issue"):
         next(begun(server, body))
 
 

@@ -107,10 +107,10 @@ def test_a_task_that_the_budget_cannot_hold_is_told_to_the_model() -> None:
     assert "the budget holds 900: give a shorter task" in returned.message.content
 
 
-def test_a_task_that_comes_back_without_a_word_is_told_to_the_model() -> None:
+def test_an_empty_answer_of_the_sub_agent_goes_to_the_model() -> None:
     session = delegating([TASK], says(" \n"), says("done"))
     list(run(session, "?"))
-    assert "without a word" in observations(session)[0]
+    assert "empty answer" in observations(session)[0]
     assert [one.purpose for one in session.ledger.calls] == ["answer", "delegate", "answer"]
 
 

@@ -43,7 +43,9 @@ class RepetitionDetected(ModelError):
     """The model said the same again and again, so that its reply was ended. In an answer, what came of it stands."""
 
     def __init__(self) -> None:
-        super().__init__("the model went round in circles", "ask again, in other words or with another model")
+        super().__init__(
+            "the model repeated itself; its reply was cut off", "ask again, in other words or with another model"
+        )
 
 
 class Halted(ThimbleError):

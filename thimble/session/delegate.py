@@ -52,7 +52,7 @@ def brief(agent: Agent, task: str, strategy: Strategy) -> str:
     except BudgetError as error:
         raise ToolError(f"{error.what}: give a shorter task") from error
     if not text:
-        raise ToolError("the task came back without a word. Give another, or read yourself")
+        raise ToolError("the sub-agent returned an empty answer; rephrase the task or read the source yourself")
     return cut(text, TOKENS, agent.backend.counter)
 
 

@@ -40,7 +40,7 @@ def _refused(parts: list[tuple[str, Any, str, Any]]) -> Iterator[str]:
             if value is not None:
                 guarded(partial(_give, owner, name, value), what)
         except UsageError:  # a user's own strategy decides what happens when its state is set
-            yield f"The journal's word on {what} cannot be used: it begins anew."
+            yield f"Could not restore {what} from the session file; it was reset."
 
 
 def _give(owner: Any, name: str, value: Any) -> None:

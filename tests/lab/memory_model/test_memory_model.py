@@ -312,7 +312,7 @@ def test_each_memory_is_measured_once_and_the_table_has_the_full_context_above(
         (["--strategy", "thrifty"], "thrifty asks no memory model", "--strategy comem:k=1"),
         (["--sft-steps", "0"], "--sft-steps 0 is not possible", "it takes 1 to"),
         (["--base", "none"], "there is no model 'none'", "name a file"),
-        (["--lowest", "3"], "--lowest is of LoRA", "give --rank"),
+        (["--lowest", "3"], "--lowest only applies to LoRA", "add --rank"),
     ],
 )
 def test_a_mistake_of_a_user_is_one_line_and_how_to_mend_it(

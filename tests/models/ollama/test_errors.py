@@ -43,7 +43,7 @@ def test_a_server_that_misses_a_model_whatever_it_is_asked_is_asked_no_more() ->
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_key_that_something_before_the_server_wants_is_no_matter_of_the_model(status: int) -> None:
-    with pytest.raises(ModelError, match=f"wants a key, and Ollama is sent none \\({status}\\)") as caught:
+    with pytest.raises(ModelError, match=f"requires a key, and thimble sends none \\({status}\\)") as caught:
         server(Wire(tags=(status, b'{"error":"unauthorized"}'))).models()
     assert "ssh -L" in caught.value.fix
 

@@ -116,7 +116,7 @@ def test_the_count_of_a_prompt_does_not_tell_that_it_was_cached_but_its_seconds_
 
 @pytest.mark.parametrize(
     ("name", "what"),
-    family([("chat-server-killed", "stopped in the middle of a reply"), ("chat-runner-killed", "broke off its reply")]),
+    family([("chat-server-killed", "stopped in the middle of a reply"), ("chat-runner-killed", "aborted its reply")]),
 )
 @given(PACKETS)
 def test_a_reply_that_breaks_off_is_told_after_what_came(name: str, what: str, sizes: list[int]) -> None:

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
     """
     options = _parser(prog).parse_args(arguments)
     if options.lowest and not options.rank:
-        raise UsageError("--lowest is of LoRA", "give --rank, too")
+        raise UsageError("--lowest only applies to LoRA", "add --rank")
     backend = actor_of(options.agent)
     assert backend
     strategy = parse(options.strategy, SideModel(backend))

@@ -143,7 +143,7 @@ def refusal(status: int, body: str, model: str, url: str, after_seconds: float |
     if status == 404:
         return ModelError(f"there is no Ollama at {hidden(url)} ({status}: {error})", OTHER)
     if status in (401, 403) and not model:  # for a model, Ollama sends its own words
-        return ModelError(f"what stands before the server wants a key, and Ollama is sent none ({status})", KEYLESS)
+        return ModelError(f"the proxy in front of Ollama requires a key, and thimble sends none ({status})", KEYLESS)
     if status in (429, 503):
         return Busy(f"the server is busy: {error}", "ask again in a moment", after_seconds=after_seconds)
     if sizes := re.search(r"\((\d{1,9}) tokens\) exceeds .* \((\d{1,9}) tokens\)", error):
@@ -151,7 +151,7 @@ def refusal(status: int, body: str, model: str, url: str, after_seconds: float |
     if found := recognised(CHAT_REFUSALS, error, model):
         return found
     if status == 200:
-        return ModelError(f"the server broke off its reply: {error}", "ask again; its log says more")
+        return ModelError(f"the server aborted its reply: {error}", "ask again; its log says more")
     return ModelError(f"the server answered with status {status}: {error}", "check the address and the server's log")
 
 
@@ -172,5 +172,5 @@ def pull_refusal(body: str, model: str) -> ModelError:
 
 def unreadable(line: bytes) -> ModelError:
     """The error for a line that Ollama would not send."""
-    what = f"the server does not speak Ollama's language: it answered {beginning(line)}"
+    what = f"this is not an Ollama server: it answered {beginning(line)}"
     return ModelError(what, f"{WHERE}, OLLAMA_HOST")

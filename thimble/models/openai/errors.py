@@ -141,7 +141,7 @@ def refusal(
     if status in (400, 413, 422, 500, 501, 200) and (found := recognised(REFUSALS, error, model)):
         return found
     if status == 200:
-        return ModelError(f"the server broke off its reply: {error}", "ask again; its log says more")
+        return ModelError(f"the server aborted its reply: {error}", "ask again; its log says more")
     if status >= 500:
         return ModelError(f"the server failed with status {status}: {error}", "ask again; its log says more")
     return ModelError(f"the server answered with status {status}: {error}", "check the address and the server's log")
@@ -162,9 +162,9 @@ def unreadable(start: bytes, url: str) -> ModelError:
 def _locked(status: int, error: str, url: str) -> ModelError:
     name = api_key.origin()
     if not name:
-        return ModelError(f"the server at {url} wants a key ({status})", f"set {api_key.VARIABLES[0]} to it")
+        return ModelError(f"the server at {url} requires a key ({status})", f"set {api_key.VARIABLES[0]} to it")
     if not api_key.is_private(url):
-        what = f"the server at {url} wants a key, and the one in {name} is not sent unencrypted to another machine"
+        what = f"the server at {url} requires a key, and the one in {name} is not sent unencrypted to another machine"
         return ModelError(what, "take its https:// address, or a tunnel to this machine (ssh -L)")
     return ModelError(f"the server at {url} does not take the key in {name} ({status}: {error})", f"set {name} anew")
 

@@ -94,8 +94,8 @@ def _begun(key: str, text: str) -> int:
 
 
 def kept_back(url: str) -> ModelError:
-    """The error for a server that wants a key and gets none, as nobody but itself or a session names it."""
-    what = f"the server at {url} wants a key, and gets none: you have not named this address yourself"
+    """The error for a server that requires a key and gets none, as nobody but itself or a session names it."""
+    what = f"the server at {url} requires a key, and gets none: you have not named this address yourself"
     return ModelError(what, f"if you trust it with the key in {origin()}, say --base-url {url}")
 
 

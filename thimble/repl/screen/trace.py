@@ -37,7 +37,7 @@ CIRCLES = {
     "thimble": "the model said the same again and again, so its reply was stopped here",
     "server": "the model wrote the same again and again, so the server stopped its reply here",
 }
-"""What is told of a reply that went round in circles, by who stopped it."""
+"""The words for a reply that repeated itself, by who stopped it."""
 LEAST_NAME = 6
 """Columns that a strategy's name has at least."""
 LEAST_HELD = 0.1

@@ -134,7 +134,7 @@ def _late(what: str, seconds: float) -> Check:
 
 
 def _tolerable(finding: Finding) -> Finding:
-    """A finding about a server that this session would not use: it stands in nobody's way."""
+    """Downgrade failures of servers this session does not use to warnings."""
     check = finding.check
     return finding._replace(check=replace(check, state="warn")) if check.state == "fail" else finding
 
