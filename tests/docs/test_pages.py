@@ -37,6 +37,7 @@ from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ROOMS = sorted((ROOT / "thimble").glob("*/README.md"))
 LONG = {
     "python -m scripts.first_session",
     "python -m scripts.first_answers",
@@ -305,7 +306,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_links_resolve_to_a_file_and_a_heading_of_it() -> None:
-    for each in PAGES:
+    for each in [*PAGES, *ROOMS]:
         for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", FENCE.sub("", each.read_text())):
             file = each.parent / target if target else each
             assert file.exists(), f"{each.name}: {target}"
