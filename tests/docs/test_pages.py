@@ -22,8 +22,7 @@ from tests.support.printed_replies import call, deltas
 from tests.support.sessions import scripted
 from thimble.corpus.passages import MOST_WORDS
 from thimble.corpus.ranking import ASKING_WEIGHT, AT_HAND, EARLIER, SAID_WEIGHT
-from thimble.models.counting.choose import counter_for
-from thimble.models.counting.vocabulary import qwen_file
+from thimble.models.counting.vocabulary import counter_for, qwen_file
 from thimble.models.reader import answer
 from thimble.models.reader.answer import SECOND
 from thimble.models.reader.evidence import MANUAL_SCORE, NEAR_SCORE, SURE, WEAK
