@@ -32,7 +32,7 @@ class Preparing:
 
 @dataclass(frozen=True, slots=True)
 class SideBegan:
-    """A strategy asks a model in the background; the agent goes on meanwhile. A `SideCalled` with a lag follows."""
+    """A strategy asks a model in the background; the agent continues. A `SideCalled` with a lag follows."""
 
     purpose: str
     model: ModelId
@@ -92,7 +92,7 @@ class ReplyPiece:
 class Replied:
     """The reply is complete and in the history. `waited_seconds` of its seconds passed before the server computed.
 
-    `stopped_by`: who ended it because the model went round in circles; "" if nobody had to. `began`: when the request
+    `stopped_by`: who ended it because the model repeated itself; "" if it ended by itself. `began`: when the request
     was sent, in seconds since 1970; 0 if unknown. `written`: tokens of a reply that thimble ended, by our count, since
     its server reports none; else None.
     """

@@ -62,7 +62,7 @@ def replay_jobs(
 ) -> list[ReplayJob]:
     """Every run under every strategy and `none`; once for each price if the strategy depends on the price.
 
-    The options are those of `lab.flags.add_costs`.
+    The options are those of `thimble.lab.experiment_flags.add_costs`.
 
     Raises:
         UsageError: there is no such strategy.

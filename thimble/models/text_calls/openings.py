@@ -1,4 +1,4 @@
-"""The beginnings of calls written as text, known from their first characters on; and how a model is told to write them."""
+"""The beginnings of calls written as text, and how a model is told to write them."""
 
 from __future__ import annotations
 
