@@ -24,7 +24,7 @@ from thimble.agent.budget import Budget
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
-from thimble.models.counting.choose import counter_for
+from thimble.models.counting.vocabulary import counter_for
 from thimble.strategies.spec import parse
 
 MEGABYTES, LIMIT = 10, 8_000

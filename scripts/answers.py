@@ -39,10 +39,8 @@ ASKED_TOOLS = ("articles", "confined", "files", "lines", "notes", "schema", "wor
 READING = (
     "models/reader/*.py",
     "models/embeddings/static.py",
-    *(
-        f"corpus/{name}.py"
-        for name in ("index", "leaning", "manual", "markdown", "observations", "passages", "ranking", "search", "words")
-    ),
+    *(f"corpus/{name}.py" for name in ("index", "manual", "markdown", "observations", "passages", "question_form")),
+    *(f"corpus/{name}.py" for name in ("ranking", "search", "words")),
     *(f"tools/{name}.py" for name in ASKED_TOOLS),
 )
 """The code that the built-in reader uses to find and read, without the tools that it never gets."""

@@ -23,8 +23,7 @@ from scripts.paper_tables.published import runs
 from scripts.paper_tables.recomputed import Recomputed
 from thimble.lab.exit_code import exit_code
 from thimble.lab.experiment_flags import add_output
-from thimble.lab.findings import Findings, ResultTable
-from thimble.lab.publish import publish
+from thimble.lab.findings import Findings, ResultTable, publish
 from thimble.session.parser import Parser
 
 PROG = "python -m scripts.paper_tables"

@@ -11,7 +11,7 @@ from thimble.agent.messages import Message
 from thimble.corpus.article import Article
 from thimble.corpus.library import ARTICLES, Library, load
 from thimble.corpus.markdown import plain
-from thimble.models.counting.choose import counter_for
+from thimble.models.counting.vocabulary import counter_for
 
 LINK = re.compile(r"\[[^\[\]]+\]\(([^()\s]+)\)")
 SHARED_WORDS = 12

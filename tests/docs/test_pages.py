@@ -22,8 +22,7 @@ from tests.support.printed_replies import call, deltas
 from tests.support.sessions import scripted
 from thimble.corpus.passages import MOST_WORDS
 from thimble.corpus.ranking import ASKING_WEIGHT, AT_HAND, EARLIER, SAID_WEIGHT
-from thimble.models.counting.choose import counter_for
-from thimble.models.counting.vocabulary import qwen_file
+from thimble.models.counting.vocabulary import counter_for, qwen_file
 from thimble.models.reader import answer
 from thimble.models.reader.answer import SECOND
 from thimble.models.reader.evidence import MANUAL_SCORE, NEAR_SCORE, SURE, WEAK
@@ -37,6 +36,7 @@ from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ROOMS = sorted((ROOT / "thimble").glob("*/README.md"))
 LONG = {
     "python -m scripts.first_session",
     "python -m scripts.first_answers",
@@ -305,7 +305,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_links_resolve_to_a_file_and_a_heading_of_it() -> None:
-    for each in PAGES:
+    for each in [*PAGES, *ROOMS]:
         for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", FENCE.sub("", each.read_text())):
             file = each.parent / target if target else each
             assert file.exists(), f"{each.name}: {target}"

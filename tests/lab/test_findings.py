@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 
 from thimble.agent.errors import UsageError
 from thimble.lab.experiment_flags import add_output
-from thimble.lab.findings import Findings, ResultTable
-from thimble.lab.html_page import write_page
-from thimble.lab.publish import publish
+from thimble.lab.findings import Findings, ResultTable, publish, write_page
 from thimble.session.parser import Parser
 
 WORDS = st.one_of(

@@ -497,7 +497,7 @@ def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize("strategy", ["hybrid", "delegate", "thrifty"])
 def test_tokens_are_the_same_where_the_vocabulary_is_missing(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with_it = facts(hold(played(f"reader/{strategy}"), LINES[:6]))
-    monkeypatch.setattr("thimble.models.counting.choose.qwen_file", lambda: None)
+    monkeypatch.setattr("thimble.models.counting.vocabulary.qwen_file", lambda: None)
     assert facts(hold(played(f"reader/{strategy}"), LINES[:6])) == with_it
     assert len(with_it) > 20
 

@@ -11,8 +11,8 @@ from zlib import crc32
 import httpx
 
 from thimble.agent.errors import ModelError
+from thimble.models.embeddings import unit
 from thimble.models.embeddings.served import ServedEmbedder
-from thimble.models.embeddings.unit import unit
 from thimble.models.ollama.embedder import OllamaEmbedder
 from thimble.models.ollama.server import OllamaServer
 from thimble.models.openai.embedder import OpenAIEmbedder

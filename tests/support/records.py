@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from thimble.agent.messages import Message
-from thimble.models.counting.choose import counter_for
+from thimble.models.counting.vocabulary import counter_for
 from thimble.strategies.json_table import found
 
 RECORDS: dict[str, list[dict[str, Any]]] = {

@@ -22,7 +22,7 @@ Happened = TypeVar("Happened", bound=Entry)
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What an answer rests on: the names that it cites, `read` and `invented`, and whether a tool told anything.
+    """What an answer rests on: the names that it cites, `read` and `invented`, and whether a tool returned anything.
 
     `declined`: it says, as the system prompt asks, that the question cannot be answered from here. `passage`: what the
     built-in search finds for the question, beside the model.

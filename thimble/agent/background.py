@@ -1,4 +1,4 @@
-"""Background: calls of a side model that go on while the agent works. Each ends by itself, or is stopped."""
+"""Background: calls of a side model that run while the agent works. Each ends by itself, or is stopped."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class BackgroundCall:
     """One call in the background: what it asks, and when it has ended, the reply or the error.
 
     `steps` counts the calls of the agent that were prepared without it. `held_seconds` is the time that the agent
-    waited for it. `began` is in seconds since 1970. `bug` is an error that is no ModelError. `then` is called when the
+    waited for it. `began` is in seconds since 1970. `bug` is any error but a ModelError. `then` is called when the
     loop knows of the end; it raises nothing.
     """
 
@@ -82,7 +82,7 @@ class BackgroundCall:
 
     @property
     def stopped(self) -> bool:
-        """Whether nobody wants the reply any more."""
+        """Whether the reply is no longer wanted."""
         return self.halt.is_set()
 
     def look(self) -> bool:
@@ -94,7 +94,7 @@ class BackgroundCall:
 
     @property
     def text(self) -> str:
-        """The reply; "" if the call failed or was stopped. Raises what is no ModelError, as it is a bug."""
+        """The reply; "" if the call failed or was stopped. Raises any error but a ModelError: it is a bug."""
         if self.bug:
             raise self.bug
         return "" if self.error or self.stopped else self.reply.text

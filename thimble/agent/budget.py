@@ -33,7 +33,7 @@ def read_limit(text: str) -> int:
 class Prices:
     """The price card: the cost of a token. A computed prompt token costs 1.
 
-    `dollars`: what a million computed prompt tokens cost; 0 if nobody has said it.
+    `dollars`: what a million computed prompt tokens cost; 0 if no price is set.
     """
 
     cached: float = 0.1

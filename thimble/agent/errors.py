@@ -1,11 +1,11 @@
 """Errors, by who must act on them.
 
     ThimbleError
-      ToolError      sent to the model as the observation; the loop goes on
+      ToolError      sent to the model as the observation; the loop continues
       ModelError     the model server cannot be used, or its reply cannot be read
         RepetitionDetected      a reply was ended because the model said the same again and again
         NotRecorded  the recorded session that is played does not have the reply
-      Halted         a call in the background was stopped: nobody wants its reply any more
+      Halted         a call in the background was stopped: its reply is no longer wanted
       BudgetError    the budget cannot hold even the smallest form of the request
       UsageError     a user's mistake or a wrong setting
 
@@ -40,7 +40,7 @@ class ModelError(ThimbleError):
 
 
 class RepetitionDetected(ModelError):
-    """The model said the same again and again, so that its reply was ended. In an answer, what came of it stands."""
+    """The model repeated itself, so its reply was ended. What it said of an answer so far is kept."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -49,7 +49,7 @@ class RepetitionDetected(ModelError):
 
 
 class Halted(ThimbleError):
-    """A call in the background was stopped: nobody wants its reply any more. Nothing is wrong with the server."""
+    """A call in the background was stopped: its reply is no longer wanted. Nothing is wrong with the server."""
 
     def __init__(self) -> None:
         super().__init__("stopped")

@@ -32,7 +32,7 @@ class Preparing:
 
 @dataclass(frozen=True, slots=True)
 class SideBegan:
-    """A strategy asks a model in the background; the agent goes on meanwhile. A `SideCalled` with a lag follows."""
+    """A strategy asks a model in the background; the agent continues. A `SideCalled` with a lag follows."""
 
     purpose: str
     model: ModelId

@@ -1,4 +1,4 @@
-"""JSON from a model or a server, read within bounds: what is nested too deep or has too many values is no JSON."""
+"""JSON from a model or a server, read within bounds: too deep a nesting or too many values are refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VALUES = 1_500_000
 
 
 def read(text: str | bytes) -> Any:
-    """The value. Raises ValueError for text that is no JSON or beyond the bounds."""
+    """The value. Raises ValueError for text that is not JSON or is beyond the bounds."""
     bare = text.encode("utf-8", "replace") if isinstance(text, str) else text
     opened = bare.count(b"[") + bare.count(b"{")
     if opened + bare.count(b":") > OBJECTS or bare.count(b",") > VALUES:

@@ -88,7 +88,7 @@ class Call:
 
     @property
     def prefill(self) -> Amount:
-        """Prompt tokens that were computed anew."""
+        """Prompt tokens that were computed, not cached."""
         if self.prompt.tokens is None or self.cached.tokens is None:
             return UNKNOWN
         return Amount(self.prompt.tokens - self.cached.tokens, self.prompt.exact and self.cached.exact)

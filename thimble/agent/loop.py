@@ -48,7 +48,7 @@ def run(agent: Agent, question: str) -> Generator[Event, None, None]:
 
     Raises:
         BudgetError: the budget cannot hold the question, which then does not enter the history.
-        ModelError: the server cannot be used. The history is valid and the session can go on.
+        ModelError: the server cannot be used. The history is valid and the session can continue.
     """
     asked = Message(next(agent.state.new_ids()), "user", question)
     try:
@@ -159,7 +159,7 @@ def prepare(agent: Agent, call: NextCall) -> views.View:
 
 
 def _behind(agent: Agent, call: NextCall) -> list[Message]:
-    """What stands behind the view of a call: a nudge, the question again, and the word on the last turn."""
+    """The messages after the view of a call: a nudge, the question again, the note that this is the last turn."""
     after = [*call.nudge]
     results = [message for message in agent.history[-1:] if message.role == "tool"]
     if agent.examples and sum(map(agent.backend.counter.count, results)) > LONG_TOKENS:

@@ -98,7 +98,7 @@ class Message:
 
 
 def _make_text(owner: object, what: str, names: Sequence[str], may_lack: Sequence[str] = ()) -> None:
-    """Make these fields plain text, whatever kind of text they are. Raises TypeError where one is no text."""
+    """Make these fields plain text, whatever kind of text they are. Raises TypeError if one is not text."""
     for name in names:
         text = getattr(owner, name)
         if not isinstance(text, str) and not (text is None and name in may_lack):

@@ -110,7 +110,7 @@ class Timed:
 def agrees(call: Timed, earlier: Sequence[Timed]) -> bool:
     """Whether the seconds of a call speak for its computed tokens, at the rate of earlier calls of the same model.
 
-    They do not where another prompt lay between, the model was loaded anew, or the server held more than we know.
+    They do not where another prompt lay between, the model was reloaded, or the server held more than we know.
     With too few calls to tell, as after /reset: whether they are not too many, since a server takes at most as long to
     compute a token of a prompt as to write one.
     """

@@ -8,7 +8,7 @@ from thimble.agent.messages import Message, pending
 
 
 def question(messages: Sequence[Message]) -> Message | None:
-    """The current question: the user's newest message. What was inserted or repaired says `why` and is none."""
+    """The current question: the user's newest message. One with a `why` was inserted or repaired."""
     return next((message for message in reversed(messages) if _is_asked(message)), None)
 
 

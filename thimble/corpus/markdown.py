@@ -92,6 +92,16 @@ def sentences(text: str) -> list[str]:
     return [sentence.strip() for sentence in found if sentence.strip()]
 
 
+def first_sentences(text: str, most: int) -> str:
+    """Whole sentences from the start of a text, of at most `most` words; the first one in any case."""
+    chosen: list[str] = []
+    for sentence in sentences(text):
+        if chosen and len(" ".join((*chosen, sentence)).split()) > most:
+            break
+        chosen.append(sentence)
+    return " ".join(chosen)
+
+
 def shorten(text: str, limit: int) -> str:
     """The text on one line, cut between words with `…` where it is longer than `limit` characters."""
     line = " ".join(text.split())

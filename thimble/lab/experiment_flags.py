@@ -1,4 +1,4 @@
-"""The flags that several experiments have, and how their values are read."""
+"""The flags that several experiments have, how their values are read, and the session that a model's name opens."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from thimble.agent.budget import UNLIMITED, Prices, read_limit
 from thimble.agent.errors import UsageError
+from thimble.models import READER
 from thimble.session.prices import read_prices
+from thimble.session.settings import Settings
+from thimble.session.settings_table import served_embeddings
 
 CACHED_PRICES = "1.0,0.4,0.25,0.1"
 COUNTED_MODEL = "qwen2.5:7b"
+MODEL_FORM = f"{READER}, or KIND:NAME or KIND:NAME@URL of a server"
 
 
 def whole(flag: str, least: int, most: int) -> Callable[[str], int]:
@@ -102,3 +107,24 @@ def price_cards(given: Sequence[str], usual: str = CACHED_PRICES) -> list[Prices
     output = "".join(f",output={text}" for text in found["output"])
     cards = [read_prices(f"cached={text}{output}") for text in found["cached"] or usual.split(",")]
     return list(dict.fromkeys(cards))
+
+
+def model_name(text: str) -> str:
+    """The name that a flag gives. Raises UsageError."""
+    if text != READER and not served_embeddings(text):
+        raise UsageError(f"{text[:80]!r} names no model", f"write {READER}, ollama:NAME or openai:NAME@URL")
+    return text
+
+
+def named(model: str) -> str:
+    """A model without the address of its server."""
+    served = served_embeddings(model)
+    return f"{served.kind}:{served.model}" if served else model
+
+
+def settings_of(model: str, **rest: Any) -> Settings:
+    """What a session with this model is opened with: nothing of it comes from the files or variables of a user."""
+    served = served_embeddings(model)
+    backend, name, url = (served.kind, served.model, served.url) if served else (READER, "", "")
+    origins = {} if url else {"base_url": "default"}  # the address may be that of the environment
+    return Settings(backend=backend, model=name, base_url=url, origins=origins, **rest)

@@ -1,12 +1,26 @@
-"""What an experiment found: tables for people, records for programs."""
+"""What an experiment found, and the one way to show it: tables in a terminal or in Markdown, JSON, CSV, or a page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import argparse
+import csv
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from html import escape
+from pathlib import Path
 from typing import Any
 
+from thimble.agent.errors import UsageError
+from thimble.corpus.writing import write_whole
+
 FlatRecord = Mapping[str, Any]
+WIDTH = 140
+"""Columns of a table where the output is no terminal."""
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +55,125 @@ class Findings:
     lines: Sequence[FlatRecord] = ()
     after: Sequence[str] = ()
     markdown: Sequence[ResultTable] = ()
+
+
+def publish(found: Findings, options: argparse.Namespace, prog: str, arguments: Sequence[str]) -> None:
+    """Write the page if there is to be one, and print in the form that the flags name (`add_output`).
+
+    Raises:
+        UsageError: the page cannot be written.
+    """
+    if options.report:
+        write_page(options.report, found, shlex.join([*prog.split(), *arguments]))
+    if options.json:
+        print(json.dumps(found.records, indent=1))
+    elif options.csv:
+        _print_csv(found.lines or found.records)
+    elif options.markdown:
+        print("\n".join(_in_markdown(found)))
+    else:
+        _in_terminal(found)
+
+
+def _print_csv(lines: Sequence[FlatRecord]) -> None:
+    """A line for each record, below the names of the columns; a list is written with spaces."""
+    writer = csv.DictWriter(sys.stdout, lines[0], lineterminator="\n")
+    writer.writeheader()
+    for line in lines:
+        writer.writerow(
+            {name: " ".join(map(str, value)) if isinstance(value, list) else value for name, value in line.items()}
+        )
+
+
+def _in_markdown(found: Findings) -> Iterator[str]:
+    yield from found.told
+    for table in found.markdown or found.tables:
+        yield ""
+        if table.title:
+            yield f"## {table.title}\n"
+        if table.told:
+            yield f"{table.told}\n"
+        yield from markdown_table(table)
+    yield from (f"\n{line}" for line in found.after)
+
+
+def markdown_table(table: ResultTable) -> Iterator[str]:
+    """The lines of a table in Markdown."""
+    yield f"| {' | '.join(table.columns)} |"
+    yield "|" + "|".join("---" if at < table.texts else "--:" for at in range(len(table.columns))) + "|"
+    for row in table.rows:
+        yield f"| {' | '.join(cell.strip().replace('|', chr(92) + '|') for cell in row)} |"
+
+
+def _in_terminal(found: Findings) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    screen = Console(width=None if sys.stdout.isatty() else WIDTH)
+    say = partial(screen.print, highlight=False, markup=False)
+    _say_lines(say, found.told)
+    for table in found.tables:
+        say(f"\n{table.title}\n", *([f"{table.told}\n"] if table.told else []), sep="\n")
+        drawn = Drawn(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+        for at, column in enumerate(table.columns):
+            if at < table.texts:
+                drawn.add_column(Text(column), overflow="fold")
+            else:
+                drawn.add_column(Text(column), justify="right", no_wrap=True)
+        for row in table.rows:
+            drawn.add_row(*map(Text, row))
+        say(drawn)
+    _say_lines(say, [f"\n{line}" for line in found.after])
+
+
+def _say_lines(say: Callable[[str], object], lines: Iterable[str]) -> None:
+    for line in lines:
+        say(line)
+
+
+def write_page(path: Path, found: Findings, command: str) -> None:
+    """Write the page; `command` is told on it. The same findings give the same bytes.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        write_whole(path, [f"{piece}\n" for piece in _html_page(found, command)])
+    except OSError as error:
+        fix = "give --report another path"
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}", fix) from error
+
+
+def _html_page(found: Findings, command: str) -> Iterator[str]:
+    style = (Path(__file__).parent / "page.css").read_text("utf-8")
+    told = "\n".join(found.told)
+    yield f"""\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8"/>
+<meta http-equiv="Content-Security-Policy" content="{POLICY}"/>
+<meta name="viewport" content="width=device-width"/>
+<title>{escape(found.title)}</title>
+<style>{style}</style>
+</head>
+<body>
+<h1>{escape(found.title)}</h1>
+<p>Command: <code>{escape(command)}</code></p>"""
+    yield f"<pre>{escape(told)}</pre>"
+    for table in found.tables:
+        yield from _html_table(table)
+    yield from (f"<p>{escape(line)}</p>" for line in found.after)
+    yield "</body>\n</html>"
+
+
+def _html_table(table: ResultTable) -> Iterator[str]:
+    yield f"<h2>{escape(table.title)}</h2>\n<p>{escape(table.told)}</p>\n<table>"
+    for name, row in (("th", table.columns), *(("td", row) for row in table.rows)):
+        cells = (
+            f"<{name}{' class=n' if at >= table.texts else ''}>{escape(cell)}</{name}>" for at, cell in enumerate(row)
+        )
+        yield f"<tr>{''.join(cells)}</tr>"
+    yield "</table>"

@@ -43,7 +43,7 @@ def _of(kind: str, part: str) -> Any:
 
 def built_in(pace: Hardware | None = None) -> Backend:
     """The built-in reader, at the pace of a described machine; at once where there is none."""
-    from thimble.models.counting.choose import counter_for
+    from thimble.models.counting.vocabulary import counter_for
     from thimble.models.reader import Reader
 
     return Reader(counter_for(DEFAULT_MODEL), pace=pace)

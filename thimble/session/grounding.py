@@ -11,7 +11,7 @@ from thimble.agent import foreign
 from thimble.agent.agent import Grounds
 from thimble.agent.messages import CANCELLED, NO_RESULT, Message, ToolCall
 from thimble.agent.prompts import CANNOT
-from thimble.corpus.leaning import leans
+from thimble.corpus.question_form import leans
 
 if TYPE_CHECKING:
     from thimble.corpus.search import Search

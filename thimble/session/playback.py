@@ -271,7 +271,7 @@ class RecordedModel(BackendDefaults):
     @cached_property
     def counter(self) -> Counter:
         """The nearest counter that is at hand."""
-        from thimble.models.counting.choose import counter_for
+        from thimble.models.counting.vocabulary import counter_for
 
         return counter_for("qwen2.5:7b" if self.name == READER else self.model)
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from thimble.agent.errors import ToolError, UsageError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Embedder, Tool
-from thimble.corpus.leaning import leans
 from thimble.corpus.library import Library
 from thimble.corpus.observations import CITED_LINE, NO_RESULTS, NOTHING_FITS, PAGE_REST, SECTIONS_LINE
+from thimble.corpus.question_form import leans
 from thimble.corpus.search import Search
 from thimble.tools.articles import ArticleTools
 from thimble.tools.files import FileTools

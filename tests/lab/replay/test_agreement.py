@@ -10,7 +10,7 @@ import pytest
 
 from thimble.agent.errors import UsageError
 from thimble.agent.prompts import SUMMARY_TAG
-from thimble.lab.model_name import settings_of
+from thimble.lab.experiment_flags import settings_of
 from thimble.lab.replay.command import main
 from thimble.models import READER, chat
 from thimble.session.session import Session

@@ -19,8 +19,7 @@ from thimble.lab.replay.trajectories import read
 from thimble.lab.sweep.command import main
 from thimble.lab.sweep.grid import parse_grid
 from thimble.lab.sweep.sheet import GridCell, Sheet, judged
-from thimble.lab.sweep.sweep_records import records
-from thimble.lab.sweep.sweep_tables import findings
+from thimble.lab.sweep.sweep_findings import findings, records
 from thimble.models import chat
 
 MODEL = "no such model"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from thimble.lab.statistics import RESAMPLES, holm, least
 from thimble.lab.sweep.grid import parse_grid
 from thimble.lab.sweep.sheet import DEFAULT_SETTING, SECOND_BEST, GridCell, Sheet, judged
-from thimble.lab.sweep.sweep_tables import findings
+from thimble.lab.sweep.sweep_findings import findings
 
 
 def sheet(scores: list[list[int]], default: list[int]) -> Sheet:

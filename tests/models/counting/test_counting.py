@@ -15,10 +15,9 @@ import thimble.agent.loop
 from tests.support.paths import ROOT
 from thimble.agent.messages import Message, ToolCall
 from thimble.models.counting import message_counter, vocabulary
-from thimble.models.counting.choose import counter_for
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.message_counter import REMEMBERED
-from thimble.models.counting.vocabulary import QwenCounter, qwen_file
+from thimble.models.counting.vocabulary import QwenCounter, counter_for, qwen_file
 
 ARTICLES = sorted((ROOT / "thimble" / "corpus" / "articles").glob("*.md"))
 CHINESE = "上下文窗口决定了模型一次能够读取多少内容。当对话越来越长时，较早的工具结果会占用大量空间。"
@@ -187,7 +186,7 @@ def test_two_threads_may_count_first() -> None:
 def test_the_vocabulary_is_read_late_and_its_package_never_imported() -> None:
     code = (
         "import sys; from thimble.agent.messages import Message\n"
-        "from thimble.models.counting.choose import counter_for\n"
+        "from thimble.models.counting.vocabulary import counter_for\n"
         "counter = counter_for('qwen2.5:7b')\n"
         "assert 'tiktoken' not in sys.modules\n"
         "print(counter.count(Message('m', 'user', 'Hi')), 'dashscope' in sys.modules)"

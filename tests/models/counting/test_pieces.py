@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 
 from tests.models.counting.test_byte_pairs import texts, vocabulary
 from thimble.models.counting.byte_pairs import PATTERNS, BytePairs
-from thimble.models.counting.pieces import LENGTH, pieces
+from thimble.models.counting.message_counter import PIECE_LENGTH, pieces
 
 ONE_EACH = sorted({pattern: name for name, pattern in PATTERNS.items()}.values())
 long_texts = st.tuples(
     texts, st.sampled_from([" a b", "b c ", "c d1", "d e\n", "e f \n", "f g\n\n", "g h\r\n", "上，下", "文。"])
-).map(lambda both: "".join(both) * (2 * LENGTH // len("".join(both))))
+).map(lambda both: "".join(both) * (2 * PIECE_LENGTH // len("".join(both))))
 
 
-@given(texts, st.integers(1, 3 * LENGTH))
+@given(texts, st.integers(1, 3 * PIECE_LENGTH))
 def test_pieces_are_the_text(text: str, times: int) -> None:
-    long = (text * times)[: 4 * LENGTH]
+    long = (text * times)[: 4 * PIECE_LENGTH]
     assert "".join(pieces(long)) == long
-    assert all(0 < len(piece) <= LENGTH for piece in pieces(long))
+    assert all(0 < len(piece) <= PIECE_LENGTH for piece in pieces(long))
 
 
 @pytest.mark.parametrize("name", ONE_EACH)
@@ -33,5 +33,5 @@ def test_pieces_have_the_tokens_of_the_text(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("letter", ["\n", " ", "x", "語", "-"])
 def test_where_no_word_ends_a_piece_has_a_token_more(letter: str) -> None:
-    pairs, text = vocabulary(), letter * 5 * LENGTH
+    pairs, text = vocabulary(), letter * 5 * PIECE_LENGTH
     assert abs(pairs.tokens(text) - len(pairs._encoding.encode(text))) <= 5

@@ -15,8 +15,8 @@ from tests.support.embedding import NUMBERS, Wire, counted, on
 from tests.support.ollama_wire import PAGE
 from thimble.agent.errors import ModelError
 from thimble.models import SERVERS, embedder_on, server_at
+from thimble.models.embeddings import unit
 from thimble.models.embeddings.served import BATCH
-from thimble.models.embeddings.unit import unit
 
 KINDS = ("ollama", "openai")
 TEXTS = st.lists(st.text(max_size=12) | st.sampled_from(["", " \n", "one two", "two"]), max_size=2 * BATCH + 9)

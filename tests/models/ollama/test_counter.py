@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.models.counting.test_byte_pairs import facts, vocabulary
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.models.counting.choose import counter_for
+from thimble.models.counting.vocabulary import counter_for
 from thimble.models.ollama.backend import Ollama
 from thimble.models.ollama.counter import OllamaCounter
 from thimble.models.ollama.server import OllamaServer

@@ -15,7 +15,7 @@ from tests.support.family import family
 from tests.support.openai_wire import ANSWER, CALLED, CHAT, RESULT, SYSTEM, TOKENIZE, TOOL, URL, USER, Wire, backend
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, ToolCall
-from thimble.models.counting.choose import counter_for
+from thimble.models.counting.vocabulary import counter_for
 from thimble.models.openai.connection import Connection
 from thimble.models.openai.counter import ServerCounter
 

@@ -15,8 +15,7 @@ from thimble.agent.protocols import Text, Usage
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.reader import Reader
 from thimble.models.reader.backend import reply
-from thimble.models.reader.citations import own
-from thimble.models.reader.view import I_CANNOT
+from thimble.models.reader.view import I_CANNOT, own
 
 QUESTIONS = (
     "What articles do you have about the coast?",

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.reader_library import Session, make_tools, masked, write
-from thimble.models.reader.lines import LineRange, lines
+from thimble.models.reader.request import lines
+from thimble.models.reader.view import LineRange
 
 FILES = {
     "web.log": "".join(

@@ -10,7 +10,7 @@ from tests.support.reader_library import Session, make_tools, tokens
 from thimble.agent.messages import Message
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.models.reader.backend import reply
-from thimble.models.reader.citations import own
+from thimble.models.reader.view import own
 
 INSTRUCTION = """Write a summary of everything above. Write at most {words} words, in these sections.
 Sections:

@@ -21,8 +21,8 @@ from thimble.models.chat import UNREADABLE, write
 from thimble.models.ollama import wire
 from thimble.models.server import ServedBackend, ToolsRefused
 from thimble.models.text_calls.caller import ToolCaller
+from thimble.models.text_calls.openings import TOLD
 from thimble.models.text_calls.prompt import REACT, TextCounter, conversation
-from thimble.models.text_calls.told import TOLD
 from thimble.repl.screen.footer import footer
 from thimble.session.session import Session
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.support.histories import sound_histories
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import NUDGE_MESSAGE
-from thimble.corpus.comparison import compared
 from thimble.corpus.library import load
+from thimble.corpus.question_form import compared
 from thimble.models.text_calls.next_turn import turn_schema
 from thimble.tools.sources import source_tools
 

@@ -17,8 +17,8 @@ from thimble.agent.errors import BudgetError
 from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
-from thimble.models.counting.choose import counter_for
 from thimble.models.counting.message_counter import ChatCounter
+from thimble.models.counting.vocabulary import counter_for
 from thimble.models.text_calls.prompt import REACT, TextCounter, conversation
 from thimble.strategies.spec import parse
 

@@ -12,8 +12,7 @@ from thimble.lab.comem.agent_runs import MeanSizes, recorded
 from thimble.lab.comem.comem_paper import PAPER_BATCH
 from thimble.lab.comem.paper_cells import Assumed, PaperCell, figure_5, of_runs, table_1
 from thimble.lab.experiment_flags import COUNTED_MODEL, add_output, whole
-from thimble.lab.findings import Findings, ResultTable
-from thimble.lab.publish import publish
+from thimble.lab.findings import Findings, ResultTable, publish
 from thimble.lab.replay.recorded_replay import counter_of
 from thimble.lab.replay.trajectories import read
 from thimble.session.parser import Parser

@@ -14,11 +14,10 @@ from typing import Any
 from thimble.agent.budget import read_limit
 from thimble.agent.errors import UsageError
 from thimble.lab.experiment_flags import COUNTED_MODEL, add_output, price_cards, whole
-from thimble.lab.findings import Findings, ResultTable
+from thimble.lab.findings import Findings, ResultTable, publish
 from thimble.lab.job_progress import progress
 from thimble.lab.judge.dialogues import Dialogue, generated, planted
 from thimble.lab.judge.measure import Measured, measured
-from thimble.lab.publish import publish
 from thimble.lab.replay.costs import RAW_AGENT
 from thimble.lab.replay.recorded_replay import ReplaySetting
 from thimble.lab.replay.trajectories import read

@@ -15,14 +15,13 @@ from thimble.agent.errors import Stopped, UsageError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Backend
 from thimble.agent.side import SideModel
-from thimble.lab.experiment_flags import add_output, whole
+from thimble.lab.experiment_flags import MODEL_FORM, add_output, model_name, whole
+from thimble.lab.findings import publish
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.grpo import grpo
 from thimble.lab.memory_model.held_out import findings, measure, memories
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 from thimble.lab.memory_model.summaries import MemoryModel, guideline, target
-from thimble.lab.model_name import MODEL_FORM, model_name
-from thimble.lab.publish import publish
 from thimble.lab.replay.recorded_replay import actor_of
 from thimble.lab.replay.trajectories import read
 from thimble.lab.store import Store

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
-from thimble.lab.experiment_flags import add_jobs, add_lag, add_output, add_prompts, price_cards
-from thimble.lab.model_name import MODEL_FORM, model_name
-from thimble.lab.publish import publish
+from thimble.lab.experiment_flags import MODEL_FORM, add_jobs, add_lag, add_output, add_prompts, model_name, price_cards
+from thimble.lab.findings import publish
 from thimble.lab.replay.cost_tables import findings
 from thimble.lab.replay.costs import RAW_AGENT, rows
 from thimble.lab.replay.recorded_replay import ReplaySetting, decides_by_price
@@ -63,7 +62,7 @@ def replay_jobs(
 ) -> list[ReplayJob]:
     """Every run under every strategy and `none`; once for each price if the strategy depends on the price.
 
-    The options are those of `lab.flags.add_costs`.
+    The options are those of `thimble.lab.experiment_flags.add_costs`.
 
     Raises:
         UsageError: there is no such strategy.

@@ -17,10 +17,10 @@ from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned
 from thimble.agent.view import View
 from thimble.lab.action_similarity import Action, similarity
-from thimble.lab.model_name import settings_of
+from thimble.lab.experiment_flags import settings_of
 from thimble.lab.replay.fake_model import AnsweredPrompt, FakeModel
 from thimble.lab.replay.trajectories import Trajectory
-from thimble.models.counting.choose import counter_for
+from thimble.models.counting.vocabulary import counter_for
 from thimble.models.embeddings.static import static_embedder
 from thimble.session.replay import ReplayedCall
 from thimble.session.replay import replay as replay_history

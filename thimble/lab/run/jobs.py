@@ -12,7 +12,7 @@ from pathlib import Path
 
 from thimble.agent.errors import UsageError
 from thimble.corpus.questions import Question
-from thimble.lab.model_name import named, settings_of
+from thimble.lab.experiment_flags import named, settings_of
 from thimble.models import READER
 from thimble.session.settings import Settings
 from thimble.strategies.spec import Kind, parse_spec

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from thimble.lab.action_similarity import Action
-from thimble.lab.model_name import named
+from thimble.lab.experiment_flags import named
 from thimble.lab.run.ask import JobResult, ScoredAnswer
 from thimble.lab.run.jobs import JOB_FIGURES, Job, fingerprint
 from thimble.lab.store import Store

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from thimble.agent.budget import UNLIMITED
 from thimble.lab.experiment_flags import add_output, add_prompts, price_cards, whole
-from thimble.lab.publish import publish
+from thimble.lab.findings import publish
 from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of
 from thimble.lab.replay.trajectories import read
 from thimble.lab.simulate.equal_turns import MeanTurn, means, run

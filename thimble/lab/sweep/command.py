@@ -10,7 +10,7 @@ from pathlib import Path
 from thimble.agent.budget import Prices, read_limit
 from thimble.agent.errors import UsageError
 from thimble.lab.experiment_flags import add_costs, add_jobs, add_lag, add_output, price_cards, whole
-from thimble.lab.publish import publish
+from thimble.lab.findings import publish
 from thimble.lab.replay.command import replay_jobs
 from thimble.lab.replay.recorded_replay import counter_of, decides_by_price
 from thimble.lab.replay.trajectories import Trajectory, read
@@ -20,7 +20,7 @@ from thimble.lab.simulate.equal_turns import MeanTurn, run
 from thimble.lab.sweep.grid import Grid, parse_grid
 from thimble.lab.sweep.run_sheets import run_sheets
 from thimble.lab.sweep.sheet import Sheet, judged
-from thimble.lab.sweep.sweep_tables import findings
+from thimble.lab.sweep.sweep_findings import findings
 from thimble.lab.table.outcomes import FEW_PAIRS
 from thimble.session.parser import Parser
 

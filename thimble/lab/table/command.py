@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from thimble.lab.experiment_flags import add_output
-from thimble.lab.findings import Findings, ResultTable
-from thimble.lab.publish import publish
+from thimble.lab.findings import Findings, ResultTable, publish
 from thimble.lab.table.outcomes import OutcomeRow, chosen, compared, notes, outcomes
 from thimble.session.parser import Parser
 

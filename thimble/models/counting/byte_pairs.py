@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from thimble.models.counting.pieces import pieces
+from thimble.models.counting.message_counter import pieces
 
 if TYPE_CHECKING:
     from tiktoken import Encoding

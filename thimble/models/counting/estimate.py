@@ -8,8 +8,7 @@ from bisect import bisect
 from functools import lru_cache
 from itertools import chain
 
-from thimble.models.counting.message_counter import ChatCounter
-from thimble.models.counting.pieces import pieces
+from thimble.models.counting.message_counter import ChatCounter, pieces
 
 _PIECES = re.compile(
     r"<\|im_start\|>|<\|im_end\|>|</?tool_call>"

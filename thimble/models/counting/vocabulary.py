@@ -1,17 +1,18 @@
-"""Counting with a vocabulary that is on this disk. Nothing here uses the network.
+"""The counter for a model: a vocabulary that is on this disk, or an estimate. Nothing here uses the network.
 
 A vocabulary is read on the first count; any thread may be the first.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thimble.models.counting.message_counter import ChatCounter
-from thimble.models.counting.pieces import pieces
+from thimble.models.counting.estimate import EstimateCounter
+from thimble.models.counting.message_counter import ChatCounter, pieces
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -88,3 +89,19 @@ class QwenCounter(ChatCounter):
 
         encoding = qwen_encoding(self._added)
         return sum(len(encoding.encode(piece, allowed_special="all")) for piece in pieces(normalize("NFC", text)))
+
+
+def counter_for(model: str) -> ChatCounter:
+    """The best counter for a model that is at hand on this disk.
+
+    Exact for Qwen models that share one vocabulary, where it is installed (the extra `qwen`). That vocabulary is the
+    estimate for every other model, and a plain estimate where it is missing.
+
+    Args:
+        model: Name as a server knows it: "qwen2.5:7b", "Qwen/Qwen3-8B", "llama3.2:3b".
+    """
+    if qwen_file() is None:
+        return EstimateCounter()
+    family = re.match(r"qwq|qwen\d*(?:\.\d+)?", model.rsplit("/", 1)[-1].lower())
+    added = QWEN_FAMILIES.get(family[0]) if family else None
+    return QwenCounter(added or QWEN_2_5, exact=added is not None)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from thimble.agent.protocols import Embedder
-from thimble.models.embeddings.unit import unit
+from thimble.models.embeddings import unit
 
 if TYPE_CHECKING:
     import sqlite3

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from thimble.agent.errors import ModelError
-from thimble.models.embeddings.unit import unit
+from thimble.models.embeddings import unit
 from thimble.models.server import TooLong
 from thimble.models.wire.retry import Busy, Retry
 

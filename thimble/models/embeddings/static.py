@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thimble.models.embeddings.unit import unit
+from thimble.models.embeddings import unit
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema
 from thimble.models.counting.byte_pairs import BytePairs, byte_pairs
-from thimble.models.counting.choose import counter_for
 from thimble.models.counting.message_counter import MessageCounter
 from thimble.models.counting.prompt_counter import SYSTEM, USER, PromptCounter, Refused, Tokenizer
+from thimble.models.counting.vocabulary import counter_for
 from thimble.models.ollama.server import SHOW, OllamaServer
 
 PROMPT_CHARACTERS = 4_000_000

@@ -8,8 +8,8 @@ from typing import Any
 
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema
-from thimble.models.counting.choose import counter_for
 from thimble.models.counting.prompt_counter import SYSTEM, USER, PromptCounter, Refused, Tokenizer
+from thimble.models.counting.vocabulary import counter_for
 from thimble.models.openai import wire
 from thimble.models.openai.connection import Connection
 from thimble.models.wire import http

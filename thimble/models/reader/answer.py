@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from thimble.corpus.article import OPENING
+from thimble.corpus.markdown import first_sentences
 from thimble.corpus.observations import CERTAIN, Quote, Result
-from thimble.models.reader.citations import first_sentences
 from thimble.models.reader.evidence import (
     ROW_FILES,
     Evidence,

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from thimble.corpus.leaning import leans, points
 from thimble.corpus.manual import MANUAL_SLUG
 from thimble.corpus.markdown import sentences
 from thimble.corpus.observations import CERTAIN, USER, Quote, Result
+from thimble.corpus.question_form import leans, points
 from thimble.corpus.words import terms
 from thimble.models.reader.request import (
     ASKS_OF_THIMBLE,

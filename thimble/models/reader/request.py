@@ -8,8 +8,18 @@ from dataclasses import dataclass
 
 from thimble.corpus.observations import LISTED_FILE, Result
 from thimble.corpus.words import STOPWORDS, terms, words
-from thimble.models.reader.lines import LineRange, lines
-from thimble.models.reader.view import LEAD, ReaderView, states
+from thimble.models.reader.view import LEAD, LineRange, ReaderView, states
+
+WRITTEN_LINE = r"\d[\d,]{0,9}"
+NUMBERED = re.compile(
+    rf"\b(?:lines?|records?|entry|entries)\s+(?P<first>{WRITTEN_LINE})\b(?:\s*(?:-|–|to|until|through|and)\s*(?P<last>{WRITTEN_LINE}))?",
+    re.IGNORECASE,
+)
+ON = re.compile(
+    r"\W*(?:(?:and|now|then|please|ok|show|read|give|tell|me)\W+)*(?:(?:read|go|carry)\s+on|on|keep\s+reading|continue|"
+    r"(?:the\s+)?(?:rest|next\s+(?:page|part|lines))|more(?=\s+of\b|\W*$))\b",
+    re.IGNORECASE,
+)
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -194,3 +204,11 @@ def _questions(text: str) -> tuple[str, ...]:
         QUESTION_BEGINS.match(part) and len([w for w in words(part) if w not in STOPWORDS]) > 1 for part in parts
     )
     return tuple(parts[:MOST_PARTS]) if alone and len(parts) > 1 else (text,)
+
+
+def lines(text: str) -> LineRange | None:
+    """The lines that a request names; None where it names none."""
+    if found := NUMBERED.search(text):
+        first, last = (int(digits.replace(",", "")) if digits else 0 for digits in (found["first"], found["last"]))
+        return LineRange(max(1, first), max(1, last - first + 1))
+    return LineRange(0) if ON.match(text) else None

@@ -17,7 +17,6 @@ from thimble.corpus.manual import COMMANDS_PAGE
 from thimble.corpus.markdown import sentences
 from thimble.corpus.observations import CERTAIN, Quote
 from thimble.models.reader.evidence import STRONG, WEAK, earlier, evidence, in_view, looked_up, readable, searched
-from thimble.models.reader.lines import LineRange
 from thimble.models.reader.request import (
     ARTICLE_WORDS,
     ASKS_OF_THIMBLE,
@@ -28,7 +27,7 @@ from thimble.models.reader.request import (
     WHAT,
     ReaderRequest,
 )
-from thimble.models.reader.view import ReaderView
+from thimble.models.reader.view import LineRange, ReaderView
 
 QUESTION_CALLS = 8
 """Calls for one question, after which the reader answers with what it has."""

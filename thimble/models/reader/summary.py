@@ -9,8 +9,8 @@ from itertools import zip_longest
 
 from thimble.agent.messages import Message, Schema
 from thimble.agent.prompts import SUMMARY_TAG
+from thimble.corpus.markdown import first_sentences
 from thimble.corpus.observations import Quote
-from thimble.models.reader.citations import first_sentences
 from thimble.models.reader.evidence import cite
 from thimble.models.reader.view import I_CANNOT, ReaderView, is_summary, look, real_question
 

@@ -6,15 +6,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import CLOSING, SUMMARY_TAG
 from thimble.corpus.markdown import sentences
-from thimble.corpus.observations import USER, Entry, Quote, Result, read
-from thimble.models.reader.citations import CITATION, NAMED_ARTICLE, own
-from thimble.models.reader.lines import LineRange
+from thimble.corpus.observations import SLUG, USER, Entry, Quote, Result, read
 
 I_CANNOT = "I cannot"
 """How an answer begins that declines."""
@@ -43,6 +42,20 @@ USER_STATES = re.compile(r"^\W*(?:(?:\w+,? ){0,4}?)(?:i|we|my|our)\b", re.IGNORE
 """The beginning of what users say of themselves."""
 QUOTED_LINES = re.compile(r"^(?:Those were lines [\d,]+ to|That was line) (?P<last>[\d,]{1,11}) of ", re.MULTILINE)
 """What an answer says of the lines that it quotes."""
+CITATION = re.compile(rf"(?<!\w)\[({SLUG}|[^\[\]\s:]+:\d{{1,9}})\]")
+"""What stands after a word without a blank is no citation: `web[2]`."""
+NAMED_ARTICLE = re.compile(rf"“(?P<title>[^“”]+)” \[(?P<slug>{SLUG})\]")
+"""An article as the reader names it."""
+LED_IN = re.compile(r"^(?:(?:[-*•]|\d+[.)])\s+|Found: |Perhaps: )?(?:“[^“”]+”(?: — [^\[\]:]{0,200})?(?:: |$))?")
+"""What stands before a quotation: the sign of a list, or its title."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """Lines from `start` on, where 0 goes on after what was shown; `many` of them, or 0 where nothing says how many."""
+
+    start: int = 1
+    many: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,3 +261,16 @@ def _read(message: Message) -> list[str]:
     calls = (_arguments(call) for call in message.calls if call.name in ("read_article", "read"))
     named = (arguments.get("slug") or arguments.get("name") for arguments in calls)
     return [str(name).strip() for name in named if name]
+
+
+@lru_cache(maxsize=512)
+def own(text: str) -> tuple[Quote, ...]:
+    """What earlier words of the assistant, or a summary of them, still say: each run of sentences with its citation."""
+    said: list[Quote] = []
+    for line in text.replace("\r\n", "\n").split("\n"):
+        start = 0
+        for cite in CITATION.finditer(line):
+            run = LED_IN.sub("", line[start : cite.start()].lstrip(" .;,").rstrip(" ;,"))
+            start = cite.end()
+            said += [Quote(run, cite[1])] if run else []
+    return tuple(said)

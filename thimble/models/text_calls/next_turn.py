@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from thimble.agent.messages import Message, Schema
 from thimble.agent.prompts import NUDGE_MESSAGE, is_framing
 from thimble.agent.turns import question
-from thimble.corpus.comparison import compared
 from thimble.corpus.observations import fits, sources
+from thimble.corpus.question_form import compared
 from thimble.corpus.words import terms
 from thimble.models.text_calls.schema import LONGEST_ANSWER, LONGEST_ARGUMENT, called, object_schema, value_schema
 

@@ -1,4 +1,4 @@
-"""Beginnings of calls written as text, recognised even when only their first characters have arrived."""
+"""The beginnings of calls written as text, and how a model is told to write them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from thimble.models.text_calls.told import TOLD
+TOLD = """\
+You have tools. To use one, write nothing but this, then stop:
+Thought: in one short sentence, why
+Action: the name of the tool
+Action Input: its arguments, a JSON object
+The user then sends you the result as an Observation. When you can answer, write:
+Final Answer: the answer
 
+The tools, with their arguments ("?" may be left out):
+"""
+"""What a model without tools is told of them, before their list; some models echo it."""
 BACKTICKS = "```"
 CALL_KEYS = ("name", "arguments", "parameters", "type", "function")
 """What an object that is a call may have."""

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.models.counting.message_counter import spaced
+from thimble.models.text_calls.openings import TOLD
 from thimble.models.text_calls.parsers import plain_name
-from thimble.models.text_calls.told import TOLD
 
 
 class CallForm(NamedTuple):

@@ -55,7 +55,7 @@ def run(settings: Settings, budget: str | None) -> int:
         BudgetError: the budget cannot hold the conversation, whatever is taken away.
         ModelError: the server that was asked for cannot be used, and the strategy needs it.
     """
-    from thimble.models.counting.choose import counter_for
+    from thimble.models.counting.vocabulary import counter_for
     from thimble.models.reader import Reader
 
     limit = settings.budget if budget is None else read_limit(budget)  # unlike a session's it may be anything

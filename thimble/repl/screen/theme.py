@@ -1,4 +1,4 @@
-"""How thimble looks: colours by name, from the terminal's own palette, so that light and dark both work."""
+"""How thimble looks: the letters of fates, and colours by name, from the terminal's own palette, light or dark."""
 
 from __future__ import annotations
 
@@ -46,6 +46,18 @@ STYLES: Mapping[str, str] = {
     "markdown.link_url": "dim",
     "markdown.not_read": "yellow",
 }
+
+FATE_LETTERS = {
+    "kept": "K",
+    "tidied": "E",
+    "masked": "M",
+    "shortened": "S",
+    "summarised": "U",
+    "offloaded": "O",
+    "inserted": "I",
+    "dropped": "D",
+}
+"""The letter of each fate, the same on every screen: nothing depends on colour alone. Its style is `fate.NAME`."""
 
 BRIGHT = {"blue": "bright_blue", "magenta": "bright_magenta", "red": "bright_red", "cyan": "bright_cyan"}
 

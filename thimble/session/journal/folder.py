@@ -128,7 +128,7 @@ def found_by(folder: Path, path: Path) -> str:
 def find(folder: Path, wanted: str = "") -> Path:
     """The session of this file, id, name or beginning of an id. Raises UsageError.
 
-    For "" it is the newest conversation, or where there is none the newest one-shot.
+    For "" it is the newest conversation, or the newest one-shot if there is no conversation.
     """
     if (wanted.endswith(SUFFIX) or os.sep in wanted) and os.path.lexists(wanted):
         return Path(wanted)

@@ -1,4 +1,4 @@
-"""The first line of a journal: what a session began with, and the settings that it goes on with."""
+"""The first line of a journal: what a session began with, and the settings with which it continues."""
 
 from __future__ import annotations
 

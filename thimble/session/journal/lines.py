@@ -133,7 +133,7 @@ def _lists(view: View) -> dict[str, Any]:
 
 
 def read(data: bytes, values: Values | None = None) -> tuple[list[Line], list[Damage]]:
-    """The lines of a journal by number, and what of it could not be read. A last line without an end is no damage.
+    """The lines of a journal by number, and what of it could not be read. A last line without an end is not damage.
 
     Raises:
         UsageError: another version of thimble wrote it, or it has too many lines or branches.

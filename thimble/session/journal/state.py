@@ -86,7 +86,7 @@ class SavedState(State):
         self.history += messages if self.history else (Message("m1", "system", self.system), *messages)
 
     def branch(self) -> SavedState:
-        """A copy that goes on by itself."""
+        """An independent copy."""
         return replace(self, history=[*self.history], ledger=self.ledger.copy(), lost=[*self.lost])
 
     def record(self, line: Line, whole: bool = True) -> Record:

@@ -24,7 +24,7 @@ from thimble.repl.commands.context.strip import (
     was_blocks,
     widths,
 )
-from thimble.repl.screen.fate_letters import FATE_LETTERS
+from thimble.repl.screen.theme import FATE_LETTERS
 
 SIZES = st.lists(st.integers(0, 70_000), min_size=1, max_size=300)
 

@@ -11,11 +11,10 @@ from rich.text import Text
 from thimble.agent.events import SideCalled
 from thimble.repl.commands.context.rows import rows_of
 from thimble.repl.commands.context.strip import bar, messages_before, widths
-from thimble.repl.screen.fate_letters import FATE_LETTERS
 from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
-from thimble.repl.screen.theme import in_use, is_drawn, say
+from thimble.repl.screen.theme import FATE_LETTERS, in_use, is_drawn, say
 from thimble.repl.screen.trace import cut
 from thimble.session import figures
 from thimble.session.replay import Replayed, calls

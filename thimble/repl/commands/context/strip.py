@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from thimble.repl.commands.context.rows import Row, Xray, spread
-from thimble.repl.screen.fate_letters import FATE_LETTERS
-from thimble.repl.screen.theme import is_drawn, say
+from thimble.repl.screen.theme import FATE_LETTERS, is_drawn, say
 from thimble.session import figures
 
 FILLS = {"kept": "█", "tidied": "█", "inserted": "█", "shortened": "▓", "dropped": "░"}

@@ -24,9 +24,9 @@ from thimble.agent.protocols import ModelId
 from thimble.repl.commands.export.markdown import asked, grounds
 from thimble.repl.commands.timeline import sums, words
 from thimble.repl.screen import trace
-from thimble.repl.screen.fate_letters import FATE_LETTERS
 from thimble.repl.screen.gantt import SPAN_KINDS, name_of
 from thimble.repl.screen.sanitise import clean, line
+from thimble.repl.screen.theme import FATE_LETTERS
 from thimble.session import figures
 from thimble.session.journal.header import sampling
 from thimble.session.jsonl import selected

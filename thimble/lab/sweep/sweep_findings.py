@@ -1,12 +1,12 @@
-"""The sheets of a sweep for people: maps by one or two of what is swept, all settings, and the best ones."""
+"""What a sweep found: maps, all settings and the best ones for people; a record for each cell for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from thimble.lab.findings import Findings, ResultTable
 from thimble.lab.sweep.sheet import Best, GridCell, Sheet
-from thimble.lab.sweep.sweep_records import records
 
 MEANING = (
     "*: the best of its condition. In brackets: 95 % intervals, by a bootstrap over the runs. p: corrected for all "
@@ -26,6 +26,34 @@ def findings(sheets: Sequence[Sheet], bests: Sequence[Best], told: Sequence[str]
         list(records(bests)),
         after=[MEANING],
     )
+
+
+def records(bests: Sequence[Best]) -> Iterator[dict[str, Any]]:
+    """`best` is 1 for the best cell of a sheet, `default` for its default; `p` and `verdict` compare it with the best.
+
+    `scores` are in the order of `runs`.
+    """
+    for best in bests:
+        sheet = best.sheet
+        rivals = {id(rival.cell): rival for rival in best.rivals.values()}
+        for cell in (*sheet.cells.values(), sheet.default):
+            low, high = cell.interval
+            rival = rivals.get(id(cell))
+            yield {
+                "grid": sheet.grid.text,
+                **sheet.condition,
+                "strategy": cell.spec,
+                "mean": cell.mean,
+                "low": low,
+                "high": high,
+                "best": int(cell is best.cell),
+                "default": int(cell is sheet.default),
+                "p": rival and rival.corrected,
+                "verdict": rival and rival.verdict,
+                **cell.more,
+                "runs": list(sheet.runs),
+                "scores": list(cell.scores),
+            }
 
 
 def conditions(sheet: Sheet) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from thimble.corpus.leaning import leans
+from thimble.corpus.question_form import leans
 
 
 @pytest.mark.parametrize(

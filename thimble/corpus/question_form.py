@@ -1,4 +1,4 @@
-"""Whether a question leans on the one before it, by its form: half a sentence, or a pronoun and few words."""
+"""The form of a question: whether it leans on the one before it, and which two things it compares."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ WHOLE = re.compile(r"^\W*(?:what(?:['’]?s| is| are)|define|explain)\b(?! the\b
 HOW_MANY = re.compile(r"\bhow \w+", re.IGNORECASE)
 FEW_WORDS, HALF = 6, 3
 """The most words of its own that a question with a pronoun has, and half a sentence, if it leans."""
+_AND = r"\s+(?:and|with|to|from|versus|vs\.?|against)\s+"
+COMPARISON = re.compile(
+    rf"\bcompare\b(?:.*?\b(?:about|of|between)\b)?\s+(?P<one>[^?]+?){_AND}(?P<other>[^?]+?)\W*$"
+    rf"|\bdifferences? between\s+(?P<this>[^?]+?)\s+and\s+(?P<that>[^?]+?)\W*$"
+    rf"|\bhow (?:do|does|is|are)\s+(?P<first>[^?]+?)\s+(?:differ(?:ent)?|compare){_AND}(?P<second>[^?]+?)\W*$",
+    re.IGNORECASE,
+)
 
 
 def points(text: str) -> bool:
@@ -38,6 +45,13 @@ def leans(text: str) -> bool:
     if pronoun and (named := CLAUSES.match(text[: pronoun.start()])) and _own(named[0]):
         return False
     return len(own) <= FEW_WORDS if pronoun else len(own) <= 1 and not WHOLE.search(text)
+
+
+def compared(text: str) -> tuple[str, str] | None:
+    """The two things that a question compares, in its own words; None if it compares nothing."""
+    found = COMPARISON.search(text[:500])
+    one, other = [" ".join(each.split()) for each in found.groups() if each] if found else ("", "")
+    return (one, other) if one and other and one != other else None
 
 
 def _own(text: str) -> set[str]:
