@@ -44,6 +44,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_of_the_manual(checkout: P
     assert len(named) > 500
 
 
+@pytest.mark.nightly
 def test_it_is_imported_and_tested_there(checkout: Path) -> None:
     where = python(checkout, "-c", "import thimble.agent, thimble.repl; print(*thimble.repl.__path__)")
     assert Path(where.strip()) == checkout / "thimble" / "repl"
