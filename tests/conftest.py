@@ -24,7 +24,7 @@ from hypothesis.internal.conjecture import providers
 
 pytest.register_assert_rewrite("thimble.strategies.laws")
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
-settings.register_profile("quick", max_examples=50, deadline=None, derandomize=True, suppress_health_check=SLOW)
+settings.register_profile("quick", max_examples=30, deadline=None, derandomize=True, suppress_health_check=SLOW)
 settings.register_profile("nightly", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=SLOW)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 QUICK_EXAMPLES = 200

@@ -93,6 +93,7 @@ def test_taking_the_marks_out_gives_the_text(text: str, more: str) -> None:
     assert "".join(marked(line, [], prose) for line in answer.splitlines(keepends=True)) == marked(answer, [])
 
 
+@pytest.mark.nightly
 @given(SLUGS, st.integers(0, 12))
 def test_a_search_that_quotes_its_query_shows_nothing_of_it(name: str, more: int) -> None:
     query = " ".join([name, *["word"] * more])

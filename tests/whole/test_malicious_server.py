@@ -223,6 +223,7 @@ def examined(home: Path, cases: Sequence[Case]) -> list[str]:
         return list(filter(None, pool.map(look, cases)))
 
 
+@pytest.mark.nightly
 def test_nor_to_the_doctor(home: Path, server: Malicious) -> None:
     cases = [server.case(kind, mode) for kind in KINDS for mode in one_of_each_family(kind, last=-1)]
     assert not (faults := examined(home, cases)), "\n".join(faults)

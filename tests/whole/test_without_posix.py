@@ -60,6 +60,7 @@ def test_a_command_works(here: Path, arguments: tuple[str, ...], stdin: str, out
     assert (run.returncode, out in run.stdout) == (0, True), run.stdout + run.stderr
 
 
+@pytest.mark.nightly
 def test_a_study_keeps_a_second_writer_from_its_store(here: Path) -> None:
     assert "4 finished jobs" in python(here, *STUDY).stdout
     held = python(here, "-c", HELD, *STUDY)
@@ -70,6 +71,7 @@ def test_a_study_keeps_a_second_writer_from_its_store(here: Path) -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_a_solution_is_checked(here: Path) -> None:
     workshop = ("-m", "thimble", "workshop")
     assert python(here, *workshop, "init", "ws").returncode == 0

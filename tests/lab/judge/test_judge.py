@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.docs.test_pages import blocks, page
+from tests.support.family import family
 from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
@@ -165,7 +166,7 @@ def test_over_the_budget_is_a_broken_law_where_nothing_makes_it_fit(tmp_path: Pa
 SOLUTIONS = sorted(OURS.glob("*/solution.py"))
 
 
-@pytest.mark.parametrize("solution", SOLUTIONS, ids=[solution.parent.name for solution in SOLUTIONS])
+@pytest.mark.parametrize("solution", family(SOLUTIONS), ids=[solution.parent.name for solution in SOLUTIONS])
 def test_each_solution_of_the_workshop_is_lawful(tmp_path: Path, solution: Path) -> None:
     (tmp_path / "mine.py").write_text(solution.read_text())
     dialogues = [planted(one, 7) for one in generated(7)[:1]]

@@ -30,6 +30,7 @@ def asked(capsys: pytest.CaptureFixture[str], *flags: str) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.nightly
 def test_the_answers_are_shown_and_nothing_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = json.loads(asked(capsys, "--json"))
     assert Counter(answer["strategy"] for answer in answers) == {"none": 2 * FEW, "truncate": 2 * FEW}

@@ -137,6 +137,7 @@ contents = st.text(st.characters(codec="utf-8")) | st.sampled_from(
 rounds = st.lists(st.tuples(contents, contents, st.lists(contents, min_size=1, max_size=3), contents), max_size=3)
 
 
+@pytest.mark.nightly
 @given(contents, rounds, contents)
 def test_the_parts_of_a_prompt_add_up_to_the_prompt(system: str, turns: Any, last: str) -> None:
     """Where the system message ends with a full stop, since this template writes the tools directly behind it."""

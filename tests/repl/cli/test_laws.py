@@ -44,6 +44,7 @@ def test_a_strategy_of_ours_keeps_all_laws() -> None:
     assert laws.run(["sliding-window:window=2"]) == laws.HOLD
 
 
+@pytest.mark.nightly
 def test_of_a_broken_law_the_smallest_history_is_shown(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("def prepare(messages, budget):\n    return messages[1:]\n")

@@ -122,7 +122,7 @@ def size(path: Path, spec: str, calls: int) -> int:
     return path.stat().st_size
 
 
-@pytest.mark.parametrize("spec", family(STRATEGIES, "observation-masking", "hybrid"))
+@pytest.mark.parametrize("spec", family(STRATEGIES, "observation-masking"))
 def test_twice_the_messages_are_at_most_2_2_times_the_bytes(spec: str, tmp_path: Path) -> None:
     small, large = (size(tmp_path / f"{calls}.jsonl", spec, calls) for calls in (CALLS, 2 * CALLS))
     assert large < 2.2 * small

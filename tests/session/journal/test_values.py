@@ -54,4 +54,4 @@ def grown(items: int, changed: int) -> int:
 
 def test_twice_the_items_are_at_most_a_little_more_than_twice_the_bytes() -> None:
     for changed in (1, 30, 200):
-        assert grown(600, changed) < 2.6 * grown(300, changed)  # n log n
+        assert grown(400, changed) < 2.6 * grown(200, changed)  # n log n
