@@ -14,13 +14,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from thimble.agent.errors import UsageError
+from thimble.agent.errors import UsageError, in_words
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-
-ERROR_LETTERS = 300
-"""The most letters that are shown of an error."""
 
 
 @cache
@@ -52,5 +49,4 @@ def load(plugin: EntryPoint) -> Any:
 
 def broken(plugin: EntryPoint, error: BaseException) -> UsageError:
     """The error for a plugin that cannot be used."""
-    said = " ".join(f"{type(error).__name__}: {error}".split())[:ERROR_LETTERS]
-    return UsageError(f"{called(plugin)} cannot be used: {said}", f"mend or uninstall {package(plugin)}")
+    return UsageError(f"{called(plugin)} cannot be used: {in_words(error)}", f"mend or uninstall {package(plugin)}")

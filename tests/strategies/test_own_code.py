@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tests.support.histories import budget
 from tests.support.paths import ROOT
 from tests.support.specs import build
-from thimble.agent.errors import UsageError
+from thimble.agent.errors import ERROR_LETTERS, UsageError, in_words
 from thimble.agent.messages import Message, ToolCall
-from thimble.strategies.own_code import ERROR_LETTERS, guarded, in_time, in_words, limited
+from thimble.strategies.own_code import guarded, in_time, limited
 
 
 class Own(BaseException):

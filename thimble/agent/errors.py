@@ -19,6 +19,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+CONTROL_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+ERROR_LETTERS = 300
+"""The most letters that are shown of an error of foreign code."""
+
 
 class ThimbleError(Exception):
     """An error in one line, and in `fix` how to mend it (may be empty)."""
@@ -98,3 +102,21 @@ def did_you_mean(word: str, known: Iterable[str], rest: str = "") -> str:
     words |= {name.lower(): name for name in names}
     near = begun or [words[each] for each in get_close_matches(typed, words, 1, cutoff=0.5)]
     return " ".join(filter(None, (f"did you mean {near[0]}?" if near else "", rest)))
+
+
+def in_words(error: BaseException) -> str:
+    """The type of an error and its message, as `in_line` cuts them; the type alone if the message itself fails."""
+    said = "an error"
+    try:
+        said = str.__str__(type(error).__name__)
+        said = f"{said}: {error}"
+    except BaseException:  # its own code makes the message
+        pass
+    return in_line(said).removesuffix(":")
+
+
+def in_line(text: str) -> str:
+    """The beginning of a foreign text as one line: printable letters, at most `ERROR_LETTERS`."""
+    begun = CONTROL_SEQUENCE.sub("", str.__str__(text)[: 2 * ERROR_LETTERS])
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in begun).split())
+    return line if len(line) <= ERROR_LETTERS else f"{line[: ERROR_LETTERS - 1]}…"

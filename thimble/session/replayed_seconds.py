@@ -25,7 +25,7 @@ def replayed_seconds(lines: Sequence[Line], agent: Hardware, memory: Hardware) -
     """
     found: dict[int, float] = {}
     pieces: list[tuple[int, int]] = []
-    for number, _, record, spent in (one for story in stories(lines) for one in story.records):
+    for number, _, record, spent in (one for story in stories(lines, whole=False) for one in story.records):
         match record:
             case Prepared():
                 pieces = []

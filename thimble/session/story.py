@@ -156,8 +156,7 @@ def exchanges(records: Iterable[Recorded]) -> list[Exchange]:
 
 def records(lines: Iterable[Line]) -> Iterator[Recorded]:
     """The records of these lines, without costs; a view has its figures only."""
-    reader = SavedState()
-    return (Recorded(line.number, line.at, reader.record(line, whole=False)) for line in lines)
+    return (Recorded(line.number, line.at, line.record) for line in lines)
 
 
 @dataclass
@@ -178,9 +177,9 @@ class Story:
         """Its exchanges, in order."""
         return exchanges(self.records)
 
-    def read(self, line: Line) -> None:
-        """Go on by one line."""
-        self._keep(line.number, line.at, self.past.read(line))
+    def read(self, line: Line, whole: bool = True) -> None:
+        """Go on by one line; with `whole` off a view has its figures only."""
+        self._keep(line.number, line.at, self.past.read(line, whole))
 
     def add(self, number: int, at: float, record: Record) -> None:
         """Go on by a record that was just written."""
@@ -191,11 +190,11 @@ class Story:
         self.records.append(Recorded(number, at, record, self.past.ledger.call_of(record)))
 
 
-def stories(lines: Iterable[Line], damaged: Iterable[Damage] = ()) -> Iterator[Story]:
+def stories(lines: Iterable[Line], damaged: Iterable[Damage] = (), whole: bool = True) -> Iterator[Story]:
     """The story of each branch of a journal: the one in use first, then the newest first."""
     tree, lost = Tree(lines), [one.number for one in damaged]
     for number in sorted(tree.branches, key=lambda number: (number != tree.current, -number)):
         story = Story(number, tree, lost)
         for line in tree.path(number):
-            story.read(line)
+            story.read(line, whole)
         yield story

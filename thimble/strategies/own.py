@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 
 from thimble.agent import laws
 from thimble.agent.budget import Budget
-from thimble.agent.errors import Stopped, ThimbleError, UsageError
+from thimble.agent.errors import Stopped, ThimbleError, UsageError, in_line, in_words
 from thimble.agent.laws import messages_of
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
 from thimble.strategies import own_code
-from thimble.strategies.own_code import HOW_TO_RETRY, guarded, in_line, in_time, in_words
+from thimble.strategies.own_code import HOW_TO_RETRY, guarded, in_time
 
 HOW_TO_WRITE = "write: def prepare({}messages, budget)"
 HOW_TO_COPY = "a message never changes: message.rewritten(content, why) makes a copy"

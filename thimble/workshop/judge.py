@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from thimble.agent.errors import ThimbleError
+from thimble.agent.errors import ThimbleError, in_line
 from thimble.agent.messages import Message, blocks
 from thimble.agent.view import measure
-from thimble.strategies.own_code import HOW_TO_RETRY, in_line
+from thimble.strategies.own_code import HOW_TO_RETRY
 from thimble.workshop.checks import Fault, TrialRun, named_check
 from thimble.workshop.exercise_set import Exercise
 from thimble.workshop.trial import WorkshopTrial, a_limit, invent, spec_of

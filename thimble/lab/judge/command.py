@@ -12,7 +12,7 @@ from secrets import randbelow
 from typing import Any
 
 from thimble.agent.budget import read_limit
-from thimble.agent.errors import UsageError
+from thimble.agent.errors import UsageError, in_line, in_words
 from thimble.lab.experiment_flags import COUNTED_MODEL, add_output, price_cards, whole
 from thimble.lab.findings import Findings, ResultTable, publish
 from thimble.lab.job_progress import progress
@@ -24,7 +24,6 @@ from thimble.lab.replay.trajectories import read
 from thimble.session.figures import several
 from thimble.session.jail import jailed
 from thimble.session.parser import Parser
-from thimble.strategies.own_code import in_line, in_words
 
 JUDGED_BESIDE = (RAW_AGENT, "sliding-window", "observation-masking", "summary-buffer", "thrifty")
 FORMULA = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -23,40 +23,32 @@ def as_json(value: object) -> str:
     return encode(value).replace("\x7f", "\\u007f")
 
 
-def as_fields(value: Any) -> Any:
-    """A value in JSON types: a dataclass becomes its fields by name, one that is marked `if_set` only where it is."""
+def as_fields(value: Any, defaults: bool = True) -> Any:
+    """A value in JSON types: a dataclass becomes its fields by name, one that is marked `if_set` only where it is.
+
+    With `defaults` off every field that has its default is left out: on reading it has it again.
+    """
     if isinstance(value, str | int | float | None):
         return value
     if is_dataclass(value):
-        named = ((field, getattr(value, field.name)) for field in fields(value))
-        return {field.name: as_fields(each) for field, each in named if each or "if_set" not in field.metadata}
+        named = ((name, getattr(value, name), default, if_set) for name, default, if_set in _fields(value.__class__))
+        return {
+            name: as_fields(each, defaults)
+            for name, each, default, if_set in named
+            if (defaults and not if_set) or each != default
+        }
     if isinstance(value, Mapping):
-        return {key: as_fields(each) for key, each in value.items()}
-    return [as_fields(each) for each in value]
-
-
-def set_fields(value: Any) -> Any:
-    """The same, but a field that has its default is left out: on reading it has it again."""
-    if is_dataclass(value):
-        return {name: set_fields(getattr(value, name)) for name in _changed(value)}
-    if isinstance(value, Mapping):
-        return {key: set_fields(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [set_fields(each) for each in value]
-    return as_fields(value)
-
-
-def _changed(value: Any) -> Iterator[str]:
-    for name, default in _defaults(value.__class__):
-        if getattr(value, name) != default:
-            yield name
+        return {key: as_fields(each, defaults) for key, each in value.items()}
+    return [as_fields(each, defaults) for each in value]
 
 
 @cache
-def _defaults(kind: Any) -> list[tuple[str, Any]]:
-    """The fields of a dataclass, each with its default."""
-    made = ((each.name, each.default, each.default_factory) for each in fields(kind))
-    return [(name, make() if make is not MISSING else default) for name, default, make in made]
+def _fields(kind: Any) -> list[tuple[str, Any, bool]]:
+    """The fields of a dataclass, each with its default and whether it is marked `if_set`."""
+    made = ((each, each.default_factory) for each in fields(kind))
+    return [
+        (each.name, make() if make is not MISSING else each.default, "if_set" in each.metadata) for each, make in made
+    ]
 
 
 def checked(line: Mapping[str, Any]) -> str:

@@ -24,7 +24,6 @@ from thimble.session.journal.checksum_lines import (
     check_figures,
     checked,
     fields_of,
-    set_fields,
 )
 from thimble.session.journal.records import KINDS, VERSION, Branched, Change, Opened, Record, Resumed
 from thimble.session.journal.values import Values
@@ -102,7 +101,7 @@ class Writer:
             long["tools"] = values.pack(as_fields(record.tools))
         elif isinstance(record, Sent):
             plain, long["body"] = Sent(record.to, ""), values.pack(BODY_PIECE.split(record.body))
-        data = set_fields(plain)
+        data = as_fields(plain, defaults=False)
         if isinstance(plain, Prepared):
             data["view"] = {name: each for name, each in data["view"].items() if name in FIGURES}
         if memory and memory != self._memory:
@@ -117,7 +116,7 @@ class Writer:
     def _packed(self, message: Message) -> Any:
         everything = EVERYTHING(message)  # also what no comparison looks at
         if (packed := self._messages.get(everything)) is None:
-            data = set_fields(message)
+            data = as_fields(message, defaults=False)
             packed = self._messages[everything] = self.values.reference(data) or self.values.pack(data)
         return packed
 
