@@ -45,7 +45,7 @@ def last_turn(messages: Sequence[Message]) -> set[str]:
 
 def never_dropped(messages: Sequence[Message]) -> set[str]:
     """Ids of what no budget may take away."""
-    pinned = [message for message in (task(messages), question(messages)) if message]
+    pinned = [message for message in (*task(messages), question(messages)) if message]
     systems = {message.id for message in messages if message.role == "system"}
     return systems | {message.id for message in pinned} | last_turn(messages)
 

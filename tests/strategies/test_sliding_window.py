@@ -21,7 +21,7 @@ def test_a_window_keeps_so_many_turns(history: list[Message], window: int, limit
     kept = found[len(found) - max(window, waits) :] if max(window, waits) < len(found) else found
     assert len(turns(view)) == len(kept)
     first = kept[0].start if kept else len(history)
-    stays = {message.id for message in (task(history), question(history)) if message}
+    stays = {message.id for message in (*task(history), question(history)) if message}
     assert view == [
         message
         for index, message in enumerate(history)
@@ -39,7 +39,7 @@ def test_over_the_budget_it_comes_down_to_the_target_or_to_the_last_block(
         assert view == history
     elif allowed.size(view) > target * limit:
         last = {history[index].id for index in blocks(history)[-1]}
-        stays = last | {message.id for message in (task(history), question(history)) if message}
+        stays = last | {message.id for message in (*task(history), question(history)) if message}
         assert all(message.role == "system" or message.id in stays for message in view)
 
 

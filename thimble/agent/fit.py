@@ -3,7 +3,8 @@
 First the largest observations are halved (head and tail stay), while one is larger than an eighth of the budget.
 Then the oldest blocks go, summaries last, a quarter of the budget at a time: first those that the view before had no
 room for either, and others only where that is not enough. What never goes: the system message, the task, the current
-question, the last turn since it. If the observations of that turn cannot be halved enough either: BudgetError.
+question, the last turn since it. If the observations of that turn cannot be halved enough either, a task of several
+messages loses the oldest of them, but never its last: then BudgetError.
 """
 
 from __future__ import annotations
@@ -24,13 +25,18 @@ SMALLEST = 48
 
 
 def fit(
-    view: Sequence[Message], budget: Budget, stays: Collection[str] | None = None, gone: Collection[str] = ()
+    view: Sequence[Message],
+    budget: Budget,
+    stays: Collection[str] | None = None,
+    gone: Collection[str] = (),
+    early: Collection[str] = (),
 ) -> list[Message]:
     """The same view within the budget; the view itself where it already is.
 
     Shortening goes by powers of two and dropping by quarters of the budget, so that two calls in a row mostly
     shorten and drop the same, and the server's cache holds. `stays` are ids of messages that never go: by default
-    what is pinned in the view itself. `gone` are ids of those that the view before had no room for.
+    what is pinned in the view itself. `gone` are ids of those that the view before had no room for, and `early` of
+    those that go, oldest first, once nothing else can.
 
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
@@ -48,6 +54,10 @@ def fit(
         pieces = _newest(view, halved, budget, _never_goes(view, stays), gone)
         over = budget.overhead + sum(piece.tokens for piece in pieces) - budget.limit
         over = _halve_largest(pieces, over, budget, SMALLEST)
+        for piece in [piece for piece in pieces if piece.whole.id in early]:
+            if over > 0:
+                pieces.remove(piece)
+                over -= piece.tokens
     if over > 0:
         raise BudgetError(budget.limit + over, budget.limit)
     return [piece.message for piece in pieces]

@@ -14,7 +14,7 @@ from thimble.agent.protocols import UNKNOWN_MODEL, Backend
 from thimble.agent.repair import repair
 from thimble.agent.reply import Reply
 from thimble.agent.side import SideModel
-from thimble.agent.turns import pinned
+from thimble.agent.turns import pinned, task
 from thimble.agent.view import View
 from thimble.lab.action_similarity import Action, similarity
 from thimble.lab.experiment_flags import settings_of
@@ -162,7 +162,7 @@ def can_be_sent(history: Sequence[Message], budget: Budget) -> bool:
     last = next((turn for turn in turns(messages)[-1:] if turn.start > asked), range(0))
     least = [message for index, message in enumerate(messages) if message.id in stays or index in last]
     try:
-        fit(least, budget, stays)
+        fit(least, budget, stays, early={message.id for message in task(messages)[:-1]})
     except BudgetError:
         return False
     return True
