@@ -54,6 +54,23 @@ def test_question_is_the_users_newest_message_and_task_all_before_the_first_repl
     assert task(history) == asked[: opening.count("u")]
 
 
+OPENINGS = {
+    "the environment first": (["<environment/>", "Rename foo."], ["<environment/>", "Rename foo."]),
+    "reminders and the project's rules": (["Rules", "Reminder", "Fix it."], ["Rules", "Reminder", "Fix it."]),
+    "a greeting": (["!Hello", "Where is my order?", "!Which?", "7"], ["Where is my order?"]),
+    "asked twice": (["Find it.", "Find it."], ["Find it.", "Find it."]),
+    "one": (["Find it.", "!Done.", "And then?"], ["Find it."]),
+}
+"""Messages of a user, and with a mark those of the assistant; and what of them is the task."""
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_all_that_comes_before_the_first_reply_is_the_task(name: str) -> None:
+    texts, first = OPENINGS[name]
+    history = [Message(f"m{at}", "assistant" if "!" in text else "user", text) for at, text in enumerate(texts)]
+    assert [message.content for message in task(history)] == first
+
+
 def test_blocks_of_a_story() -> None:
     history = Story().ask("?").turn(1, 1).answer("!").ask("??").turn(1, pending=1).messages
     assert blocks(history) == [range(1, 2), range(2, 5), range(5, 6), range(6, 7), range(7, 8)]

@@ -27,16 +27,16 @@ SMALLEST = 48
 def fit(
     view: Sequence[Message],
     budget: Budget,
-    stays: Collection[str] | None = None,
+    stays: Collection[Message] = (),
     gone: Collection[str] = (),
-    early: Collection[str] = (),
+    early: Collection[Message] = (),
 ) -> list[Message]:
     """The same view within the budget; the view itself where it already is.
 
     Shortening goes by powers of two and dropping by quarters of the budget, so that two calls in a row mostly
-    shorten and drop the same, and the server's cache holds. `stays` are ids of messages that never go: by default
-    what is pinned in the view itself. `gone` are ids of those that the view before had no room for, and `early` of
-    those that go, oldest first, once nothing else can.
+    shorten and drop the same, and the server's cache holds. `stays` are the messages that never go: by default
+    what is pinned in the view itself. `early` are those of them that go all the same, oldest first, once nothing else
+    can. `gone` are ids of those that the view before had no room for.
 
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
@@ -51,11 +51,11 @@ def fit(
     if budget.overhead + sum(piece.tokens for piece in halved) <= budget.limit:
         over = _halve_largest(pieces, over, budget, large)
     else:
-        pieces = _newest(view, halved, budget, _never_goes(view, stays), gone)
+        pieces = _newest(view, halved, budget, _never_goes(view, stays or pinned(view)), gone)
         over = budget.overhead + sum(piece.tokens for piece in pieces) - budget.limit
         over = _halve_largest(pieces, over, budget, SMALLEST)
-        for piece in [piece for piece in pieces if piece.whole.id in early]:
-            if over > 0:
+        for piece in [*pieces]:
+            if over > 0 and piece.whole in early:
                 pieces.remove(piece)
                 over -= piece.tokens
     if over > 0:
@@ -110,9 +110,9 @@ def _halve_largest(pieces: Sequence[_Piece], over: int, budget: Budget, large: i
     return over
 
 
-def _never_goes(view: Sequence[Message], stays: Collection[str] | None) -> set[str]:
+def _never_goes(view: Sequence[Message], stays: Collection[Message]) -> set[str]:
     """The ids of the messages whose blocks never go: what stays, and the last turn since."""
-    never = {message.id for message in pinned(view)} if stays is None else {*stays}
+    never = {message.id for message in stays}
     for message in reversed(view):
         if message.id in never:
             break

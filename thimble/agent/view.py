@@ -117,8 +117,7 @@ def prepare(
     sent = lawful.messages
     if strategy.fitted:
         gone = {message.id for message, fate in before.fated if fate == "dropped"} if before else ()
-        stays, early = ([message.id for message in some] for some in (pinned(sound.messages), task(sound.messages)[:-1]))
-        sent = fit(sent, left, {*stays}, gone, {*early})
+        sent = fit(sent, left, pinned(sound.messages), gone, {*task(sound.messages)[:-1]})
     notes, whole = (*sound.notes, *lawful.notes), [*beside(sent, examples), *behind]
     view = measure(sound.messages, whole, budget, before, warm, notes, held, examples)
     made = strategy.stages or [Stage("", ())]

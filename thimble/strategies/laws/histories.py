@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from thimble.agent.budget import Budget, Counter
 from thimble.agent.messages import Message, Role, ToolCall
+from thimble.agent.turns import task
 
 # --- counting ---------------------------------------------------------------------------------------------------------
 
@@ -159,10 +160,10 @@ def is_sound(messages: Sequence[Message]) -> list[str]:
     return wrong
 
 
-def is_faithful(view: Sequence[Message], history: Sequence[Message], allowed: Budget | None = None) -> list[str]:
+def is_faithful(view: Sequence[Message], history: Sequence[Message], fitted: bool = False) -> list[str]:
     """What the user would object to: laws 2 and 4. The history is a sound one.
 
-    With a budget, the earlier messages of the task may be gone if there is no room for the newest of these.
+    In a view that was made to fit, a task of several messages may have lost all but its last.
     """
     wrong = []
     shown = {message.id: message for message in view}
@@ -171,11 +172,7 @@ def is_faithful(view: Sequence[Message], history: Sequence[Message], allowed: Bu
         wrong.append("the system message is not first, byte for byte")
     if asked and shown.get(asked[-1].id) != asked[-1]:
         wrong.append("the current question is not there verbatim")
-    opening = history[history.index(asked[0]) :] if asked else []
-    reply = next((at for at, message in enumerate(opening) if message.role == "assistant"), len(opening))
-    first = asked[: sum(message.role == "user" and not message.why for message in opening[:reply])]
-    lost = [message for message in first if shown.get(message.id) != message]
-    if lost and (not allowed or lost[-1] is first[-1] or allowed.size([*view, lost[-1]]) <= allowed.limit):
+    if any(shown.get(one.id) != one for one in task(history)[-fitted:]):
         wrong.append("the first task is not there")
     place = {message.id: index for index, message in enumerate(history)}
     places = [place[message.id] for message in view if message.id in place]
