@@ -50,9 +50,9 @@ def invalid(view: Sequence[Message]) -> list[str]:
 def missing(view: Sequence[Message], history: Sequence[Message]) -> list[str]:
     """The missing words of the user: the question verbatim; the first task verbatim, or else a summary."""
     said = {message.content for message in view if message.role == "user"}
-    asked, first = question(history), task(history)
+    asked = question(history)
     lost = ["the question is lost"] if asked and asked.content not in said else []
-    if first and first is not asked and first.content not in said:
+    if any(first is not asked and first.content not in said for first in task(history)):
         lost += [] if any(SUMMARY.strip() in message.content for message in view) else ["the task is lost"]
     return lost
 

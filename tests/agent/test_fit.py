@@ -29,7 +29,7 @@ from thimble.agent.errors import BudgetError, ThimbleError
 from thimble.agent.fit import SMALLEST, fit
 from thimble.agent.messages import Message, blocks
 from thimble.agent.protocols import Strategy
-from thimble.agent.turns import question, task
+from thimble.agent.turns import pinned, question, task
 from thimble.agent.view import View, prepare
 
 MARKER = re.compile(r"\[… ([\d,]+) tokens cut …\]")
@@ -45,7 +45,7 @@ def last_turn(messages: Sequence[Message]) -> set[str]:
 
 def never_dropped(messages: Sequence[Message]) -> set[str]:
     """Ids of what no budget may take away."""
-    pinned = [message for message in (task(messages), question(messages)) if message]
+    pinned = [message for message in (*task(messages), question(messages)) if message]
     systems = {message.id for message in messages if message.role == "system"}
     return systems | {message.id for message in pinned} | last_turn(messages)
 
@@ -239,6 +239,29 @@ def test_results_of_one_size_change_the_prefix_at_most_every_other_call(tokens: 
     views = views_of(react(60, tokens), 8_000)
     assert max(view.tokens for view in views) <= 8_000
     assert sum(view.edited for view in views) <= 33
+
+
+@given(sound_histories(most_turns=6), st.lists(SIZES, max_size=6), LIMITS)
+def test_a_task_of_several_messages_loses_the_oldest_where_nothing_else_can_go(
+    history: list[Message], sizes: list[int], limit: int
+) -> None:
+    system = sum(message.role == "system" for message in history[:1])
+    told = [Message(f"e{at}", "user", "word " * size) for at, size in enumerate(sizes)]
+    history[system:system] = told
+    allowed, first = budget(limit), task(history)
+    view = outcome(lambda: fit(history, allowed, pinned(history), early={*first[:-1]}))
+    if isinstance(view, BudgetError):
+        bare = outcome(lambda: fit([message for message in history if message not in first[:-1]], allowed))
+        assert isinstance(bare, BudgetError)
+        assert bare.needed_tokens == view.needed_tokens
+        return
+    assert isinstance(view, list)
+    shown = [message for message in first if message in view]
+    assert shown == first[len(first) - len(shown) :]
+    assert shown or not first
+    if len(shown) < len(first):
+        assert allowed.size([*view, first[-len(shown) - 1]]) > limit
+        assert {message.id for message in view} <= never_dropped(history)
 
 
 # --- examples ---------------------------------------------------------------------------------------------------------

@@ -46,10 +46,29 @@ def test_a_block_is_a_user_message_or_a_whole_turn(history: list[Message]) -> No
 
 
 @given(broken_histories())
-def test_question_and_task_are_the_newest_and_the_oldest_of_the_user(history: list[Message]) -> None:
+def test_question_is_the_users_newest_message_and_task_all_before_the_first_reply(history: list[Message]) -> None:
     asked = [message for message in history if message.role == "user"]
     assert question(history) is (asked[-1] if asked else None)
-    assert task(history) is (asked[0] if asked else None)
+    roles = "".join(message.role[0] for message in history)  # "suuat"
+    opening = roles[roles.find("u") :].partition("a")[0] if asked else ""
+    assert task(history) == asked[: opening.count("u")]
+
+
+OPENINGS = {
+    "the environment first": (["<environment/>", "Rename foo."], ["<environment/>", "Rename foo."]),
+    "reminders and the project's rules": (["Rules", "Reminder", "Fix it."], ["Rules", "Reminder", "Fix it."]),
+    "a greeting": (["!Hello", "Where is my order?", "!Which?", "7"], ["Where is my order?"]),
+    "asked twice": (["Find it.", "Find it."], ["Find it.", "Find it."]),
+    "one": (["Find it.", "!Done.", "And then?"], ["Find it."]),
+}
+"""Messages of a user, and with a mark those of the assistant; and what of them is the task."""
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_all_that_comes_before_the_first_reply_is_the_task(name: str) -> None:
+    texts, first = OPENINGS[name]
+    history = [Message(f"m{at}", "assistant" if "!" in text else "user", text) for at, text in enumerate(texts)]
+    assert [message.content for message in task(history)] == first
 
 
 def test_blocks_of_a_story() -> None:

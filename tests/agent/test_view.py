@@ -46,7 +46,7 @@ WHO = ("none", "tidy+observation-masking", "sliding-window", "todo+observation-m
 def edited(draw: st.DrawFn) -> tuple[list[Message], list[Message], list[str], list[int]]:
     """A history, a view of it that keeps the laws, and what an honest strategy would report: fates and insertions."""
     history = draw(sound_histories(most_turns=6))
-    pinned = {message.id for message in (question(history), task(history)) if message}
+    pinned = {message.id for message in (question(history), *task(history)) if message}
     fates = ["kept"] * len(history)
     covered: list[str] = []
     for block in blocks(history)[:-1]:

@@ -52,7 +52,7 @@ def test_foresight_of_a_few_runs_has_the_rows_of_the_page(
 def test_a_session_reads_whole_articles_and_then_asks() -> None:
     history = session(["attention", "chunking"], "And?")
     assert is_sound(history) == []
-    assert task(history) is history[1]
+    assert task(history) == [history[1]]
     read = [message.content for message in history if message.role == "tool"]
     assert read == [*pages("attention"), *pages("chunking")]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import LIMITS, Story, budget, calls_of, pending, react, react40, sound_histories
+from tests.support.histories import LIMITS, Story, budget, calls_of, pending, react, react40, sound_histories, words
 from thimble.agent.messages import Message, blocks, turns
 from thimble.agent.turns import question, task
 from thimble.agent.view import prepare
@@ -21,7 +21,7 @@ def test_a_window_keeps_so_many_turns(history: list[Message], window: int, limit
     kept = found[len(found) - max(window, waits) :] if max(window, waits) < len(found) else found
     assert len(turns(view)) == len(kept)
     first = kept[0].start if kept else len(history)
-    stays = {message.id for message in (task(history), question(history)) if message}
+    stays = {message.id for message in (*task(history), question(history)) if message}
     assert view == [
         message
         for index, message in enumerate(history)
@@ -39,7 +39,7 @@ def test_over_the_budget_it_comes_down_to_the_target_or_to_the_last_block(
         assert view == history
     elif allowed.size(view) > target * limit:
         last = {history[index].id for index in blocks(history)[-1]}
-        stays = last | {message.id for message in (task(history), question(history)) if message}
+        stays = last | {message.id for message in (*task(history), question(history)) if message}
         assert all(message.role == "system" or message.id in stays for message in view)
 
 
@@ -59,6 +59,17 @@ def test_a_question_that_slid_out_does_not_go_in_mid_prefix_when_the_next_is_ask
         if states == strategy.state:
             assert len(views) < 2 or views[-1][: len(views[-2])] == views[-2]
     assert "first" in strategy.state
+
+
+def test_a_message_that_comes_to_stand_behind_the_task_is_not_the_task() -> None:
+    """In a chat each slide may end before a user's message, which then follows the task in the view."""
+    story, strategy = Story().ask("the task"), SlidingWindow()
+    for number in range(40):
+        story.answer(words(40)).ask(words(20, f"question {number}"))
+    for messages in calls_of(story.messages):
+        view = strategy.prepare(messages, budget(800))
+    assert view[1:2] == task(story.messages)
+    assert view[2:] == story.messages[-len(view[2:]) :]
 
 
 @pytest.mark.parametrize("spec", [SlidingWindow(), SlidingWindow(window=3)])

@@ -162,7 +162,7 @@ def test_no_questions_bunch_behind_a_summary(name: str, history: list[Message], 
             covers, ids = covered, [message.id for message in messages]
             folded = messages[: 1 + max(map(ids.index, covered), default=-1)]
             open_ones = {message.id for message in folded if message.role == "user"} - covered
-            assert open_ones <= {one.id for one in (task(messages), question(messages)) if one}
+            assert open_ones <= {one.id for one in (*task(messages), question(messages)) if one}
 
 
 @pytest.mark.parametrize("name", ["progressive-summary", "summary-buffer", "llm-summary", "critic-summary", "hybrid"])

@@ -1,10 +1,10 @@
 """Fit: make good the budget after the strategy, by steps so coarse that the prefix seldom changes.
 
 First the thinking of all turns but the last goes. Then the largest observations are halved (head and tail stay), while
-one is larger than an eighth of the budget.
-Then the oldest blocks go, summaries last, a quarter of the budget at a time: first those that the view before had no
+one is larger than an eighth of the budget. Then the oldest blocks go, summaries last, a quarter of the budget at a time: first those that the view before had no
 room for either, and others only where that is not enough. What never goes: the system message, the task, the current
-question, the last turn since it. If the observations of that turn cannot be halved enough either: BudgetError.
+question, the last turn since it. If the observations of that turn cannot be halved enough either, a task of several
+messages loses the oldest of them, but never its last: then BudgetError.
 """
 
 from __future__ import annotations
@@ -25,13 +25,18 @@ SMALLEST = 48
 
 
 def fit(
-    view: Sequence[Message], budget: Budget, stays: Collection[str] | None = None, gone: Collection[str] = ()
+    view: Sequence[Message],
+    budget: Budget,
+    stays: Collection[Message] = (),
+    gone: Collection[str] = (),
+    early: Collection[Message] = (),
 ) -> list[Message]:
     """The same view within the budget; the view itself where it already is.
 
     Shortening goes by powers of two and dropping by quarters of the budget, so that two calls in a row mostly
-    shorten and drop the same, and the server's cache holds. `stays` are ids of messages that never go: by default
-    what is pinned in the view itself. `gone` are ids of those that the view before had no room for.
+    shorten and drop the same, and the server's cache holds. `stays` are the messages that never go: by default
+    what is pinned in the view itself. `early` are those of them that go all the same, oldest first, once nothing else
+    can. `gone` are ids of those that the view before had no room for.
 
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
@@ -50,11 +55,15 @@ def fit(
     if budget.overhead + sum(piece.tokens for piece in halved) <= budget.limit:
         over = _halve_largest(pieces, over, budget, large)
     else:
-        pieces = _newest(view, halved, budget, _never_goes(view, stays), gone)
+        pieces = _newest(view, halved, budget, _never_goes(view, stays or pinned(view)), gone)
         over = budget.overhead + sum(piece.tokens for piece in pieces) - budget.limit
         over = _halve_largest(pieces, over, budget, SMALLEST)
-    if over > 0 and any(message.thinking for message in view):
-        return fit([_thoughtless(message, budget.limit) for message in view], budget, stays, gone)
+        if over > 0 and any(message.thinking for message in view):
+            return fit([_thoughtless(message, budget.limit) for message in view], budget, stays, gone)
+        for piece in [*pieces]:
+            if over > 0 and piece.whole in early:
+                pieces.remove(piece)
+                over -= piece.tokens
     if over > 0:
         raise BudgetError(budget.limit + over, budget.limit)
     return [piece.message for piece in pieces]
@@ -107,9 +116,9 @@ def _halve_largest(pieces: Sequence[_Piece], over: int, budget: Budget, large: i
     return over
 
 
-def _never_goes(view: Sequence[Message], stays: Collection[str] | None) -> set[str]:
+def _never_goes(view: Sequence[Message], stays: Collection[Message]) -> set[str]:
     """The ids of the messages whose blocks never go: what stays, and the last turn since."""
-    never = {message.id for message in pinned(view)} if stays is None else {*stays}
+    never = {message.id for message in stays}
     for message in reversed(view):
         if message.id in never:
             break

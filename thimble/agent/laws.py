@@ -37,8 +37,11 @@ def keep_laws(view: Sequence[Message], history: Sequence[Message]) -> Repaired:
     notes: list[str] = []
     places = {message.id: at for at, message in enumerate(history)}
     messages = _in_order(_with_roles(view, history, places, notes), places, notes)
+    shown = {message.id: message for message in messages}
     for message in pinned(history):
-        messages = _with(messages, message, places, notes)
+        if message.id not in shown or not shown[message.id].same(message):
+            messages = _with(messages, message, places, notes)
+            shown[message.id] = message
     if history and history[0].role == "system" and messages[0].id != history[0].id:
         notes.append("put the system message first")
         messages.sort(key=lambda message: message.id != history[0].id)
@@ -80,8 +83,6 @@ def _in_order(view: list[Message], places: Mapping[str, int], notes: list[str]) 
 
 def _with(messages: list[Message], needed: Message, places: Mapping[str, int], notes: list[str]) -> list[Message]:
     """The messages with this one of the history added, unchanged and in its place."""
-    if any(message.id == needed.id and message.same(needed) for message in messages):
-        return messages
     notes.append(f"put back the {PINNED.get(needed.role, 'pending call')}")
     rest = [message for message in messages if message.id != needed.id]
     here = places[needed.id]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import dropwhile, takewhile
 
 from thimble.agent.messages import Message, pending
 
@@ -12,15 +13,16 @@ def question(messages: Sequence[Message]) -> Message | None:
     return next((message for message in reversed(messages) if _is_asked(message)), None)
 
 
-def task(messages: Sequence[Message]) -> Message | None:
-    """The first task: the user's oldest message."""
-    return next((message for message in messages if _is_asked(message)), None)
+def task(messages: Sequence[Message]) -> list[Message]:
+    """The first task: all that the user says before the first reply to it. Some programs send the environment first."""
+    opening = dropwhile(lambda message: not _is_asked(message), messages)
+    return [*filter(_is_asked, takewhile(lambda message: message.role != "assistant", opening))]
 
 
 def pinned(messages: Sequence[Message]) -> list[Message]:
     """What every view must show as it is: system message, task, question, and a turn that still waits for results."""
     system = messages[0] if messages and messages[0].role == "system" else None
-    return [one for one in (system, task(messages), question(messages), *pending(messages)) if one]
+    return [one for one in (system, *task(messages), question(messages), *pending(messages)) if one]
 
 
 def _is_asked(message: Message) -> bool:

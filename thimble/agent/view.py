@@ -15,7 +15,7 @@ from thimble.agent.messages import Message, common_prefix
 from thimble.agent.protocols import Stage, Strategy
 from thimble.agent.repair import repair
 from thimble.agent.steps import FIT, Lazy, ViewStep, left_out, steps
-from thimble.agent.turns import pinned
+from thimble.agent.turns import pinned, task
 
 Held = Callable[[Sequence[Message]], int | None]
 """The messages at the start of a prompt that the server has cached; None if it has read nothing of the session yet."""
@@ -118,7 +118,7 @@ def prepare(
     sent = lawful.messages
     if strategy.fitted:
         gone = {message.id for message, fate in before.fated if fate == "dropped"} if before else ()
-        sent = fit(sent, left, {message.id for message in pinned(sound.messages)}, gone)
+        sent = fit(sent, left, pinned(sound.messages), gone, {*task(sound.messages)[:-1]})
     notes, whole = (*sound.notes, *lawful.notes), [*beside(sent, examples), *behind]
     view = measure(sound.messages, whole, budget, before, warm, notes, held, examples)
     made = strategy.stages or [Stage("", ())]

@@ -15,6 +15,7 @@ from itertools import product
 from typing import Any
 
 from thimble.agent.messages import Message
+from thimble.models.text_observations import as_written
 
 CALLS, SAME_TOOL = 0.9, 0.5
 """The weight of the calls beside the words, and that of the tool in a pair of calls."""
@@ -32,7 +33,7 @@ class Action:
     @classmethod
     def of(cls, message: Message) -> Action:
         """The action of an assistant message."""
-        return cls(message.content or "", tuple((call.name, call.arguments) for call in message.calls))
+        return cls(message.content or "", tuple((call.name, call.arguments) for call in as_written(message).calls))
 
 
 def similarity(one: Action, other: Action) -> float:

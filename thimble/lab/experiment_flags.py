@@ -74,7 +74,7 @@ def add_prompts(parser: argparse.ArgumentParser, strategies: str, cached: str = 
 
 
 def add_costs(parser: argparse.ArgumentParser, cached: str = CACHED_PRICES) -> None:
-    """Add those of them that say how prompts are counted and priced."""
+    """Add those of them that say how runs are read, and how prompts are counted and priced."""
     add = parser.add_argument
     add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={cached},output=4")
     add(
@@ -85,6 +85,7 @@ def add_costs(parser: argparse.ArgumentParser, cached: str = CACHED_PRICES) -> N
     )
     tokens = whole("--summary-tokens", 0, 100_000)
     add("--summary-tokens", default=700, type=tokens, metavar="N", help="length of each summary; default: 700")
+    add("--observations", metavar="PATTERN", help="a regular expression: user messages that match are tool results")
     add("--uncached-summaries", action="store_true", help="no cache holds the prompts of a strategy's own model calls")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Role, ToolCall
+from thimble.models.text_observations import as_written
 
 Entry = Mapping[str, Any]
 """One message as other programs write it, with any other keys that they add."""
@@ -56,6 +57,7 @@ def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
         entry: The original form of the message, if any. Unchanged values are written as in the entry, unknown keys
             and content parts included; an entry without changes comes back equal.
     """
+    message = as_written(message)
     before, written = _message(entry, 0) if entry else None, dict(entry or {})
     if not before or before.role != message.role:
         written["role"] = message.role

@@ -114,7 +114,7 @@ def _start(given: Namespace) -> int:
         from thimble.repl.cli import prepare as filter
 
         budget, given.budget = given.budget, None  # unlike a session's it may be anything, and none
-        return filter.run(_settings(given), budget)
+        return filter.run(_settings(given), budget, given.observations)
     shown = not given.json and _is_terminal(sys.stdout)
     headless = bool(given.prompts) or not _is_terminal(sys.stdin) or (given.replay is not None and not shown)
     pace = given.pace

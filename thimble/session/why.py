@@ -35,7 +35,7 @@ def _kept(view: View, message: Message) -> str:
     pinned = (
         (history[:1], "the system message is first in every view, byte for byte"),
         ((question(history),), "the current question stays in every view, word for word"),
-        ((task(history),), "the first task stays in every view, word for word"),
+        (task(history), "the first task stays in every view, word for word"),
         (pending(history), "its turn still waits for results, and stays whole"),
     )
     law = next((rule for messages, rule in pinned if any(one is message for one in messages)), "")

@@ -38,20 +38,20 @@ class SlidingWindow(Stateful):
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The view from the first block that stays; see the class."""
-        stays = {message.id for message in pinned(messages)}.union(self.memory.kept)
+        pins = [message.id for message in pinned(messages)]
+        stays = {*pins, *self.memory.kept}
         if self.window is not None:
             return since(messages, newest(messages, self.window, answers=True), stays)
         start = next((at for at, message in enumerate(messages) if message.id == self.memory.first), 0)
         view = since(messages, start, stays)
-        return self._slide(view, budget) if budget.over(view) else view
+        return self._slide(view, budget, pins) if budget.over(view) else view
 
     def why(self, message: Message) -> str:
         """The rule by which the newest view leaves a message out."""
         return self.memory.why if self.window is None else aged(self.window)
 
-    def _slide(self, view: Sequence[Message], budget: Budget) -> list[Message]:
+    def _slide(self, view: Sequence[Message], budget: Budget, stays: Sequence[str]) -> list[Message]:
         """Move the start forward. Messages pinned now stay until the next slide, however the question changes."""
-        stays = [message.id for message in pinned(view)]
         whole = size = budget.size(view)
         start = 0
         for block in blocks(view)[:-1]:

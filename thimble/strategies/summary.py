@@ -263,7 +263,7 @@ class Request:
     def prompt(self, piece: Sequence[Message]) -> Sequence[Message]:
         """The prompt for a piece; observations too large for one call are shortened. Raises BudgetError."""
         whole = [*piece, self.instruction]
-        return fit(whole, self.room, {message.id for message in whole})
+        return fit(whole, self.room, whole)
 
 
 def before_newest(tail: int, turns: Sequence[range], messages: Sequence[Message]) -> int:

@@ -312,6 +312,24 @@ def replayed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[s
     return found
 
 
+def test_observations_of_a_text_protocol_are_replayed_as_such(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["Find the fault.", *["I look.\n```\nls\n```", "It prints:" + " ready" * 90] * 12]
+    text_run = [{"role": "assistant" if at % 2 else "user", "content": text} for at, text in enumerate(texts)]
+    runs.write_text(json.dumps(text_run))
+    found, told = [], []
+    for flags in ([], ["--observations", "^It prints:"]):
+        main(
+            [str(runs), "--strategy", "observation-masking", "--budget", "800", *flags, "--model", MODEL, "--json"], "x"
+        )
+        printed = capsys.readouterr()
+        found.append(next(row for row in json.loads(printed.out) if row["strategy"] == "none"))
+        told.append(printed.err)
+    assert "0 observations recognised: --observations PATTERN" in told[0]
+    assert "observations recognised in user messages: 12\n" in told[1]
+    assert (found[0]["observation_share"], found[1]["observation_share"] > 0.7) == (0, True)
+    assert found[0]["prompt_tokens"] == found[1]["prompt_tokens"]
+
+
 def test_a_later_summary_in_the_background_makes_longer_prompts(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flags = (str(runs), "--strategy", "comem", "--budget", "100000", "--summary-tokens", "50", "--jobs", "1")
     soon, late, again = (replayed(capsys, *flags, "--lag", lag)[1] for lag in ("0", "3", "3"))

@@ -64,6 +64,7 @@ def test_help_fits_a_terminal_and_names_every_flag(
         "--record",
         "--replay",
         "--live",
+        "--observations",
         "--warm",
         "--version",
     }
@@ -125,6 +126,7 @@ ENDINGS: list[tuple[Sequence[str], int, str, str]] = [
     (("why", "is", "this"), 2, "there is no command 'why'", 'thimble -p "why ..."'),
     (("--budget",), 2, "--budget needs a value", "--budget VALUE"),
     (("-p",), 2, "-p needs a value", "-pTEXT"),
+    (("--observations", "x", "-p", "x"), 2, "--observations belongs to prepare", "thimble prepare"),
     (("--plain=yes",), 2, "--plain takes no value", "--plain alone"),
     (("--budget", "12", "-p", "x"), 2, "budget cannot be '12' (flag --budget)", "500 to 2,000,000"),
     (("--budget", "many", "-p", "x"), 2, "budget cannot be 'many'", "500 to 2,000,000"),

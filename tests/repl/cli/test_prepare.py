@@ -24,6 +24,7 @@ from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.side import SideModel
 from thimble.models import chat
+from thimble.models.counting.estimate import EstimateCounter
 from thimble.repl.__main__ import main
 from thimble.repl.cli import prepare as filter
 from thimble.strategies.spec import parse
@@ -146,6 +147,45 @@ def test_what_is_broken_is_mended_with_notes(capsys: pytest.CaptureFixture[str])
     assert [line.strip(" !") for line in capsys.readouterr().err.splitlines()] == result["report"]["notes"]
 
 
+def with_shell(turns: int, says: str = "OBSERVATION:") -> list[Entry]:
+    """A run of an agent whose results are user messages."""
+    entries: list[Entry] = [{"role": "user", "content": "Find the fault."}]
+    for turn in range(turns):
+        entries.append({"role": "assistant", "content": f"I look.\n```\ncat part{turn}.log\n```"})
+        entries.append({"role": "user", "content": f"{says}\n" + f"part {turn} is ready\n" * 60, "x_number": turn})
+    return entries
+
+
+@pytest.mark.parametrize("spec", ["observation-masking", "offload", "compress", "hybrid", "thrifty"])
+def test_observations_of_a_text_protocol_are_observations(spec: str, capsys: pytest.CaptureFixture[str]) -> None:
+    entries, side = with_shell(12), SideModel(Summariser(SUMMARISERS["short"]), Counting())
+    counter = EstimateCounter()
+    document = filter.read(json.dumps(entries).encode())
+    made = filter.prepare_document(document, spec, parse(spec, side), Budget(2_000, counter), side)
+    messages, report = made["messages"], made["report"]
+    assert {entry["role"] for entry in messages} == {"user", "assistant"}
+    assert not any("tool_calls" in entry for entry in messages)
+    assert {*report["fates"][2:20:2]} & {"masked", "offloaded", "shortened", "summarised"}
+    assert report["tokens_before"] == sum(map(counter.count, chat.read(entries)))
+    assert report["tokens_after"] == sum(map(counter.count, chat.read(messages))) <= 2_000
+    assert "! observations recognised in user messages: 12\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("spec", "said"), [("observation-masking", True), ("truncate", False), ("none", False)])
+def test_where_no_observation_is_recognised_a_strategy_that_needs_some_says_so(
+    spec: str, said: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepared(with_shell(12, "It prints:"), spec, 2_000)
+    assert ("0 observations recognised: --observations PATTERN" in capsys.readouterr().err) == said
+    prepared(with_shell(1, "It prints:"), spec, 2_000)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_pattern_says_what_an_observation_is() -> None:
+    document = json.dumps(with_shell(3, "It prints:")).encode()
+    assert [message.role for message in filter.read(document, "^It prints:").messages][2::2] == ["tool"] * 3
+
+
 # --- whole processes --------------------------------------------------------------------------------------------------
 
 
@@ -217,6 +257,7 @@ ENDINGS: list[tuple[Sequence[str], bytes, int, str, str]] = [
     (("--budget=-5",), b"[]", 2, "budget cannot be '-5' (flag --budget)", "or none"),
     (("--strategy", "noen"), b"[]", 2, "there is no strategy 'noen'", "did you mean none?"),
     (("--strategy", "hybrid:tail=-1"), b"[]", 2, "tail=-1 is not possible", "tail takes 0 to"),
+    (("--observations", "("), b"[]", 2, "--observations '(' is not a regular expression", "give one that"),
     (("-p", "x"), b"[]", 2, "prepare takes no prompts", "thimble prepare"),
     (("--budget", "5"), b'[{"role": "user", "content": "?"}]', 4, "the budget holds 5", "raise the budget"),
 ]

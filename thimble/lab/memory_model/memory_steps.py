@@ -16,6 +16,7 @@ from thimble.agent.protocols import BackendDefaults, Delta, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.lab.action_similarity import Action
 from thimble.lab.replay.trajectories import Trajectory
+from thimble.models.text_observations import as_written
 from thimble.models.wire.calls import arguments
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.comem import Comem, Summaries
@@ -122,7 +123,7 @@ class MemoryTask:
 def called(messages: Sequence[Message]) -> Sequence[Schema]:
     """The tools that a run called, with the names of the arguments that it gave."""
     given: dict[str, dict[str, Schema]] = {}
-    for call in (call for message in messages for call in message.calls):
+    for call in (call for message in messages for call in as_written(message).calls):
         given.setdefault(call.name, {}).update({key: {} for key in arguments(call)})
     return [
         {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": properties}}}

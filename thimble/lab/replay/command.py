@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from thimble.lab.replay.costs import RAW_AGENT, rows
 from thimble.lab.replay.recorded_replay import ReplaySetting, decides_by_price
 from thimble.lab.replay.trajectories import read
 from thimble.lab.replay.work import ReplayJob, replayed
+from thimble.models.text_observations import recognised
 from thimble.session.parser import Parser
 from thimble.strategies.table import STRATEGIES
 
@@ -34,7 +36,9 @@ def main(arguments: Sequence[str], prog: str) -> None:
     options = _parser(prog).parse_args(arguments)
     prices = price_cards(options.price)
     specs = list(dict.fromkeys(options.strategy or STRATEGIES))
-    runs = read(options.files)
+    runs = read(options.files, options.observations)
+    if told := recognised(*(run.messages for run in runs)):
+        print(told, file=sys.stderr)
     if options.views and options.views.resolve() in (file.resolve() for file in options.files):
         raise UsageError(f"--views {options.views} is a file to be replayed", "give another path")
     jobs = replay_jobs(len(runs), specs, prices, options, options.budget, options.lag)

@@ -9,12 +9,12 @@ from functools import cache
 from thimble.agent.budget import Budget, Counter, Prices
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.fit import fit
-from thimble.agent.messages import Message, Schema, turns
+from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import UNKNOWN_MODEL, Backend
 from thimble.agent.repair import repair
 from thimble.agent.reply import Reply
 from thimble.agent.side import SideModel
-from thimble.agent.turns import pinned
+from thimble.agent.turns import pinned, task
 from thimble.agent.view import View
 from thimble.lab.action_similarity import Action, similarity
 from thimble.lab.experiment_flags import settings_of
@@ -157,12 +157,8 @@ def can_be_sent(history: Sequence[Message], budget: Budget) -> bool:
     if not budget.over(history):
         return True
     messages = repair(history).messages
-    stays = {message.id for message in pinned(messages)}
-    asked = max((index for index, message in enumerate(messages) if message.id in stays), default=-1)
-    last = next((turn for turn in turns(messages)[-1:] if turn.start > asked), range(0))
-    least = [message for index, message in enumerate(messages) if message.id in stays or index in last]
     try:
-        fit(least, budget, stays)
+        fit(messages, budget, pinned(messages), early={*task(messages)[:-1]})
     except BudgetError:
         return False
     return True

@@ -11,6 +11,7 @@ from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
 from thimble.lab.file_text import file_text
 from thimble.models import chat
+from thimble.models.text_observations import recognise
 from thimble.session.bounded import MOST_RUNS_BYTES
 from thimble.session.jsonl import from_json
 
@@ -43,8 +44,8 @@ class Trajectory:
         return sum(self.calls)
 
 
-def read(paths: Iterable[Path]) -> list[Trajectory]:
-    """The runs in these files, in order, each with its own name.
+def read(paths: Iterable[Path], observations: str | None = None) -> list[Trajectory]:
+    """The runs in these files, in order, each with its own name. The pattern is one of `recognise`.
 
     Raises:
         UsageError: a file or a line cannot be read; the error names it.
@@ -55,7 +56,7 @@ def read(paths: Iterable[Path]) -> list[Trajectory]:
         names = (run.name if number == 1 else f"{run.name}~{number}" for number in count(1))
         name = next(name for name in names if name not in taken)
         taken.add(name)
-        runs.append(replace(run, name=name))
+        runs.append(replace(run, name=name, messages=recognise(run.messages, observations)))
     return runs
 
 

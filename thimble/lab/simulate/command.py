@@ -69,7 +69,9 @@ def _parser(prog: str) -> Parser:
 
 def _turn(options: argparse.Namespace) -> MeanTurn:
     """The sizes given; where none is, the mean of the files, or the default."""
-    measured = means(read(options.files), counter_of(options.model)) if options.files else DEFAULT_TURN
+    measured = (
+        means(read(options.files, options.observations), counter_of(options.model)) if options.files else DEFAULT_TURN
+    )
     given = (options.reasoning, options.action, options.observation)
     found = (measured.reasoning, measured.action, measured.observation)
     return MeanTurn(*(one if one is not None else other for one, other in zip(given, found, strict=True)))

@@ -95,7 +95,7 @@ def _replayed(
 
 def _runs(options: argparse.Namespace) -> list[Trajectory]:
     if not options.simulated:
-        return read(options.files)
+        return read(options.files, options.observations)
     counter = counter_of(options.model)
     return [run(options.simulated, turns, counter) for turns in dict.fromkeys(options.turns)]
 

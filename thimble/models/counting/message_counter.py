@@ -10,6 +10,7 @@ from typing import Any
 from thimble.agent import foreign
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.models.text_observations import as_written
 
 REMEMBERED = 131_072
 """The most counts that are remembered; then they are counted anew."""
@@ -65,6 +66,7 @@ class MessageCounter(Counter):
 
     def _by_content(self, message: Message) -> int:
         """Its tokens by a key that a copy shares; to make the key takes longer than to know the message itself."""
+        message = as_written(message)
         key = (message.role, message.content, message.thinking, message.calls)
         tokens = self._counted.get(key)
         if tokens is None:

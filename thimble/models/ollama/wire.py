@@ -10,6 +10,7 @@ from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
 from thimble.models.chat import UNREADABLE
 from thimble.models.ollama.errors import unreadable
+from thimble.models.text_observations import as_written
 from thimble.models.wire.bounds import REPLY_CALLS, endless
 from thimble.models.wire.calls import arguments, given
 from thimble.models.wire.http import figure
@@ -31,6 +32,7 @@ def prompt(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 def sent(message: Message) -> dict[str, Any]:
     """A message of a request."""
+    message = as_written(message)
     body: dict[str, Any] = {"role": message.role, "content": message.content or ""}
     if message.thinking:
         body["thinking"] = message.thinking

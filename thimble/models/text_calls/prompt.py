@@ -19,6 +19,7 @@ from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.models.counting.message_counter import spaced
 from thimble.models.text_calls.openings import TOLD
 from thimble.models.text_calls.parsers import plain_name
+from thimble.models.text_observations import as_written
 
 
 class CallForm(NamedTuple):
@@ -55,6 +56,7 @@ def conversation(messages: Sequence[Message], tools: Sequence[Schema], form: Cal
 @lru_cache(maxsize=4_096)
 def as_text(message: Message, form: CallForm) -> Message:
     """A message with its calls or result written as text."""
+    message = as_written(message)
     content = message.content or ""  # a history read from a file may hold None
     if message.role == "tool":
         return Message(message.id, "user", form.result + content)

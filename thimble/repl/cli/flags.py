@@ -83,6 +83,10 @@ FLAGS: dict[str, dict[str, Any]] = {
         "help": "of doctor: load the model, compute the beginning of the prompt and ask a question, before a lesson",
     },
     **{setting.flag: setting.argument for setting in SETTINGS.values() if setting.help},
+    "--observations": {
+        "metavar": "PATTERN",
+        "help": "of prepare: a regular expression; user messages that match it are results of a tool",
+    },
     "--version": {"action": "version", "version": f"thimble {__version__}", "help": "print the version and exit"},
 }
 """The arguments of argparse for each flag."""
@@ -111,6 +115,7 @@ PREPARE_FLAGS = {
     "backend": "whom such a strategy asks: auto, ollama, vllm, openai, gguf or reader; default: auto",
     "base_url": "where that server is; default: OLLAMA_HOST, or OPENAI_BASE_URL",
     "embeddings": FLAGS["--embeddings"]["help"],
+    "observations": "a regular expression: user messages that match it, behind the assistant's, are results of a tool",
 }
 
 
@@ -141,6 +146,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise UsageError(f"{options.command} resumes no session", f"run thimble {options.command} without --resume")
     if options.warm and options.command != "doctor":
         raise UsageError("--warm belongs to the doctor", "run thimble doctor --warm")
+    if options.observations and options.command != "prepare":
+        raise UsageError("--observations belongs to prepare", "run thimble prepare --observations PATTERN")
     return options
 
 

@@ -14,8 +14,10 @@ from thimble.agent.messages import Message, Schema, pending
 from thimble.agent.protocols import Strategy
 from thimble.agent.repair import Repaired, repair
 from thimble.agent.side import SideModel
+from thimble.agent.steps import FIT
 from thimble.agent.view import View
 from thimble.models import chat
+from thimble.models.text_observations import NONE_RECOGNISED, recognise, recognised
 from thimble.repl.screen.redirect_output import RedirectedOutput
 from thimble.repl.screen.streams import tell, write
 from thimble.repl.screen.trace import side_began_line, side_line
@@ -47,11 +49,11 @@ class Document:
 
 
 @limited()
-def run(settings: Settings, budget: str | None) -> int:
+def run(settings: Settings, budget: str | None, observations: str | None) -> int:
     """Prepare the conversation on standard input; the exit code.
 
     Raises:
-        UsageError: the SPEC, the budget or what was piped in cannot be taken.
+        UsageError: the SPEC, the budget, the pattern or what was piped in cannot be taken.
         BudgetError: the budget cannot hold the conversation, whatever is taken away.
         ModelError: the server that was asked for cannot be used, and the strategy needs it.
     """
@@ -65,7 +67,7 @@ def run(settings: Settings, budget: str | None) -> int:
         tell(notice)
     with RedirectedOutput():  # what a strategy of the user's own prints
         strategy = parse(settings.strategy, side)
-        document = read(_standard_input())
+        document = read(_standard_input(), observations)
         counter = side.backend.counter
         prices = Prices() if settings.price == AUTO else read_prices(settings.price)  # a filter has seen no timings
         allowed = Budget(limit, counter, counter.overhead(document.tools), prices)
@@ -76,8 +78,8 @@ def run(settings: Settings, budget: str | None) -> int:
     return 0
 
 
-def read(data: bytes) -> Document:
-    """The document in these bytes.
+def read(data: bytes, observations: str | None = None) -> Document:
+    """The document in these bytes. The pattern is one of `recognise`.
 
     Raises:
         UsageError: it is empty, not UTF-8, not JSON, nested too deeply, or no conversation.
@@ -98,7 +100,7 @@ def read(data: bytes) -> Document:
         raise UsageError("standard input holds no list of messages", DOCUMENT)
     if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
         raise UsageError("the tools are no list of objects", DOCUMENT)
-    return Document(entries, chat.read(entries), tools or ())
+    return Document(entries, recognise(chat.read(entries), observations), tools or ())
 
 
 def prepare_document(
@@ -121,6 +123,9 @@ def prepare_document(
     notes = [*sound.notes, *view.notes]
     for note in notes:
         tell(f"  ! {note}")
+    told = recognised(sound.messages)
+    if told and (told != NONE_RECOGNISED or view.taken.get(FIT)):
+        tell(f"  ! {told}")
     _tell_of_tools(strategy)
     if pending(view.messages):
         tell("  ! the last calls have no results yet: a server takes the messages only with them")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from thimble.agent.budget import Budget, Counter
 from thimble.agent.messages import Message, Role, ToolCall
+from thimble.agent.turns import task
 
 # --- counting ---------------------------------------------------------------------------------------------------------
 
@@ -159,8 +160,11 @@ def is_sound(messages: Sequence[Message]) -> list[str]:
     return wrong
 
 
-def is_faithful(view: Sequence[Message], history: Sequence[Message]) -> list[str]:
-    """What the user would object to: laws 2 and 4. The history is a sound one."""
+def is_faithful(view: Sequence[Message], history: Sequence[Message], fitted: bool = False) -> list[str]:
+    """What the user would object to: laws 2 and 4. The history is a sound one.
+
+    In a view that was made to fit, a task of several messages may have lost all but its last.
+    """
     wrong = []
     shown = {message.id: message for message in view}
     asked = [message for message in history if message.role == "user" and not message.why]
@@ -168,7 +172,7 @@ def is_faithful(view: Sequence[Message], history: Sequence[Message]) -> list[str
         wrong.append("the system message is not first, byte for byte")
     if asked and shown.get(asked[-1].id) != asked[-1]:
         wrong.append("the current question is not there verbatim")
-    if asked and shown.get(asked[0].id) != asked[0]:
+    if any(shown.get(one.id) != one for one in task(history)[-fitted:]):
         wrong.append("the first task is not there")
     place = {message.id: index for index, message in enumerate(history)}
     places = [place[message.id] for message in view if message.id in place]
