@@ -1,9 +1,9 @@
-"""Dialogues of a contest: made with a seed or recorded, each with facts planted in its results."""
+"""Dialogues of a contest: made with a seed or recorded, each with facts of its results that a view should keep."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -18,10 +18,10 @@ DIALOGUES, EXCHANGES, READS = 4, 6, 3
 """How many are made; the questions of each; the articles read for a question, at most."""
 AGAIN = 0.3
 """How often an article is read that was read before."""
-FACTS = 6
-"""The facts planted in a dialogue, at most one in a result."""
+FACTS, FACT_WORDS = 6, 8
+"""The facts of a dialogue, at most one of a result; the words of a fact."""
 Dialogue = tuple[Trajectory, Sequence[str]]
-"""A run, and the facts planted in its results."""
+"""A run, and facts of its results."""
 
 
 def generated(seed: int) -> list[Trajectory]:
@@ -45,14 +45,27 @@ def generated(seed: int) -> list[Trajectory]:
 
 
 def planted(run: Trajectory, seed: int) -> Dialogue:
-    """The run, repaired, with a fact as a line of its own in some of the results that its last call could be sent."""
+    """The run, repaired, and what some of the results say that its last call could be sent: words in a row.
+
+    The seed decides where, so no pattern finds them. What another message says too, which every view shows, is no fact.
+    """
     random, messages = Random(f"{seed} {run.name}"), repair(run.messages).messages
+    return replace(run, messages=messages), facts_of(messages, random, FACTS)
+
+
+def facts_of(messages: Sequence[Message], random: Random, most: int) -> list[str]:
+    """At most so many facts, of results before the last turn."""
     last = max((turn.start for turn in turns(messages)), default=0)
-    results = [at for at, message in enumerate(messages[:last]) if message.role == "tool"]
+    words = {at: one.content.split() for at, one in enumerate(messages[:last]) if one.role == "tool"}
+    long = [at for at, of in words.items() if len(of) >= FACT_WORDS]
+    shown = in_words(message for at, message in enumerate(messages) if at not in words)
     facts = []
-    for at in random.sample(results, min(FACTS, len(results))):
-        facts.append(f"K{random.randrange(10**9):09}")
-        lines = messages[at].content.split("\n")
-        lines.insert(random.randint(0, len(lines)), f"The key of this part is {facts[-1]}.")
-        messages[at] = replace(messages[at], content="\n".join(lines))
-    return replace(run, messages=messages), facts
+    for at in random.sample(long, min(most, len(long))):
+        start = random.randrange(len(words[at]) - FACT_WORDS + 1)
+        facts.append(" ".join(words[at][start : start + FACT_WORDS]))
+    return [fact for fact in facts if fact not in shown]
+
+
+def in_words(messages: Iterable[Message]) -> str:
+    """The text of messages, with a blank between two words."""
+    return " ".join(" ".join(message.content.split()) for message in messages)
