@@ -100,8 +100,8 @@ def test_what_the_code_has_started_ends_with_it(tmp_path: Path, held: int) -> No
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_what_the_code_has_started_ends_with_who_asked(tmp_path: Path, held: int, how: signal.Signals) -> None:
     code = f"{SURVIVES}\nopen('told', 'w').close()\ntime.sleep(600)"
-    asks = f"import sys; from pathlib import Path; from tests.session.test_jail import run; run(Path(sys.argv[1]), {code!r})"
-    judge = subprocess.Popen([sys.executable, "-c", asks, tmp_path], cwd=ROOT, stderr=subprocess.DEVNULL)
+    asks = f"from pathlib import Path; from tests.session.test_jail import run; run(Path({str(tmp_path)!r}), {code!r})"
+    judge = subprocess.Popen([sys.executable, "-c", asks], cwd=ROOT, stderr=subprocess.DEVNULL)
     while not (tmp_path / "told").exists():
         time.sleep(0.01)
     judge.send_signal(how)

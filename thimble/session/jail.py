@@ -54,7 +54,7 @@ class Jail:
 
     def __init__(self, answer: Answer, folder: Path, seconds: int, megabytes: int = MEGABYTES) -> None:
         # The child imports what this process would, but nothing of the folder, where a random.py may lie.
-        places = [os.path.abspath(place) for place in sys.path]
+        places = [str(Path(place).resolve()) for place in sys.path]
         start = f"import sys; sys.path[:] = {places!r}; from thimble.session import jail; jail.serve()"
         self._child = subprocess.Popen(
             [sys.executable, "-P", "-u", "-c", start],

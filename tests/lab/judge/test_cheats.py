@@ -64,7 +64,8 @@ class Mine:
     def prepare(self, messages, budget):
         return messages if budget.prices.cached == 1 else [{MASKED}]
 """,
-    "leaves a thread": f"import threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()\n{PREPARE}return [{MASKED}]",
+    "leaves a thread": "import threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()\n"
+    + f"{PREPARE}return [{MASKED}]",
 }
 REFUSED: dict[str, tuple[str, str]] = {
     "writes to every pipe": (

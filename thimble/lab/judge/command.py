@@ -27,7 +27,7 @@ from thimble.session.parser import Parser
 JUDGED_BESIDE = (RAW_AGENT, "sliding-window", "observation-masking", "summary-buffer", "thrifty")
 FORMULA = """\
 Score = 30 · saved + 40 · facts + 30 · found. Saved: the part of the cost of sending everything that is saved, in the
-mean of four prices of a cached token. Facts: the part of the planted facts that is in the last view of its dialogue.
+mean of four prices of a cached token. Facts: the part of the facts of earlier results that the views show.
 Found: the part of the repeated calls whose earlier result was still in view."""
 MOST_JUDGE_SEED = 10**9
 PRINTS = "it prints; a strategy returns messages and prints nothing"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from random import Random
 
-from thimble.agent.messages import Message, ToolCall, turns
+from thimble.agent.messages import Message, ToolCall, last_turn, turns
 from thimble.agent.prompts import SYSTEM
 from thimble.agent.repair import repair
 from thimble.corpus.library import load
@@ -45,20 +46,20 @@ def generated(seed: int) -> list[Trajectory]:
 
 
 def planted(run: Trajectory, seed: int) -> Dialogue:
-    """The run, repaired, and what some of the results say that its last call could be sent: words in a row.
-
-    The seed decides where, so no pattern finds them. What another message says too, which every view shows, is no fact.
-    """
-    random, messages = Random(f"{seed} {run.name}"), repair(run.messages).messages
-    return replace(run, messages=messages), facts_of(messages, random, FACTS)
+    """The run, repaired, and facts of some of its results, which the seed draws."""
+    messages = repair(run.messages).messages
+    return replace(run, messages=messages), facts_of(messages, Random(f"{seed} {run.name}"), FACTS)
 
 
 def facts_of(messages: Sequence[Message], random: Random, most: int) -> list[str]:
-    """At most so many facts, of results before the last turn."""
+    """Some words in a row of so many results before the last turn: they are drawn, so no pattern finds them.
+
+    What another message says too, which every view shows, is no fact.
+    """
     last = max((turn.start for turn in turns(messages)), default=0)
     words = {at: one.content.split() for at, one in enumerate(messages[:last]) if one.role == "tool"}
     long = [at for at, of in words.items() if len(of) >= FACT_WORDS]
-    shown = in_words(message for at, message in enumerate(messages) if at not in words)
+    shown = _words(message for at, message in enumerate(messages) if at not in words)
     facts = []
     for at in random.sample(long, min(most, len(long))):
         start = random.randrange(len(words[at]) - FACT_WORDS + 1)
@@ -66,6 +67,18 @@ def facts_of(messages: Sequence[Message], random: Random, most: int) -> list[str
     return [fact for fact in facts if fact not in shown]
 
 
-def in_words(messages: Iterable[Message]) -> str:
-    """The text of messages, with a blank between two words."""
-    return " ".join(" ".join(message.content.split()) for message in messages)
+def shown(facts: Sequence[str], calls: Iterable[tuple[Sequence[Message], Sequence[Message]]]) -> Iterator[bool]:
+    """For each call, a history and its view, and each fact before the last turn: whether the view has its words."""
+    for history, view in calls:
+        earlier, said = _words(history[: last_turn(history)]), _words(view)
+        yield from (fact in said for fact in facts if fact in earlier)
+
+
+def _words(messages: Iterable[Message]) -> str:
+    return " ".join(_with_blanks(message.content) for message in messages)
+
+
+@lru_cache(maxsize=4_096)
+def _with_blanks(text: str) -> str:
+    """The text with a blank between two words."""
+    return " ".join(text.split())

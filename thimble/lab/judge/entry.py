@@ -84,7 +84,7 @@ class Entry(Strategy):
 
 @dataclass
 class EntryServer:
-    """In the jail: begins a play of a strategy, or asks it for the next view of one. Its model writes so many tokens."""
+    """In the jail: begins a play of a strategy, or asks it for the next view. Its model writes so many tokens."""
 
     spec: str
     summary_tokens: int

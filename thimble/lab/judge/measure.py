@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import mean
 
 from thimble.agent.errors import UsageError
-from thimble.lab.judge.dialogues import Dialogue, in_words
+from thimble.lab.judge.dialogues import Dialogue, shown
 from thimble.lab.replay.recorded_replay import (
     Figures,
     Make,
@@ -29,8 +29,8 @@ WEIGHTS: Mapping[str, int] = {"saved": 30, "facts": 40, "found": 30}
 class Measured:
     """Sums over all dialogues. `costs` has one for each price; a computed prompt token costs 1. `calls` had a view.
 
-    `kept` of the `planted` facts are in the last view of their dialogue. `again` counts the calls of a dialogue that
-    were made before, `faults` those of them whose earlier result the view of that moment does not show whole.
+    `planted` counts the facts that each call could show, and `kept` those that its view shows. `again` counts the calls
+    of a dialogue that were made before, `faults` those of them whose earlier result the view does not show whole.
     """
 
     costs: Sequence[float]
@@ -78,11 +78,11 @@ def measured(
             calls.append(now)
         for at, ours in enumerate([*zip(*calls, strict=True)][: len(played)]):
             sums[at] += figures(run, ours, counter_of(model))
-            last = next((call.view.messages for call in reversed(ours) if call.view), ())
-            said, shown = in_words(last), [*asked_again(run, ours)]
-            kept[at] += sum(fact in said for fact in facts)
-            faults[at] += shown.count(False)
-        planted, again = planted + len(facts), again + len(shown)
+            kept_now = [*shown(facts, ((call.view.history, call.view.messages) for call in ours if call.view))]
+            found = [*asked_again(run, ours)]
+            kept[at] += sum(kept_now)
+            faults[at] += found.count(False)
+        planted, again = planted + len(kept_now), again + len(found)
     costs = [each.cost(setting.prices) for setting, each in zip(settings, sums * len(settings), strict=False)]
     return Measured(costs, min(each.calls for each in sums), min(kept), planted, max(faults), again)
 
