@@ -293,16 +293,19 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
     ],
     "12-contest": [
         (changed("05-hysteresis"), "wins", "higher wins"),
-        (changed("12-contest", ("if budget.over(view):", "if False:")), "fits", "more than"),
-        (changed("12-contest", ("{values}", "gone")), "wins", "higher wins"),
         (
             changed(
-                "12-contest",
-                (
-                    "[self.mask(m) if m.id in self.state else m for m in messages]",
-                    "[m for m in messages if m.id not in self.state]",
-                ),
+                "05-hysteresis",
+                ("from", "import re\n\nfrom"),
+                ('"[masked]"', r'" ".join(re.findall(r"\d{4}", m.content))'),
             ),
+            "wins",
+            "a pattern finds none",
+        ),
+        (changed("12-contest", ("if budget.over(self.shown(messages)):", "if False:")), "fits", "more than"),
+        (changed("12-contest", (", reverse=True", "")), "wins", "higher wins"),
+        (
+            changed("12-contest", ("for message in turn}", "for message in turn if message.role == 'tool'}")),
             "keeps-pairs",
             "has no result",
         ),

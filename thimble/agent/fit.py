@@ -59,7 +59,7 @@ def fit(
         over = budget.overhead + sum(piece.tokens for piece in pieces) - budget.limit
         over = _halve_largest(pieces, over, budget, SMALLEST)
         if over > 0 and any(message.thinking for message in view):
-            return fit([_thoughtless(message, budget.limit) for message in view], budget, stays, gone)
+            return fit([_thoughtless(message, budget.limit) for message in view], budget, stays, gone, early)
         for piece in [*pieces]:
             if over > 0 and piece.whole in early:
                 pieces.remove(piece)

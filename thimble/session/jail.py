@@ -1,22 +1,27 @@
-"""The jail: runs the code of others, such as a participant's strategy, in a child process with limits, and kills it."""
+"""The jail: a child process that answers requests with the code of others, such as a participant's strategy.
+
+It has limits, and whatever the code starts ends with it: when the jail is closed, and when this process is killed.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
+import select
 import signal
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryFile
 from threading import Thread
-from typing import Any
+from time import monotonic, sleep
+from types import TracebackType
+from typing import IO, Any, Self, cast
 
-from thimble.agent.errors import UsageError
+from thimble.agent.errors import UsageError, in_line
 
 MEGABYTES = 2_000
 MEGABYTE = 1_000_000
@@ -26,93 +31,173 @@ MOST_PRINTED = 10
 """Lines that are kept of what the code prints."""
 LONGEST_PRINTED = 10_000
 """Bytes that count as a line; the end of a longer one is kept."""
-READ_SECONDS = 5
-"""How long the last lines may take: a process that has left the group of the child may hold the pipe for ever."""
+LONGEST_REPLY = 10_000_000
+"""Bytes."""
+END_SECONDS = 5
+"""How long the child may take to end what the code has started."""
+LOOK_SECONDS = 0.02
+PR_SET_CHILD_SUBREAPER = 36
 HOW_TO_END = "look for a loop without an end"
+Answer = Callable[[Any], bytes]
+"""Makes one line from a request, such as JSON; it may raise UsageError."""
 
 
-def jailed(
-    call: Callable[[], Any], folder: Path, seconds: int, megabytes: int = MEGABYTES
-) -> tuple[Any | UsageError, list[str]]:
-    """The result of a call in a child process, or the error that says why there is none; and the last printed lines.
-
-    Whatever the child has started is killed with it, unless that has left the child's process group.
+class Jail:
+    """A child that answers requests; used with `with`, after which `printed` has the last lines that the code printed.
 
     Args:
-        call: Can be pickled. Its result is sent as JSON: to read a pickle would run code here.
+        answer: Can be pickled, as the requests can. A reply is bytes: to read a pickle would run code here.
         folder: Where the child runs.
-        seconds: Of computing. Without POSIX the clock alone ends the child, `GRACE_SECONDS` later.
+        seconds: Of computing, for all requests. Without POSIX the clock alone ends the child, `GRACE_SECONDS` later.
         megabytes: Of memory, where the system can limit it. A file may have one.
     """
-    printed = deque[bytes](maxlen=MOST_PRINTED)
-    here, there = os.pipe()
-    reader = Thread(target=_read, args=(here, printed), daemon=True)
-    reader.start()
-    with TemporaryFile() as job, TemporaryFile() as reply:
-        with os.fdopen(there, "wb") as pipe:
-            job.write(pickle.dumps((call, seconds, megabytes)))
-            job.seek(0)
-            # The child imports what this process would, but nothing of the folder, where a random.py may lie.
-            start = f"import sys; sys.path[:] = {sys.path!r}; from thimble.session import jail; jail.serve()"
-            child = subprocess.Popen(
-                [sys.executable, "-P", "-u", "-c", start],
-                cwd=folder,
-                stdin=job,
-                stdout=reply,
-                stderr=pipe,
-                start_new_session=True,  # its own process group, which the terminal's Ctrl-C does not reach
-            )
-        try:
-            child.wait(seconds + GRACE_SECONDS)
-        except subprocess.TimeoutExpired:
-            result: Any = UsageError(f"it did not end within {seconds} seconds", HOW_TO_END)
-        else:
-            reply.seek(0)
-            result = _result(reply.read(), child.returncode, megabytes)
-        finally:
-            _kill(child)
-    reader.join(READ_SECONDS)
-    return result, b"".join(printed).decode(errors="replace").splitlines()[-MOST_PRINTED:]
 
+    def __init__(self, answer: Answer, folder: Path, seconds: int, megabytes: int = MEGABYTES) -> None:
+        # The child imports what this process would, but nothing of the folder, where a random.py may lie.
+        places = [str(Path(place).resolve()) for place in sys.path]
+        start = f"import sys; sys.path[:] = {places!r}; from thimble.session import jail; jail.serve()"
+        self._child = subprocess.Popen(
+            [sys.executable, "-P", "-u", "-c", start],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # its own process group, which the terminal's Ctrl-C does not reach
+        )
+        pipes = self._child.stdin, self._child.stdout, self._child.stderr
+        self._stdin, self._stdout, self._stderr = cast("tuple[IO[bytes], IO[bytes], IO[bytes]]", pipes)
+        self._seconds, self._megabytes, self._left = seconds, megabytes, float(seconds + GRACE_SECONDS)
+        self._printed = deque[bytes](maxlen=MOST_PRINTED)
+        self._threads = [Thread(target=self._read_printed, daemon=True)]
+        self._threads[0].start()
+        self._first: list[Any] = [(answer, seconds, megabytes)]
 
-def _read(pipe: int, printed: deque[bytes]) -> None:
-    """Read to the end, so that no print waits or fails."""
-    with os.fdopen(pipe, "rb") as lines:
-        printed.extend(iter(lambda: lines.readline(LONGEST_PRINTED), b""))
+    def __enter__(self) -> Self:
+        return self
 
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._child.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self._child.wait(END_SECONDS)
+        self._child.kill()
+        self._child.wait()
+        for thread in self._threads:
+            thread.join(END_SECONDS)
+        if not any(thread.is_alive() for thread in self._threads):  # one waits where a process holds its pipe for ever
+            for pipe in (self._stdin, self._stdout, self._stderr):
+                with suppress(OSError):
+                    pipe.close()
 
-def _result(reply: bytes, code: int, megabytes: int) -> Any | UsageError:
-    with suppress(ValueError, TypeError):
-        error, value = json.loads(reply)
-        return UsageError(error, HOW_TO_END) if error else value
-    return UsageError(
-        f"its process ended before its time (exit code {code})",
-        f"the code may use {megabytes:,} MB, and must not end the program",
-    )
+    @property
+    def printed(self) -> list[str]:
+        """The last lines that the code printed."""
+        return b"".join(self._printed).decode(errors="replace").splitlines()[-MOST_PRINTED:]
 
+    def ask(self, request: object = None) -> bytes:
+        """The reply to a request.
 
-def _kill(child: subprocess.Popen[bytes]) -> None:
-    child.kill()
-    if sys.platform != "win32":
+        Raises:
+            UsageError: there is none: the code took too long, ended its process, or the answer raised this error.
+        """
+        replies: list[bytes] = []
+        began = monotonic()
+        asking = Thread(target=self._exchange, args=([*self._first, request], replies), daemon=True)
+        self._first, self._threads[1:] = [], [asking]
+        asking.start()
+        asking.join(max(0.0, self._left))
+        self._left -= monotonic() - began
+        if asking.is_alive():
+            raise UsageError(f"it did not end within {self._seconds} seconds", HOW_TO_END)
+        reply = replies[0] if replies else b""
+        if not reply.endswith(b"\n") or reply[:1] not in (b"+", b"-"):
+            raise self._ended(reply)
+        if reply.startswith(b"-"):
+            raise UsageError(in_line(reply[1:].decode(errors="replace")), HOW_TO_END)
+        return reply[1:-1]
+
+    def _exchange(self, requests: list[Any], replies: list[bytes]) -> None:
         with suppress(OSError):
-            os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+            for request in requests:
+                pickle.dump(request, self._stdin)
+            self._stdin.flush()
+        replies.append(self._stdout.readline(LONGEST_REPLY))
+
+    def _ended(self, reply: bytes) -> UsageError:
+        if reply:
+            return UsageError("its process sent something other than a reply", "write to no pipe")
+        return UsageError(
+            f"its process ended before its time (exit code {self._child.wait()})",
+            f"the code may use {self._megabytes:,} MB, and must not end the program",
+        )
+
+    def _read_printed(self) -> None:
+        """Read to the end, so that no print waits or fails."""
+        self._printed.extend(iter(partial(self._stderr.readline, LONGEST_PRINTED), b""))
 
 
 def serve() -> None:
-    """In the child: do the call, and send its result. What the code prints goes to standard error."""
-    call, seconds, megabytes = pickle.load(sys.stdin.buffer)
-    reply = os.fdopen(os.dup(1), "w")
+    """In the child: answer each request. What the code prints goes to standard error."""
+    if sys.platform != "win32":
+        _guard()
+    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    answer, seconds, megabytes = pickle.load(requests)
     _limit(seconds, megabytes)
-    error, value = "", None
-    try:
-        value = call()
-    except KeyboardInterrupt as stopped:
-        error = f"no end within {seconds} seconds of computing: {stopped}"
-    with reply:
-        json.dump((error, value), reply)
-    os._exit(0)  # whatever threads the code has left
+    while True:
+        request = pickle.load(requests)
+        try:
+            reply = b"+" + answer(request)
+        except KeyboardInterrupt as stopped:
+            reply = f"-no end within {seconds} seconds of computing: {stopped}".encode()
+        except UsageError as error:
+            reply = f"-{in_line(error.what)}".encode()
+        replies.write(reply + b"\n")
+        replies.flush()
+
+
+def _guard() -> None:
+    """Go on in a child of this process, and end here with all that it starts: when it ends, or nobody asks any more.
+
+    On Linux that is everything, whatever group it has joined; elsewhere the child's process group.
+    """
+    if sys.platform == "linux":
+        from ctypes import CDLL
+
+        CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # orphans become children of this process
+    asked = select.poll()
+    asked.register(0, 0)  # no request is read here, but that the other end is gone is seen
+    stopped: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: stopped.append(number))
+    child, ended, status = os.fork(), 0, 0
+    with suppress(OSError):  # by whichever of both comes first
+        os.setpgid(child, child)
+    if not child:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        return
+    while not (ended or stopped or asked.poll(LOOK_SECONDS * 1000)):
+        ended, status = os.waitpid(child, os.WNOHANG)
+    with suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
+    _end_orphans(monotonic() + END_SECONDS)
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:  # end as it has
+        os.kill(os.getpid(), -code)
+    os._exit(max(code, 0))
+
+
+def _end_orphans(until: float) -> None:
+    while monotonic() < until:
+        with suppress(OSError):
+            for orphan in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+                os.kill(int(orphan), signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        sleep(LOOK_SECONDS)
 
 
 def _limit(seconds: int, megabytes: int) -> None:
@@ -123,6 +208,11 @@ def _limit(seconds: int, megabytes: int) -> None:
 
     signal.signal(signal.SIGPROF, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    for kind, most in ((resource.RLIMIT_AS, megabytes * MEGABYTE), (resource.RLIMIT_FSIZE, MEGABYTE)):
+    limits = {
+        resource.RLIMIT_CPU: seconds + 1,  # for code that goes on after KeyboardInterrupt
+        resource.RLIMIT_AS: megabytes * MEGABYTE,
+        resource.RLIMIT_FSIZE: MEGABYTE,
+    }
+    for kind, most in limits.items():
         with suppress(OSError, ValueError):  # where the system refuses one, the others hold
             resource.setrlimit(kind, (most, most))

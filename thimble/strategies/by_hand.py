@@ -33,7 +33,7 @@ def fold_now(strategy: Strategy, messages: Sequence[Message], budget: Budget, wo
         memory: Any = getattr(part, "memory", None)
         if isinstance(memory, Folded):
             return _fold(part, memory, messages, budget, words)
-        messages = without_recital(part.prepare(messages, budget), messages)
+        messages = without_recital(part.prepare([*messages], budget), messages)
     raise UsageError("the strategy in use has no summary to fold into", f"these have one: {', '.join(summarising())}")
 
 

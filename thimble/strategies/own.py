@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
-from dataclasses import FrozenInstanceError, dataclass, field
+from dataclasses import FrozenInstanceError, dataclass, field, replace
 from pathlib import Path
 from traceback import extract_tb
 from types import CodeType, ModuleType
@@ -51,14 +51,14 @@ class Own(Strategy):
         _ = getattr(inner, "state", None), getattr(inner, "why", None)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """The view that `inner` makes from its own copy of the list.
+        """The view that `inner` makes, with its own copy of the budget.
 
         Raises:
             UsageError: `inner` raised an error or did not return messages.
             Stopped: the user pressed Ctrl-C while it ran.
         """
         try:
-            return in_time(lambda: messages_of(self.inner.prepare(list(messages), budget)))
+            return in_time(lambda: messages_of(self.inner.prepare(messages, replace(budget))))
         except BaseException as error:
             if type(error).__module__ == ThimbleError.__module__ and isinstance(error, ThimbleError):
                 raise
@@ -131,6 +131,7 @@ def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> 
         room = str(Path(__file__).parent)
         frames = [at for at in extract_tb(error.__traceback__) if not at.filename.startswith((room, "<"))]
         frames = [at for at in frames if at.filename != importlib.__file__]
+        frames = [at for at in frames if at.filename == frames[0].filename]  # its own lines, not those that it calls
         line = f" (line {frames[-1].lineno})" if frames and not isinstance(error, SyntaxError) else ""
         if isinstance(error, KeyboardInterrupt):
             raise Stopped(f"stopped while {spec} was loaded{line}") from error

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import add
+from random import Random
 from typing import Any
 
 from thimble.agent.budget import Prices
@@ -13,6 +15,7 @@ from thimble.agent.fates import fates
 from thimble.agent.messages import Message, common_prefix, last_turn
 from thimble.agent.messages import turns as turns_of
 from thimble.agent.turns import pinned
+from thimble.lab.judge.dialogues import facts_of, shown
 from thimble.lab.judge.measure import Measured
 from thimble.workshop.trial import PLANTED_VALUE, TrialCall, WorkshopTrial
 
@@ -33,10 +36,11 @@ class Fault:
 
 @dataclass(frozen=True)
 class TrialRun:
-    """A run of a strategy: its trial and its calls. `said`: what a check that passes tells of it."""
+    """A run of a strategy: its trial, its calls, all runs. `said`: what a check that passes tells of it."""
 
     trial: WorkshopTrial
     calls: Sequence[TrialCall]
+    all: Sequence[TrialRun] = ()
     said: list[str] = field(default_factory=list)
 
 
@@ -120,12 +124,16 @@ def keeps_pairs(call: TrialCall) -> Found:
 
 @law
 def keeps_words(call: TrialCall) -> Found:
-    """Only results change; what the user and the model said stays, and no message goes."""
+    """Only results change, and to something shorter; what the user and the model said stays, and no message goes."""
+    shown = {message.id: message for message in call.view}
     for message, fate in zip(call.history, fates(call.history, call.view), strict=True):
         if fate == "dropped":
             return message.id, "this message is gone: a masked result is a copy, message.rewritten(text, why)"
         if message.role != "tool" and fate != "kept":
             return message.id, f"these are the words of the {message.role}: only results may be changed"
+        copy = shown.get(message.id, message)
+        if fate != "kept" and not 0 < len(copy.content.strip()) < len(message.content):
+            return message.id, "a mask is one line that says what is hidden, and is shorter: not an empty one"
     return None
 
 
@@ -351,25 +359,33 @@ def costs_little(run: TrialRun, rivals: Sequence[str], within: float) -> Fault |
 
 @check
 def wins(run: TrialRun, rivals: Sequence[str]) -> Fault | None:
-    """The score of `thimble lab judge` is higher than that of each rival."""
-    everything = measured(replace(run.trial, spec="none"))
-    own = measured(run.trial).score(everything)
-    best, rival = max((measured(replace(run.trial, spec=rival)).score(everything), rival) for rival in rivals)
+    """The score of `thimble lab judge` on all histories is higher than that of each rival."""
+    if run is not run.all[-1]:
+        return None  # one contest, of all runs
+    trials = [each.trial for each in run.all]
+    everything = measured(trials, "none")
+    own = measured(trials, run.trial.spec).score(everything)
+    best, rival = max((measured(trials, rival).score(everything), rival) for rival in rivals)
     if own <= best:
-        return Fault(-1, "", f"your score is {own:.1f}, and the best rival, {rival}, has {best:.1f}: higher wins")
-    run.said.append(f"on the longest history your score is {own:.1f}, and that of the best rival, {rival}, {best:.1f}")
+        return Fault(-1, "", (
+            f"your score is {own:.1f}, and the best rival, {rival}, has {best:.1f}: higher wins. Facts are any words of "
+            "any result, so a pattern finds none"
+        ))  # fmt: skip
+    run.said.append(f"your score is {own:.1f}, and that of the best rival, {rival}, {best:.1f}")
     return None
 
 
-def measured(trial: WorkshopTrial) -> Measured:
-    """The sums of a contest: the cost at four prices, and the planted values that the last view shows."""
-    calls = trial.run()
-    planted, kept = (
-        {value for message in messages for value in PLANTED_VALUE.findall(message.content)}
-        for messages in (calls[-1].history, calls[-1].view)
-    )
-    costs = [replace(trial, prices=Prices(price)).cost(calls) for price in FOUR_PRICES]
-    return Measured(costs, len(calls), len(planted & kept), len(planted), faults=0, again=0)
+def measured(trials: Iterable[WorkshopTrial], spec: str) -> Measured:
+    """The sums of a contest: the cost at four prices, and the facts that the views show."""
+    kept: list[bool] = []
+    costs = [0.0] * len(FOUR_PRICES)
+    for trial in (replace(trial, spec=spec) for trial in trials):
+        calls = trial.run()
+        facts = facts_of(trial.history, Random(trial.history[-1].content), len(trial.history))
+        kept += shown(facts, ((call.history, call.view) for call in calls))
+        priced = (replace(trial, prices=Prices(price)).cost(calls) for price in FOUR_PRICES)
+        costs = [*map(add, costs, priced)]
+    return Measured(costs, 0, sum(kept), len(kept), faults=0, again=0)
 
 
 def _acts(history: Sequence[Message]) -> list[range]:

@@ -41,7 +41,8 @@ def judge(exercise: Exercise, file: Path, seed: int) -> WorkshopVerdict:
     """Try each check of the exercise in turn, on all its histories, which the seed decides."""
     random = Random(seed)
     try:
-        runs = [TrialRun(trial, trial.run()) for trial in _trials(exercise, file, random)]
+        runs: list[TrialRun] = []
+        runs += (TrialRun(trial, trial.run(), runs) for trial in _trials(exercise, file, random))
         for name, given in exercise.named_checks():
             for run in runs:
                 if (fault := named_check(name)(run, **given)) and fault.call < 0:

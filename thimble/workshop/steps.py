@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from random import randrange
-from typing import Any
 
+from pydantic import TypeAdapter
 from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import is_drawn, say
-from thimble.session.jail import jailed
+from thimble.session.jail import Jail
 from thimble.workshop.exercise_set import SOLUTION, Exercise
 from thimble.workshop.judge import WorkshopVerdict, judge
 from thimble.workshop.progress import Progress
@@ -47,12 +46,12 @@ def check(progress: Progress, out: Console) -> bool:
     if not file.is_file():
         raise UsageError(f"there is no file {file}", "thimble workshop reset writes the starter there")
     limits = progress.set
-    found, printed = jailed(partial(_judged, exercise, Path(file.name)), file.parent, limits.seconds, limits.megabytes)
-    if isinstance(found, UsageError):
-        verdict = WorkshopVerdict(False, found.what, found.fix)
-    else:
-        verdict = WorkshopVerdict(**found)
-    show_verdict(exercise.name, verdict, printed, out)
+    with Jail(partial(_judged, exercise, Path(file.name)), file.parent, limits.seconds, limits.megabytes) as jail:
+        try:
+            verdict = TypeAdapter(WorkshopVerdict).validate_json(jail.ask())
+        except UsageError as error:
+            verdict = WorkshopVerdict(False, error.what, error.fix)
+    show_verdict(exercise.name, verdict, jail.printed, out)
     if verdict.passed:
         progress.note_done()
         say(out, f"A model solution is beside your file: {file.with_name(SOLUTION)}")
@@ -60,8 +59,8 @@ def check(progress: Progress, out: Console) -> bool:
     return verdict.passed
 
 
-def _judged(exercise: Exercise, file: Path) -> dict[str, Any]:
-    return asdict(judge(exercise, file, randrange(2**32)))
+def _judged(exercise: Exercise, file: Path, _: None) -> bytes:
+    return TypeAdapter(WorkshopVerdict).dump_json(judge(exercise, file, randrange(2**32)))
 
 
 def hint(progress: Progress, out: Console) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from thimble.agent.background import BackgroundCall, halt
 from thimble.agent.budget import Budget, Counter, Prices
-from thimble.agent.errors import ModelError
+from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import BackendDefaults, Delta, Strategy, Text, Usage
 from thimble.agent.side import SideModel
@@ -149,7 +149,7 @@ class WorkshopTrial:
         """Every call and its view; `each` looks at the strategy after a call.
 
         Raises:
-            ThimbleError: the strategy failed.
+            ThimbleError: the strategy failed, or changed the history.
         """
         model, worker, calls = SmallModel(self.fails), CountedWaits(self.lag), list[TrialCall]()
         strategy = self.strategy(model, worker)
@@ -158,7 +158,10 @@ class WorkshopTrial:
         for history in histories(self.history):
             model.asked = model.waited_for = worker.waits = 0
             untouched = [*before, *history[known:]]
-            view = strategy.prepare(history, self.budget)
+            given = [*history]
+            view = strategy.prepare(given, self.budget)
+            if given != history:
+                raise UsageError("prepare() changed the list that it was given", "make a new one: view = [*messages]")
             waits = model.waited_for + worker.waits
             calls.append(
                 TrialCall(history, view, untouched, len(before), model.asked, waits, strategy.tools, self.budget)

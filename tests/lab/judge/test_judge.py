@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,13 +17,13 @@ from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
 from thimble.lab.judge.command import FORMULA, JUDGED_BESIDE, judged, main, row
-from thimble.lab.judge.dialogues import FACTS, generated, planted
+from thimble.lab.judge.dialogues import FACT_WORDS, FACTS, generated, planted
 from thimble.lab.judge.measure import WEIGHTS, Measured, asked_again, measured
 from thimble.lab.replay.recorded_replay import ReplaySetting, replay
 from thimble.lab.replay.trajectories import Trajectory
 from thimble.workshop.exercise_set import OURS
 
-MODEL = "no such model"
+MODEL = ""
 LIMIT = 2_000
 PRICES = [Prices(1.0), Prices(0.5)]
 HIDES = "def prepare(messages, budget):\n    return [m for m in messages if m.role != 'tool' and not m.calls]\n"
@@ -35,7 +36,8 @@ def run(name: str, *reads: str) -> Trajectory:
     for at, path in enumerate(reads):
         call = ToolCall(f"c{at}", "read_file", json.dumps({"path": path}))
         messages.append(Message(f"a{at}", "assistant", "", calls=(call,)))
-        messages.append(Message(f"r{at}", "tool", f"{path}: {'word ' * 40}", call_id=call.id, name=call.name))
+        text = " ".join(f"{path}{word}" for word in Random(path).choices(range(1_000), k=40))
+        messages.append(Message(f"r{at}", "tool", text, call_id=call.id, name=call.name))
     return Trajectory(name, [*messages, Message("end", "assistant", "That is in them.")])
 
 
@@ -83,9 +85,10 @@ def test_two_runs_by_hand(tmp_path: Path) -> None:
     dialogues = [planted(one, 7) for one in RUNS]
     assert [len(facts) for _, facts in dialogues] == [3, 5]
     everything = measured(dialogues, settings("none"), lawful=False)
-    assert (everything.kept, everything.planted, everything.faults, everything.again) == (8, 8, 0, 1 + 3)
+    kept = (2 + 3) + (3 + 3 + 5 + 5)  # of a, and of a and b, at each call from the third on
+    assert (everything.kept, everything.planted, everything.faults, everything.again) == (kept, kept, 0, 1 + 3)
     hidden = figures(verdict(tmp_path, HIDES))
-    assert (hidden.kept, hidden.planted, hidden.faults, hidden.again) == (0, 8, 4, 4)
+    assert (hidden.kept, hidden.planted, hidden.faults, hidden.again) == (0, kept, 4, 4)
     prompts = [call.view for one, _ in dialogues for call in replay(one, settings("none")[0])]
     sent = sum(view.tokens for view in prompts if view)
     cached = sum(view.cached for view in prompts if view)
@@ -98,25 +101,25 @@ def test_a_repeated_call_is_a_fault_where_its_newest_result_is_not_shown() -> No
     assert [*asked_again(one, [*replay(one, settings("none")[0])])] == [True] * 3
 
 
-def test_a_fact_is_a_line_of_a_result_and_the_seed_says_which() -> None:
+def test_a_fact_is_words_in_a_row_of_a_result_and_the_seed_says_which() -> None:
     run_, facts = planted(RUNS[1], 7)
+    assert run_ == RUNS[1]
     assert len(facts) == min(FACTS, 5)
     for fact in facts:
-        (holds,) = [message for message in run_.messages if fact in message.content]
-        assert holds.role == "tool"
-        assert f"The key of this part is {fact}." in holds.content.split("\n")
+        assert len(fact.split(" ")) == FACT_WORDS
+        assert all(one.role == "tool" for one in run_.messages if fact in one.content)
     assert planted(RUNS[1], 7) == (run_, facts)
-    assert {*planted(RUNS[1], 8)[1]}.isdisjoint(facts)
+    assert {*planted(RUNS[1], 8)[1]} != {*facts}
 
 
 @pytest.mark.parametrize("results", [1, 5])
 def test_a_run_that_ends_with_a_result_has_no_fact_in_it_that_no_view_can_show(results: int) -> None:
-    run_, facts = planted(Trajectory("one", RUNS[1].messages[: 2 + 2 * results]), 7)
+    run_, facts = planted(Trajectory("one", run("", *"abcde").messages[: 2 + 2 * results]), 7)
     assert run_.messages[-1].role == "tool"
     assert len(facts) == results - 1
     assert not any(fact in run_.messages[-1].content for fact in facts)
     found = measured([(run_, facts)], settings("none"))
-    assert (found.kept, found.planted) == (results - 1, results - 1)
+    assert found.kept == found.planted == sum(range(results - 1))  # at each call, those of all turns but the last
 
 
 def test_made_dialogues_go_by_the_seed_and_read_some_articles_again() -> None:
@@ -203,7 +206,7 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "print at import": ("    return messages[:]\nprint('FLOOD')\n", "it prints"),
     "print by the system": ("    import os; os.write(1, b'FLOOD')\n    return messages[:]\n", "it prints"),
     "its process ends": ("    import os; os._exit(3)\n", "its process ended before its time (exit code 3)"),
-    "it kills its process": ("    import os; os.kill(os.getpid(), 9)\n", "its process ended before its time"),
+    "it kills its process": ("    import os; os.kill(os.getpid(), 9)\n", "PermissionError: os.kill is not allowed"),
     "raises at import": ("    pass\nraise ValueError('no')\n", "mine.py cannot be loaded: ValueError: no"),
     "leaves": ("    raise SystemExit('no')\n", "SystemExit"),
     "a warning of Python": ("    '\\d'\n    raise ValueError\n", "ValueError"),

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from secrets import randbelow
 from typing import Any
 
 from thimble.agent.budget import read_limit
-from thimble.agent.errors import UsageError, in_line, in_words
-from thimble.lab.experiment_flags import COUNTED_MODEL, add_output, price_cards, whole
+from thimble.agent.errors import UsageError, in_line
+from thimble.lab.experiment_flags import add_output, price_cards, whole
 from thimble.lab.findings import Findings, ResultTable, publish
 from thimble.lab.job_progress import progress
 from thimble.lab.judge.dialogues import Dialogue, generated, planted
+from thimble.lab.judge.entry import Entry, EntryServer
 from thimble.lab.judge.measure import Measured, measured
 from thimble.lab.replay.costs import RAW_AGENT
 from thimble.lab.replay.recorded_replay import ReplaySetting
 from thimble.lab.replay.trajectories import read
 from thimble.session.figures import several
-from thimble.session.jail import jailed
+from thimble.session.jail import Jail
 from thimble.session.parser import Parser
 
 JUDGED_BESIDE = (RAW_AGENT, "sliding-window", "observation-masking", "summary-buffer", "thrifty")
 FORMULA = """\
 Score = 30 · saved + 40 · facts + 30 · found. Saved: the part of the cost of sending everything that is saved, in the
-mean of four prices of a cached token. Facts: the part of the planted facts that is in the last view of its dialogue.
+mean of four prices of a cached token. Facts: the part of the facts of earlier results that the views show.
 Found: the part of the repeated calls whose earlier result was still in view."""
 MOST_JUDGE_SEED = 10**9
 PRINTS = "it prints; a strategy returns messages and prints nothing"
@@ -49,7 +48,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
     runs = read([options.runs]) if options.runs else generated(seed)
     dialogues = [planted(run, seed) for run in runs]
     prices = price_cards([])
-    settings = [ReplaySetting(RAW_AGENT, options.budget, price, COUNTED_MODEL, 700) for price in prices]
+    settings = [ReplaySetting(RAW_AGENT, options.budget, price, "", 700) for price in prices]
     everything = measured(dialogues, settings, lawful=False)
     if not everything.calls:
         raise UsageError("no call of the dialogues fits the budget", "raise it (--budget N), or give other --runs")
@@ -79,25 +78,14 @@ def judged(
 ) -> Measured | str:
     """What a strategy, of a file in the folder, does on the dialogues; or, in one line, why it has no score."""
     own = [replace(one, strategy=spec) for one in settings]
-    if spec in JUDGED_BESIDE:
-        found: Any = _measured(dialogues, own)
-    else:
-        found, printed = jailed(partial(_measured, dialogues, own), folder, seconds)
-        if isinstance(found, UsageError):
-            return in_line(found.what)
-        if printed:
-            return PRINTS
-    return found if isinstance(found, str) else Measured(**found)
-
-
-def _measured(dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting]) -> dict[str, Any] | str:
     try:
-        with warnings.catch_warnings(action="ignore"):  # Python warns of the text of a file, which is not a print
-            return asdict(measured(dialogues, settings))
+        if spec in JUDGED_BESIDE:
+            return measured(dialogues, own)
+        with Jail(EntryServer(spec, own[0].summary_tokens), folder, seconds) as jail:
+            found = measured(dialogues, own, lambda spec, side: Entry(jail, side))
+        return PRINTS if jail.printed else found
     except UsageError as error:
-        return in_line(error.what.removeprefix(f"{settings[0].strategy} failed on "))
-    except Exception as error:  # a participant's code may raise anything
-        return in_words(error)
+        return in_line(error.what.removeprefix(f"{spec} failed on "))
 
 
 def _parser(prog: str) -> Parser:

@@ -1,13 +1,14 @@
-"""Dialogues of a contest: made with a seed or recorded, each with facts planted in its results."""
+"""Dialogues of a contest: made with a seed or recorded, each with facts of its results that a view should keep."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from random import Random
 
-from thimble.agent.messages import Message, ToolCall, turns
+from thimble.agent.messages import Message, ToolCall, last_turn, turns
 from thimble.agent.prompts import SYSTEM
 from thimble.agent.repair import repair
 from thimble.corpus.library import load
@@ -18,10 +19,10 @@ DIALOGUES, EXCHANGES, READS = 4, 6, 3
 """How many are made; the questions of each; the articles read for a question, at most."""
 AGAIN = 0.3
 """How often an article is read that was read before."""
-FACTS = 6
-"""The facts planted in a dialogue, at most one in a result."""
+FACTS, FACT_WORDS = 6, 8
+"""The facts of a dialogue, at most one of a result; the words of a fact."""
 Dialogue = tuple[Trajectory, Sequence[str]]
-"""A run, and the facts planted in its results."""
+"""A run, and facts of its results."""
 
 
 def generated(seed: int) -> list[Trajectory]:
@@ -45,14 +46,39 @@ def generated(seed: int) -> list[Trajectory]:
 
 
 def planted(run: Trajectory, seed: int) -> Dialogue:
-    """The run, repaired, with a fact as a line of its own in some of the results that its last call could be sent."""
-    random, messages = Random(f"{seed} {run.name}"), repair(run.messages).messages
+    """The run, repaired, and facts of some of its results, which the seed draws."""
+    messages = repair(run.messages).messages
+    return replace(run, messages=messages), facts_of(messages, Random(f"{seed} {run.name}"), FACTS)
+
+
+def facts_of(messages: Sequence[Message], random: Random, most: int) -> list[str]:
+    """Some words in a row of so many results before the last turn: they are drawn, so no pattern finds them.
+
+    What another message says too, which every view shows, is no fact.
+    """
     last = max((turn.start for turn in turns(messages)), default=0)
-    results = [at for at, message in enumerate(messages[:last]) if message.role == "tool"]
+    words = {at: one.content.split() for at, one in enumerate(messages[:last]) if one.role == "tool"}
+    long = [at for at, of in words.items() if len(of) >= FACT_WORDS]
+    shown = _words(message for at, message in enumerate(messages) if at not in words)
     facts = []
-    for at in random.sample(results, min(FACTS, len(results))):
-        facts.append(f"K{random.randrange(10**9):09}")
-        lines = messages[at].content.split("\n")
-        lines.insert(random.randint(0, len(lines)), f"The key of this part is {facts[-1]}.")
-        messages[at] = replace(messages[at], content="\n".join(lines))
-    return replace(run, messages=messages), facts
+    for at in random.sample(long, min(most, len(long))):
+        start = random.randrange(len(words[at]) - FACT_WORDS + 1)
+        facts.append(" ".join(words[at][start : start + FACT_WORDS]))
+    return [fact for fact in facts if fact not in shown]
+
+
+def shown(facts: Sequence[str], calls: Iterable[tuple[Sequence[Message], Sequence[Message]]]) -> Iterator[bool]:
+    """For each call, a history and its view, and each fact before the last turn: whether the view has its words."""
+    for history, view in calls:
+        earlier, said = _words(history[: last_turn(history)]), _words(view)
+        yield from (fact in said for fact in facts if fact in earlier)
+
+
+def _words(messages: Iterable[Message]) -> str:
+    return " ".join(_with_blanks(message.content) for message in messages)
+
+
+@lru_cache(maxsize=4_096)
+def _with_blanks(text: str) -> str:
+    """The text with a blank between two words."""
+    return " ".join(text.split())

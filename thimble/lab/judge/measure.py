@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from statistics import mean
 
 from thimble.agent.errors import UsageError
-from thimble.lab.judge.dialogues import Dialogue
+from thimble.lab.judge.dialogues import Dialogue, shown
 from thimble.lab.replay.recorded_replay import (
     Figures,
+    Make,
     RecordedCall,
     ReplaySetting,
     counter_of,
@@ -18,19 +19,18 @@ from thimble.lab.replay.recorded_replay import (
     replay,
 )
 from thimble.lab.replay.trajectories import Trajectory
+from thimble.strategies.spec import parse
 
 WEIGHTS: Mapping[str, int] = {"saved": 30, "facts": 40, "found": 30}
 """The points of each part of the score."""
-SHOWN = ("kept", "tidied")
-"""The fates of a message that a view shows whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
     """Sums over all dialogues. `costs` has one for each price; a computed prompt token costs 1. `calls` had a view.
 
-    `kept` of the `planted` facts are in the last view of their dialogue. `again` counts the calls of a dialogue that
-    were made before, `faults` those of them whose earlier result the view of that moment does not show.
+    `planted` counts the facts that each call could show, and `kept` those that its view shows. `again` counts the calls
+    of a dialogue that were made before, `faults` those of them whose earlier result the view does not show whole.
     """
 
     costs: Sequence[float]
@@ -54,64 +54,68 @@ class Measured:
         return sum(points * parts[name] for name, points in WEIGHTS.items())
 
 
-def measured(dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], *, lawful: bool = True) -> Measured:
-    """The sums of a strategy: each setting has its SPEC and another price. Facts and faults are those at the first.
+def measured(
+    dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], make: Make = parse, *, lawful: bool = True
+) -> Measured:
+    """The sums of a strategy: each setting has its SPEC and another price. Facts and faults are those at the worst.
+
+    All prices are played side by side, call by call, so that no play knows what comes from one before it. A lawful
+    strategy is played once more, from fresh state, and must make the same views; that costs nothing.
 
     Raises:
         UsageError: the strategy fails, or breaks a law though it must be `lawful`; in one line.
     """
-    counter = counter_of(settings[0].model)
-    priced = decides_by_price(settings[0].strategy, settings[0].model)
-    played: list[list[list[RecordedCall]]] = []
-    costs = []
-    for setting in settings:
-        if priced or not played:
-            played.append([[*_calls(run, setting, lawful)] for run, _ in dialogues])
-        each = (figures(run, calls, counter) for (run, _), calls in zip(dialogues, played[-1], strict=True))
-        sums = sum(each, Figures())
-        costs.append(sums.cost(setting.prices))
-    kept: list[bool] = []
-    asked: list[bool] = []
-    for (run, facts), calls in zip(dialogues, played[0], strict=True):
-        last = next((call.view.messages for call in reversed(calls) if call.view), ())
-        kept += [any(fact in message.content for message in last) for fact in facts]
-        asked += asked_again(run, calls)
-    return Measured(costs, sums.calls, sum(kept), len(kept), asked.count(False), len(asked))
+    model = settings[0].model
+    played = settings if decides_by_price(settings[0].strategy, model, make) else settings[:1]
+    sums, kept, faults = [Figures()] * len(played), [0] * len(played), [0] * len(played)
+    planted = again = 0
+    for run, facts in dialogues:
+        plays = [replay(run, setting, make) for setting in (*played, *played[: 1 if lawful else 0])]
+        calls: list[Sequence[RecordedCall]] = []
+        for now in zip(*plays, strict=True):
+            if lawful:
+                _check(run, now)
+            calls.append(now)
+        for at, ours in enumerate([*zip(*calls, strict=True)][: len(played)]):
+            sums[at] += figures(run, ours, counter_of(model))
+            kept_now = [*shown(facts, ((call.view.history, call.view.messages) for call in ours if call.view))]
+            found = [*asked_again(run, ours)]
+            kept[at] += sum(kept_now)
+            faults[at] += found.count(False)
+        planted, again = planted + len(kept_now), again + len(found)
+    costs = [each.cost(setting.prices) for setting, each in zip(settings, sums * len(settings), strict=False)]
+    return Measured(costs, min(each.calls for each in sums), min(kept), planted, max(faults), again)
 
 
-def _calls(run: Trajectory, setting: ReplaySetting, lawful: bool) -> Iterator[RecordedCall]:
-    """The replayed calls. The history is sound, so that each note of a view is about the strategy's answer.
-
-    A lawful strategy is replayed once more, from fresh state, and must make the same views; that costs nothing.
-    """
-    if not lawful:
-        yield from replay(run, setting)
-        return
-    for call, again in zip([*replay(run, setting)], replay(run, setting), strict=True):
+def _check(run: Trajectory, calls: Sequence[RecordedCall]) -> None:
+    """Raise UsageError where a law is broken. The history is sound, so each note of a view is about the strategy."""
+    for call in calls:
         view, broken = call.view, ""
         if view and view.notes:
             broken = f"the view had to be mended: {view.notes[0]}"
         elif view and view.tokens > view.limit:
             broken = f"{view.tokens:,} tokens, and the budget is {view.limit:,}"
-        elif view != again.view:
+        elif calls[0].view != calls[-1].view:
             broken = "played twice from the start, it makes two different views"
         if broken:
             raise UsageError(f"{run.name}, turn {call.turn}: {broken}")
-        yield call
 
 
 def asked_again(run: Trajectory, calls: Iterable[RecordedCall]) -> Iterator[bool]:
-    """For each call of a run that was made before, alike to the letter: whether the view shows the newest result."""
+    """For each call of a run that was made before, alike to the letter: whether the view has the newest result's text.
+
+    The text itself is looked for: what a strategy says of its copies is not believed.
+    """
     results: dict[tuple[str, str], str] = {}
     made: dict[str, tuple[str, str]] = {}
     views = (call.view for call in calls)
     for message in run.messages:
         if message.role == "tool":
-            results[made[message.call_id]] = message.id
+            results[made[message.call_id]] = message.content
         elif message.role == "assistant":
             view = next(views)
-            shown = {one.id for one, fate in view.fated if fate in SHOWN} if view else set(results.values())
             for call in message.calls:
                 made[call.id] = call.name, call.arguments
                 if made[call.id] in results:
-                    yield results[made[call.id]] in shown
+                    result = results[made[call.id]]
+                    yield view is None or any(result in one.content for one in view.messages)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from functools import cache
 
@@ -10,7 +10,7 @@ from thimble.agent.budget import Budget, Counter, Prices
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.fit import fit
 from thimble.agent.messages import Message, Schema
-from thimble.agent.protocols import UNKNOWN_MODEL, Backend
+from thimble.agent.protocols import UNKNOWN_MODEL, Backend, Strategy
 from thimble.agent.repair import repair
 from thimble.agent.reply import Reply
 from thimble.agent.side import SideModel
@@ -20,6 +20,7 @@ from thimble.lab.action_similarity import Action, similarity
 from thimble.lab.experiment_flags import settings_of
 from thimble.lab.replay.fake_model import AnsweredPrompt, FakeModel
 from thimble.lab.replay.trajectories import Trajectory
+from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.vocabulary import counter_for
 from thimble.models.embeddings.static import static_embedder
 from thimble.session.replay import ReplayedCall
@@ -28,10 +29,13 @@ from thimble.session.session import Session
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.spec import parse
 
+Make = Callable[[str, SideModel], Strategy]
+"""Makes the strategy of a SPEC, with fresh state, which asks this model."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReplaySetting:
-    """The settings of a replay. `model` counts the tokens; a summary has `summary_tokens` tokens.
+    """The settings of a replay. `model` counts the tokens, "" the same everywhere; a summary has `summary_tokens`.
 
     `side_cache`: a side call finds the agent's prompts in the cache, and the next prompt finds the side call. A call in
     the background goes to a server of its own, and is over when the agent has prepared `lag` calls without it.
@@ -96,7 +100,7 @@ class Figures:
         return prompt + prices.output * self.side_output_tokens
 
 
-def replay(run: Trajectory, setting: ReplaySetting) -> Iterator[RecordedCall]:
+def replay(run: Trajectory, setting: ReplaySetting, make: Make = parse) -> Iterator[RecordedCall]:
     """The calls of a recorded run under a strategy; one that no view can serve is not asked for, under any of them.
 
     Raises:
@@ -108,7 +112,7 @@ def replay(run: Trajectory, setting: ReplaySetting) -> Iterator[RecordedCall]:
         FakeModel(counter, setting.summary_tokens, setting.side_cache, writer, name) for name in ("server", "memory")
     )
     side = SideModel(server, static_embedder(), memory, StepWorker(setting.lag))
-    strategy = parse(setting.strategy, side)
+    strategy = make(setting.strategy, side)
     model = server.id if setting.side_cache else UNKNOWN_MODEL  # under another id neither finds the other's prompts
     sent = [at for at in run.calls if can_be_sent(run.messages[:at], budget)]
     calls = replay_history(run.messages, strategy, budget, run.tools, side, model, sent)
@@ -143,13 +147,13 @@ def proposed_action(actor: Backend, messages: Sequence[Message], tools: Sequence
 
 @cache
 def counter_of(model: str) -> Counter:
-    """The counter of a model, one for each process, so that counts are remembered."""
-    return counter_for(model)
+    """The counter of a model, one for each process, so that counts are remembered; of "" an estimate."""
+    return counter_for(model) if model else EstimateCounter()
 
 
-def decides_by_price(spec: str, model: str) -> bool:
+def decides_by_price(spec: str, model: str, make: Make = parse) -> bool:
     """Whether a strategy depends on the price card. Raises UsageError if there is no such strategy."""
-    return bool(getattr(parse(spec, SideModel(FakeModel(counter_of(model), 0), static_embedder())), "priced", False))
+    return bool(getattr(make(spec, SideModel(FakeModel(counter_of(model), 0), static_embedder())), "priced", False))
 
 
 def can_be_sent(history: Sequence[Message], budget: Budget) -> bool:

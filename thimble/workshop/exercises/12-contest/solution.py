@@ -1,6 +1,5 @@
-import re
-
-from thimble.agent.messages import last_turn
+from thimble.agent.messages import blocks
+from thimble.agent.turns import pinned
 
 
 class Mine:
@@ -8,16 +7,18 @@ class Mine:
         self.state = {}
 
     def prepare(self, messages, budget):
-        view = self.masked(messages)
-        if budget.over(view):
-            for message in messages[: last_turn(messages)]:
-                if message.role == "tool" and budget.size(self.masked(messages)) > 0.5 * budget.limit:
-                    self.state[message.id] = "went over the budget"
-        return self.masked(messages)
+        if budget.over(self.shown(messages)):
+            stays = pinned(messages)
+            old = [[messages[at] for at in block] for block in blocks(messages)[:-1]]
+            old = [turn for turn in old if turn[0].id not in self.state and turn[0] not in stays]
+            for turn in sorted(old, key=lambda turn: self.tokens_per_result(turn, budget), reverse=True):
+                if budget.size(self.shown(messages)) > 0.7 * budget.limit:
+                    self.state.update({message.id: "large" for message in turn})
+        return self.shown(messages)
 
-    def masked(self, messages):
-        return [self.mask(m) if m.id in self.state else m for m in messages]
+    def tokens_per_result(self, turn, budget):
+        results = sum(message.role == "tool" for message in turn)
+        return sum(map(budget.count, turn)) / max(results, 0.2)
 
-    def mask(self, message):
-        values = " ".join(re.findall(r"\d{4}", message.content))
-        return message.rewritten(f"[masked: {values}]", self.state[message.id])
+    def shown(self, messages):
+        return [message for message in messages if message.id not in self.state]
