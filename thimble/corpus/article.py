@@ -36,7 +36,8 @@ class Article:
     """One readable file, with at least one section.
 
     `date` is as written, `path` relative to the folder and written with `/`, `words` counts neither headings nor front
-    matter. `subject` holds the folded words of tags, title, slug and summary, each between blanks.
+    matter. `subject` holds the folded words of tags, title, slug and summary, each between blanks. `unused` says in words
+    what of the front matter is not used.
     """
 
     slug: str
@@ -49,35 +50,38 @@ class Article:
     words: int
     subject: str = field(repr=False)
     sections: Sequence[Section]
+    unused: str = ""
 
 
 @lru_cache(maxsize=128)
 def parse(text: str, path: str) -> Article:
     """The article in a file's text; each text is parsed once in a process. Raises ValueError if there is no article."""
-    meta, body = front_matter.split(text)
+    fields, body, unused = front_matter.split(text)
+    one = {name: values[0] for name, values in fields.items() if len(values) == 1}
     first_heading = _heading(body)
     stem = Path(path).stem
-    title = front_matter.one(meta, "title") or first_heading or stem
+    title = one.get("title") or first_heading or stem
     if first_heading == title:
         body = re.sub(r"\A(?:[^\S\n]*\n)* {0,3}#[ \t].*", "", body)
     if not body.strip():
         raise ValueError("it holds no text")
-    slug = slugify(front_matter.one(meta, "slug") or stem) or "article"
+    slug = slugify(one.get("slug") or stem) or "article"
     title = shorten(title, 200)
-    tags = front_matter.many(meta, "tags", ",")
-    summary = front_matter.one(meta, "summary") or shorten(_first_sentence(body) or title, 300)
+    tags = tuple(tag for tag in (tag.strip(" []\"'") for tag in ",".join(fields.get("tags", ())).split(",")) if tag)
+    summary = one.get("summary") or one.get("description") or shorten(_first_sentence(body) or title, 300)
     parts = sections(body)
     return Article(
         slug=slug,
         title=title,
         tags=tags,
-        date=front_matter.one(meta, "date"),
+        date=one.get("date", ""),
         summary=summary,
-        sources=front_matter.many(meta, "sources"),
+        sources=tuple(fields.get("sources", ())),
         path=path,
         words=sum(section.words for section in parts),
         subject=f" {' '.join(sorted(stems(' '.join((*tags, title, slug, summary)))))} ",
         sections=parts,
+        unused=unused,
     )
 
 

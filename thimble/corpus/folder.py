@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +22,7 @@ LASTING = (errno.EILSEQ, errno.EFBIG)
 
 
 class Skipped(NamedTuple):
-    """A file that was left out, and why."""
+    """A file that was left out, or what of it, and why."""
 
     path: str
     reason: str
@@ -60,6 +61,21 @@ def look(folder: Path) -> Iterator[File | Skipped]:
     yield from unread
 
 
+def passed_over(folder: Path) -> Counter[str]:
+    """How many entries below `folder` are no article by their names: those of each suffix, and hidden ones."""
+    kinds = Counter[str]()
+
+    def wanted(name: str, is_folder: bool) -> bool:
+        if not _wanted(name, is_folder):
+            kinds["hidden" if name.startswith(".") else Path(name).suffix.lower() or "without a suffix"] += 1
+        return is_folder and not name.startswith(".")
+
+    with opened(folder, ()) as top:
+        for _ in walk(top, wanted):
+            pass
+    return kinds
+
+
 def _wanted(name: str, is_folder: bool) -> bool:
     return not name.startswith(".") and (is_folder or name.lower().endswith(SUFFIXES))
 
@@ -83,7 +99,7 @@ def _shown(parts: Sequence[str]) -> str:
 
 
 def read(file: File) -> Article | Skipped:
-    """The article in a file, or why it cannot be used: not text, broken front matter, unreadable, too large, empty."""
+    """The article in a file, or why it cannot be used: not text, unreadable, too large, empty."""
     try:
         return parse(read_below(file.folder, os.fsdecode(file.name).split("/"), ARTICLE_BYTES), file.path)
     except ValueError as error:

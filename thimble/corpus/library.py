@@ -121,8 +121,8 @@ def load(
 ) -> Library:
     """Read every Markdown and text file below `folder`; hidden ones and links to folders are ignored.
 
-    `skipped` names each file that cannot be used, with the reason: no text, broken front matter, unreadable, larger
-    than 2 MB, empty, a link that leaves the folder, not a regular file.
+    `skipped` names each file that cannot be used, with the reason: not text, unreadable, larger than 2 MB, empty, a link
+    that leaves the folder, not a regular file. So it does with front matter that cannot be used whole.
 
     Args:
         folder: The folder of the files.
@@ -150,6 +150,7 @@ def load(
     found = [next(each) if isinstance(file, File) else file for file in seen] + more
     articles = tuple(numbered(each for each in found if isinstance(each, Article)))
     skipped = tuple(each for each in found if isinstance(each, Skipped))
+    skipped += tuple(Skipped(f"{each.path}, front matter", each.unused) for each in articles if each.unused)
     if not articles:
         why = "; ".join(f"{skip.path}: {skip.reason}" for skip in skipped[:3])
         what = f"no articles in {folder}" + (f" ({why})" if why else "")

@@ -592,7 +592,7 @@ class Session:
         library = self.reading.read(self.settings.corpus)
         skipped = [f"Left out {one.path}: {one.reason}." for one in library.skipped[:SKIPPED_SHOWN]]
         more = len(library.skipped) - SKIPPED_SHOWN
-        self.notices += [*skipped, *([f"Left out {more:,} more files."] if more > 0 else ())]
+        self.notices += [*skipped, *([f"Left out {more:,} more: thimble doctor names them."] if more > 0 else ())]
         return library
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from thimble.agent.errors import UsageError
 from thimble.models.server import Check
 from thimble.models.wire.api_key import VARIABLES
 from thimble.session import figures
@@ -17,17 +18,26 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 
 def articles(folder: Path) -> Iterator[Check]:
-    """Read as a session reads them. Raises UsageError where there are none."""
+    """Read as a session reads them, and name all that is left out. Raises UsageError where there are none."""
+    from thimble.corpus.folder import SUFFIXES, File, Skipped, look, passed_over, read
     from thimble.session.articles import Reading
 
-    library = Reading().read(folder)
+    fix = f"mend it or move it out of {folder}"
+    try:
+        library = Reading().read(folder)
+    except UsageError:
+        for one in look(folder):
+            left = read(one) if isinstance(one, File) else one
+            if isinstance(left, Skipped):
+                yield Check("left out", "warn", f"{left.path}: {left.reason}", fix)
+        raise
     words, many = sum(one.words for one in library.articles), figures.several(len(library.articles), "article")
     yield Check("articles", "ok", f"{many} of {words:,} words in {folder}")
-    if library.skipped:
-        named = "; ".join(f"{left.path}: {left.reason}" for left in library.skipped[:3])
-        more = f"; and {len(library.skipped) - 3:,} more" if len(library.skipped) > 3 else ""
-        fix = f"mend them or move them out of {folder}"
-        yield Check("left out", "warn", f"{figures.several(len(library.skipped), 'file')}: {named}{more}", fix)
+    for left in library.skipped:
+        yield Check("left out", "warn", f"{left.path}: {left.reason}", fix)
+    if kinds := passed_over(folder):
+        named = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+        yield Check("passed over", "ok", f"{named}; articles are {', '.join(SUFFIXES)}")
 
 
 def files(folder: Path) -> Iterator[Check]:
