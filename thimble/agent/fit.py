@@ -1,10 +1,11 @@
 """Fit: make good the budget after the strategy, by steps so coarse that the prefix seldom changes.
 
 First the thinking of all turns but the last goes. Then the largest observations are halved (head and tail stay), while
-one is larger than an eighth of the budget. Then the oldest blocks go, summaries last, a quarter of the budget at a time: first those that the view before had no
-room for either, and others only where that is not enough. What never goes: the system message, the task, the current
-question, the last turn since it. If the observations of that turn cannot be halved enough either, a task of several
-messages loses the oldest of them, but never its last: then BudgetError.
+one is larger than an eighth of the budget. Then the oldest blocks go, summaries last, a quarter of the budget at a
+time: first those that the view before had no room for either, and others only where that is not enough. What never
+goes: the system message, the task, the current question, the last turn since it. If the observations of that turn
+cannot be halved enough either, a task of several messages loses the oldest of them, but never its last: then
+BudgetError.
 """
 
 from __future__ import annotations

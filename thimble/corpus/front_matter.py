@@ -44,7 +44,9 @@ def split(text: str) -> FrontMatter:
             return FrontMatter({}, text)
     unused = [f"{name} is not one text" for name in ONE_TEXT if len(found.get(name, ())) > 1]
     if kept:
-        unused.append(f"not a field, and so text: {kept[0][:80]!r}" + f" and {len(kept) - 1:,} lines more" * (len(kept) > 1))
+        unused.append(
+            f"not a field, and so text: {kept[0][:80]!r}" + f" and {len(kept) - 1:,} lines more" * (len(kept) > 1)
+        )
     text = "\n".join([*kept, *[""][: len(kept)], text[head.end() :]])
     return FrontMatter({name: values for name, values in found.items() if name in FIELDS}, text, "; ".join(unused))
 
