@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
+from dataclasses import replace
 
 from thimble.agent import foreign
 from thimble.agent.errors import ModelError
@@ -76,6 +77,9 @@ class KeyHider:
             return [ToolCall(*map(hidden, (delta.id, delta.name, delta.arguments)))]
         if not isinstance(delta, Text | Thinking):
             return [delta]
+        if isinstance(delta, Thinking) and delta.was_text:
+            self._held[Text] = ""
+            return [replace(delta, text=hidden(delta.text))]
         *before, rest = (self._held[type(delta)] + delta.text).split(self._key)
         begun = len(rest) - _begun(self._key, rest)
         self._held[type(delta)] = rest[begun:]

@@ -1,4 +1,4 @@
-"""A backend wrapper for tool calls: native ones, calls printed as text, calls by schema, or text ReAct."""
+"""A backend wrapper for tool calls: by the server's own way, or by schema."""
 
 from __future__ import annotations
 
@@ -10,31 +10,33 @@ from functools import cached_property
 from typing import Any, Literal
 
 from thimble.agent.budget import Counter
-from thimble.agent.errors import RepetitionDetected
-from thimble.agent.messages import Message, Schema, last_turn
-from thimble.agent.protocols import Backend, BackendDefaults, Delta, Expects, Usage, Waiting
-from thimble.models.server import Calls, Check, OptionRefused, ServedBackend, ToolsRefused
-from thimble.models.text_calls.next_turn import turn_schema
-from thimble.models.text_calls.parsers import malformed, offered
-from thimble.models.text_calls.printed_calls import PrintedCalls
-from thimble.models.text_calls.prompt import REACT, CallForm, TextCounter, conversation
-from thimble.models.text_calls.schema import SCHEMA, Turn
+from thimble.agent.errors import ModelError, RepetitionDetected
+from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.protocols import Backend, BackendDefaults, Delta, Expects, Text, Usage, Waiting
+from thimble.models.server import Calls, CallUnreadable, Check, OptionRefused, ServedBackend, ToolsRefused
+from thimble.models.tool_calls.next_turn import turn_schema
+from thimble.models.tool_calls.prompt import SchemaCounter, conversation
+from thimble.models.tool_calls.schema import Turn
 from thimble.models.wire import api_key
+from thimble.models.wire.calls import known_name
 
-CALL_FORMS: Mapping[Calls, CallForm] = {"schema": SCHEMA, "text": REACT}
-"""How calls are written where the server's own way is not taken."""
+BY_SCHEMA = "calls by schema"
+"""What users are told of this way."""
 SMALL_PARAMETERS = 4e9
 """A model of fewer seldom makes a call in the server's own way (docs/results/small-models.md)."""
+OTHER_MODEL = "choose another model (--model NAME), or a server that takes tools or a JSON schema"
+WHOLE = ("stop", "")
+"""Ends of a reply that is whole, as far as the server says."""
 NAMED_PARAMETERS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)([bm])\b", re.IGNORECASE)
 
 
 class ToolCaller(BackendDefaults):
-    """A backend whose model calls tools in whichever way it can.
+    """A backend whose model calls tools in whichever of two ways it can.
 
-    In the server's own way, calls in the model's text are recognised too. If the model is small (by `inner.parameters`,
-    else by its name), has no tools (`inner.tools` is False), has answered without a call that was due, or if its server
-    refuses the tools, each turn is an object of a schema, where `inner` can enforce one (`inner.shapes`); else the
-    prompt describes the tools in text. Refused, the same question is asked again; all this holds for the session.
+    In the server's own way, or by schema: each turn is an object of a schema that the server enforces. It is by schema
+    if the model is small (by `inner.parameters`, else by its name), has no tools (`inner.tools` is False), has made no
+    call where one was due, or if its server refuses the tools; only where `inner` can enforce one (`inner.shapes`).
+    Refused, the same question is asked in the other way; all this holds for the session.
 
     Args:
         inner: The backend of the model's server.
@@ -56,10 +58,13 @@ class ToolCaller(BackendDefaults):
     def calls(self) -> Calls:
         """The way in which this model calls tools."""
         native = self.wanted == "tools" or (self.wanted == "auto" and not (self._failed or self._is_small))
-        native = native and getattr(self.inner, "tools", None) is not False
-        shaped = self.wanted != "text" and getattr(self.inner, "shapes", False)
-        able: Mapping[Calls, bool] = {"tools": native, "schema": shaped}
-        return next((way for way, can in able.items() if can and way not in self._refused), "text")
+        ways: tuple[Calls, Calls] = ("tools", "schema") if native else ("schema", "tools")
+        return next(filter(self._can, ways), ways[0])
+
+    def _can(self, way: Calls) -> bool:
+        if way == "schema":
+            return getattr(self.inner, "shapes", False) and way not in self._refused
+        return getattr(self.inner, "tools", None) is not False and way not in self._refused
 
     @property
     def small(self) -> bool:
@@ -71,17 +76,15 @@ class ToolCaller(BackendDefaults):
         chosen = "" if self.wanted == "auto" else f", as --calls {self.wanted} says"
         yield Check("calls", "ok", (self.protocol or "the tools of the server") + chosen)
 
-    def use_schema(self) -> bool:
-        """Call by schema from now on, since the model made no call where one was due; False if nothing changes."""
-        if self.wanted != "auto" or self.calls != "tools":
-            return False
-        self._failed, self._warned = True, False
-        return True
+    def use_schema(self) -> None:
+        """Call by schema from now on, since the model made no call where one was due; unless the user says how."""
+        if self.wanted == "auto" and self.calls == "tools":
+            self._failed, self._warned = True, False
 
     @property
     def protocol(self) -> str:
         """How the model learns of the tools; "" if the server tells it."""
-        return CALL_FORMS[self.calls].name if self.calls in CALL_FORMS else ""
+        return BY_SCHEMA if self.calls == "schema" else ""
 
     @property
     def renders_tools(self) -> bool:
@@ -91,7 +94,7 @@ class ToolCaller(BackendDefaults):
     @property
     def counter(self) -> Counter:
         """Counts tokens of the prompt as it is sent."""
-        return self._counters[self.calls] if self.protocol else self.inner.counter
+        return self._counter if self.protocol else self.inner.counter
 
     def loading(self) -> Iterable[Waiting]:
         """Make the model ready. Raises ModelError."""
@@ -105,55 +108,65 @@ class ToolCaller(BackendDefaults):
         expects: Expects = "turn",
         **asked: Any,
     ) -> Generator[Delta, None, None]:
-        """Stream one reply without the key, its calls as calls. Closing it closes the connection. Raises ModelError."""
-        key, usage, circled = api_key.KeyHider(), Usage(), False
+        """Stream one reply without the key. Closing it closes the connection.
+
+        Raises:
+            ModelError: the server cannot be used, or the model can call in neither way.
+        """
+        key, usage, circled, said, way = api_key.KeyHider(), Usage(), False, False, self.calls
+        if tools and not self._can(way):
+            raise ModelError(f"{self.id.called} can neither call tools nor write objects of a schema", OTHER_MODEL)
         while True:
-            way = self.calls
-            texts, offers, reading, shape = self._question(way, messages, tools, expects)
+            texts, offers, turn, shape = self._question(way, messages, tools, expects)
             try:
                 with closing(self.inner.stream(texts, offers, expects=expects, **asked, **shape)) as deltas:
                     for delta in deltas:
                         if isinstance(delta, Usage):
                             usage = delta
-                        else:
-                            for part in reading.take(delta):
-                                yield from key.take(part)
-                        if reading.over:
-                            break
-            except (ToolsRefused, OptionRefused) as refusal:
-                if way == "text" or (way == "tools") != isinstance(refusal, ToolsRefused):
+                            continue
+                        said = said or isinstance(delta, Text)
+                        if isinstance(delta, ToolCall):
+                            delta = replace(delta, name=known_name(delta.name, tools))
+                        for part in turn.take(delta) if turn else [delta]:
+                            yield from key.take(part)
+            except (ToolsRefused, OptionRefused, CallUnreadable) as refusal:
+                other: Calls = "tools" if way == "schema" else "schema"
+                if isinstance(refusal, OptionRefused) != (way == "schema") or not self._can(other):
                     raise
-                self._refused.add(way)
+                if not isinstance(refusal, CallUnreadable):
+                    self._refused.add(way)
+                elif said:
+                    yield Text("\n\n")
+                way = other
                 continue
             except RepetitionDetected:
                 circled = True
             break
-        for part in reading.end(cut=circled or usage.finish == "length"):
+        for part in turn.end(cut=circled or usage.finish not in WHOLE) if turn else ():
             yield from key.take(part)
         yield from key.end()
         if circled:
             raise RepetitionDetected
-        yield replace(usage, finish="length") if reading.cut else usage
+        yield replace(usage, finish="length") if turn and turn.cut and usage.finish in WHOLE else usage
 
     def _question(
         self, way: Calls, messages: Sequence[Message], tools: Sequence[Schema], expects: Expects
-    ) -> tuple[Sequence[Message], Sequence[Schema], PrintedCalls | Turn, Mapping[str, Any]]:
-        """The messages and tools that the model is sent in this way, the reader of its reply, and the reply's shape."""
-        printed = PrintedCalls(offered(tools), labelled=way == "text", tells=not _was_told(messages))
+    ) -> tuple[Sequence[Message], Sequence[Schema], Turn | None, Mapping[str, Any]]:
+        """The messages and tools that the model is sent in this way, the reader of its turn, and the turn's shape."""
         if way == "tools":
-            return messages, tools, printed, {}
-        texts = conversation(messages, tools, CALL_FORMS[way])
-        self._counters[way].sends(texts)
-        if way == "text" or not (tools or expects == "text"):
-            return texts, (), printed, {}
+            return messages, tools, None, {}
+        texts = conversation(messages, tools)
+        self._counter.sends(texts)
         if expects == "text":  # unasked, too, a small model may write the object that it was told of
             return texts, (), Turn(tools), {}
+        if not tools:
+            return texts, (), None, {}
         return texts, (), Turn(tools, messages), {"shape": turn_schema(messages, tools, expects == "turn")}
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
         if self.protocol:
-            messages, tools = conversation(messages, tools, CALL_FORMS[self.calls]), ()
+            messages, tools = conversation(messages, tools), ()
         rendered = self.inner.rendered(messages, tools)
         return rendered and api_key.hidden(rendered)
 
@@ -172,9 +185,8 @@ class ToolCaller(BackendDefaults):
         if not self.protocol or self._warned or self.wanted == self.calls:
             return served
         self._warned = True
-        how = "each turn is an object of a schema" if self.calls == "schema" else "it is told of them in text"
         unable = "called no tool" if self._failed else "is small" if self._is_small else "cannot call tools"
-        without = f"{self.id.called} {unable}: {how} ({self.protocol})"
+        without = f"{self.id.called} {unable}: each turn is an object of a schema ({self.protocol})"
         return f"{without}; {served}" if served else without
 
     @property
@@ -185,11 +197,5 @@ class ToolCaller(BackendDefaults):
         return known is not None and known < SMALL_PARAMETERS
 
     @cached_property
-    def _counters(self) -> Mapping[Calls, TextCounter]:
-        return {way: TextCounter(self.inner.counter, form) for way, form in CALL_FORMS.items()}
-
-
-def _was_told(messages: Sequence[Message]) -> bool:
-    """Whether the last turn made a malformed call: the model has had one error for it, and gets no second."""
-    turn = messages[last_turn(messages) :]
-    return any(map(malformed, turn[0].calls)) if turn else False
+    def _counter(self) -> SchemaCounter:
+        return SchemaCounter(self.inner.counter)
