@@ -104,6 +104,7 @@ ROWS = [
         thought="a sum", text="It is 4."),
     Row("altic-dev/FluidVoice#836", says("<think>a</think>The literal </think> tag\n</think>\nis text."),
         thought="a", text="The literal </think> tag\n</think>\nis text."),
+    Row("ggml-org/llama.cpp#12107, in a line", says("a sum </think> It is 4."), thought="a sum ", text="It is 4."),
     Row("a model that writes about tags", says("Close it by `</think>`, then answer."),
         text="Close it by `</think>`, then answer."),
     Row("the same on Ollama", lines({"content": "a sum\n"}, {"content": "</think>\n\n4."}), thought="a sum\n",

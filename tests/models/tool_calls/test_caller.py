@@ -148,11 +148,6 @@ def test_a_call_that_its_server_cannot_read_is_asked_for_once_more_by_schema() -
     assert inner.shaped == [False, True, False]
 
 
-def test_a_thought_that_came_as_text_is_no_part_of_the_object() -> None:
-    reply = [Text("I {think}\n"), Thinking("I {think}\n", was_text=True), Text('{"answer": "A thimble."}'), Usage()]
-    assert said(ToolCaller(Model(reply, tools=False))) == [*reply[:2], Text("A thimble."), Usage()]
-
-
 def test_why_is_told_once() -> None:
     model = ToolCaller(Model("a", tools=False, warning="it is slow"))
     told_once = "scripted cannot call tools: each turn is an object of a schema (calls by schema)"

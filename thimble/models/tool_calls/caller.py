@@ -113,22 +113,19 @@ class ToolCaller(BackendDefaults):
         Raises:
             ModelError: the server cannot be used, or the model can call in neither way.
         """
-        key, usage, circled, said, way = api_key.KeyHider(), Usage(), False, False, self.calls
+        key, way, said = api_key.KeyHider(), self.calls, False
         if tools and not self._can(way):
             raise ModelError(f"{self.id.called} can neither call tools nor write objects of a schema", OTHER_MODEL)
         while True:
-            texts, offers, turn, shape = self._question(way, messages, tools, expects)
             try:
-                with closing(self.inner.stream(texts, offers, expects=expects, **asked, **shape)) as deltas:
+                with closing(self._reply(way, messages, tools, expects, asked)) as deltas:
                     for delta in deltas:
-                        if isinstance(delta, Usage):
-                            usage = delta
-                            continue
                         said = said or isinstance(delta, Text)
-                        if isinstance(delta, ToolCall):
-                            delta = replace(delta, name=known_name(delta.name, tools))
-                        for part in turn.take(delta) if turn else [delta]:
-                            yield from key.take(part)
+                        yield from key.take(delta)
+                return
+            except RepetitionDetected:
+                yield from key.end()
+                raise
             except (ToolsRefused, OptionRefused, CallUnreadable) as refusal:
                 other: Calls = "tools" if way == "schema" else "schema"
                 if isinstance(refusal, OptionRefused) != (way == "schema") or not self._can(other):
@@ -138,16 +135,29 @@ class ToolCaller(BackendDefaults):
                 elif said:
                     yield Text("\n\n")
                 way = other
-                continue
+
+    def _reply(
+        self, way: Calls, messages: Sequence[Message], tools: Sequence[Schema], expects: Expects, asked: dict[str, Any]
+    ) -> Generator[Delta, None, None]:
+        """One reply that is asked for in this way, its calls as calls of the tools that are there."""
+        texts, offers, turn, shape = self._question(way, messages, tools, expects)
+        usage = Usage()
+        with closing(self.inner.stream(texts, offers, expects=expects, **asked, **shape)) as deltas:
+            try:
+                for delta in deltas:
+                    if isinstance(delta, Usage):
+                        usage = delta
+                    elif isinstance(delta, ToolCall):
+                        yield replace(delta, name=known_name(delta.name, tools))
+                    else:
+                        yield from turn.take(delta) if turn else (delta,)
             except RepetitionDetected:
-                circled = True
-            break
-        for part in turn.end(cut=circled or usage.finish not in WHOLE) if turn else ():
-            yield from key.take(part)
-        yield from key.end()
-        if circled:
-            raise RepetitionDetected
-        yield replace(usage, finish="length") if turn and turn.cut and usage.finish in WHOLE else usage
+                yield from turn.end(cut=True) if turn else ()
+                raise
+        is_whole = usage.finish in WHOLE
+        if turn:
+            yield from turn.end(cut=not is_whole)
+        yield replace(usage, finish="length") if turn and turn.cut and is_whole else usage
 
     def _question(
         self, way: Calls, messages: Sequence[Message], tools: Sequence[Schema], expects: Expects

@@ -10,7 +10,7 @@ from typing import Any
 from thimble.agent import foreign
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.prompts import is_framing
-from thimble.agent.protocols import Delta, Text, Thinking
+from thimble.agent.protocols import Delta, Text
 from thimble.corpus.attribution import attribute, pieces
 from thimble.corpus.markdown import sentences
 from thimble.models.tool_calls.prompt import DECLINES, required
@@ -67,10 +67,7 @@ class Turn:
         self._shown, self._rest, self._label = "", "", ""
 
     def take(self, delta: Delta) -> list[Delta]:
-        """What can be shown after this delta. A thought that came as text was no part of the turn."""
-        if isinstance(delta, Thinking) and delta.was_text:
-            self._text, self._said, self._at = "", None, 0
-            self._shown, self._rest, self._label = "", "", ""
+        """What can be shown after this delta."""
         if not isinstance(delta, Text):
             return [delta]
         shown = self._feed(delta.text)
@@ -109,7 +106,7 @@ class Turn:
             begins = "" if self._said["kind"] == "answer" else DECLINES
             self._rest = self._label = f"{self._said['part']}: " if self._said["part"] else ""
         self._rest += self._words()
-        while part := NEXT_PART.match(self._text, self._at):
+        while self._label and (part := NEXT_PART.match(self._text, self._at)):
             self._at = part.end()
             self._end_part()
             self._label = f"{part['part']}: "

@@ -26,10 +26,11 @@ LARGEST_FIGURE = 2**53
 """Readers of JSON that use floats cannot tell larger whole numbers apart."""
 WORD_CHARACTERS = 40
 FINISH = {
-    **dict.fromkeys(("stop", "tool_calls", "function_call", "eos", "eos_token", "stop_sequence", "end_turn"), "stop"),
-    **dict.fromkeys(("tool_use", "stop_token", "complete", "completed"), "stop"),
-    **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), "length"),
-    **dict.fromkeys(("content_filter", "safety", "refusal"), "refusal"),
+    **dict.fromkeys(
+        ["stop", "tool_calls", "function_call", "tool_use", "eos", "eos_token", "stop_sequence", "end_turn"], "stop"
+    ),
+    **dict.fromkeys(["length", "max_tokens", "max_output_tokens", "model_length"], "length"),
+    **dict.fromkeys(["refusal", "content_filter", "safety"], "refusal"),
 }
 """The ends of a reply that say all is well, that it was too long, or that the server declined."""
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
