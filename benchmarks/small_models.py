@@ -1,7 +1,7 @@
 """How well does a small model look up, answer, cite and decline, with each way to call tools?
 
 python benchmarks/small_models.py reader
-python benchmarks/small_models.py ollama/NAME vllm/NAME gguf/FILE.gguf --calls tools schema text
+python benchmarks/small_models.py ollama/NAME vllm/NAME gguf/FILE.gguf --calls tools schema
 python benchmarks/small_models.py gguf/FILE.gguf --questions held_out --answers ANSWERS.jsonl
 
 The questions of small_models/ were written by people who saw neither code nor articles, titles and sample files apart;
@@ -38,7 +38,7 @@ from thimble.session.session import Session
 from thimble.session.settings import resolve
 
 QUESTIONS = Path(__file__).with_suffix("")
-WAYS = ("tools", "schema", "text")
+WAYS = ("tools", "schema")
 
 
 @dataclass

@@ -18,15 +18,11 @@ from scripts import reference
 from tests.support.branched_sessions import run as typed
 from tests.support.family import family
 from tests.support.paths import ROOT
-from tests.support.printed_replies import call, deltas
-from tests.support.sessions import scripted
 from thimble.corpus.passages import MOST_WORDS
 from thimble.corpus.ranking import ASKING_WEIGHT, AT_HAND, EARLIER, SAID_WEIGHT
-from thimble.models.counting.vocabulary import counter_for, qwen_file
 from thimble.models.reader import answer
 from thimble.models.reader.answer import SECOND
 from thimble.models.reader.evidence import MANUAL_SCORE, NEAR_SCORE, SURE, WEAK
-from thimble.models.text_calls.prompt import REACT, TextCounter
 from thimble.repl.cli.headless import DONE, REFUSED
 from thimble.repl.cli.laws import BROKEN
 from thimble.repl.cli.recordings import load as load_recording
@@ -268,31 +264,6 @@ def test_the_page_on_the_reader_has_the_figures_of_the_code() -> None:
         f"has less than {WEAK}, or",
     ):
         assert figure in told
-
-
-def test_the_model_is_told_what_the_page_shows() -> None:
-    told = REACT.description(scripted().agent.schemas()).content
-    assert f"{told}\n" in blocks("text", "models")
-
-
-@pytest.mark.skipif(qwen_file() is None, reason="the vocabulary of the Qwen models is not installed")
-def test_the_tokens_of_calls_in_text_are_those_of_the_page() -> None:
-    schemas, counter = scripted().agent.schemas(), counter_for("qwen2.5:7b")
-    in_text, as_schemas = (
-        each.overhead(schemas) - counter.overhead(()) for each in (TextCounter(counter, REACT), counter)
-    )
-    said = f"{in_text} tokens where the same tools as JSON schemas take {as_schemas} "
-    assert said in " ".join(page("models").split())
-
-
-def test_every_form_of_a_call_on_the_page_is_recognised() -> None:
-    rows = page("models").partition("| form | as it is written |\n")[2].partition("\n\n")[0]
-    examples = re.findall(r"^\| (.*?) \| `(.*)` \|$", rows, re.MULTILINE)
-    assert len(examples) == 4
-    for form, example in examples:
-        assert deltas(example) == [call(slug="x")], form
-        if "fence" in form:
-            assert deltas(f"```\n{example}\n```") == [call(slug="x")], form
 
 
 # ---- links -----------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.protocols import Text
 from thimble.agent.reply import Reply
 from thimble.models.ollama import wire
-from thimble.models.text_calls.caller import ToolCaller
+from thimble.models.tool_calls.caller import ToolCaller
 
 SENTENCE = "The quick brown fox jumps over the lazy dog again. "
 GUARD = "chat-stopped-by-the-servers-repetition-guard.response"

@@ -103,13 +103,6 @@ def test_asked_by_schema_every_model_looks_up_first(which: str, request: pytest.
     assert session.agent.backend.protocol == "calls by schema"
 
 
-def test_a_model_without_tools_is_told_of_them_in_text(talker: str) -> None:
-    session = opened(talker, calls="text")
-    events = list(session.ask(QUESTIONS[0]))
-    assert only(Replied, events)
-    assert session.agent.backend.protocol == "text ReAct"
-
-
 def load(name: str) -> None:
     """Load a model, without which the server does not tell how it counts."""
     post({"model": name, "messages": [], "stream": False})

@@ -219,7 +219,7 @@ def test_words_that_stand_in_nothing_that_was_read_are_from_memory_also_when_the
         again.leave()
 
 
-@pytest.mark.parametrize(("calls", "protocol"), [("tools", ""), ("schema", "calls by schema"), ("text", "text ReAct")])
+@pytest.mark.parametrize(("calls", "protocol"), [("tools", ""), ("schema", "calls by schema")])
 @pytest.mark.parametrize("parameters", [SMALL, LARGE])
 def test_a_way_that_is_named_is_taken_and_kept(calls: str, protocol: str, parameters: int) -> None:
     with Model(calls=False, parameters=parameters).served() as url:

@@ -30,7 +30,7 @@ HARMLESS: dict[str, tuple[object, ...]] = {
     "pace": (5, "a100-32b, a100-4b"),
     "max_turns": (3,),
     "think": ("off", "high"),
-    "calls": ("schema", "text"),
+    "calls": ("schema", "tools"),
     "temperature": (0.5, "auto"),
     "seed": (7,),
     "timeout": (1, 2.5),

@@ -35,7 +35,7 @@ TEXTS = {
     "pace": ("1", "2.5", "a100-32b", "a100-32b, a100-4b"),
     "max_turns": ("3", "4", "5", "6"),
     "think": ("off", "low", "medium", "high"),
-    "calls": ("tools", "schema", "text", "auto"),
+    "calls": ("tools", "schema", "auto", "tools"),
     "temperature": ("0", "0.7", "auto", "2"),
     "seed": ("0", "7", "auto", "2147483647"),
     "timeout": ("5", "2.5", "60", "300"),

@@ -16,7 +16,7 @@ from thimble.agent.errors import ModelError
 from thimble.agent.events import Asked, Replied
 from thimble.models import backend_on
 from thimble.models.ollama.server import OllamaServer
-from thimble.models.text_calls.caller import ToolCaller
+from thimble.models.tool_calls.caller import ToolCaller
 from thimble.session.forecast import forecast
 from thimble.session.journal.folder import reopened
 from thimble.session.journal.journal import Journal
@@ -38,7 +38,7 @@ def warmed(session: Session) -> None:
     assert not session.is_warming
 
 
-@pytest.mark.parametrize("calls", ["tools", "schema", "text"])
+@pytest.mark.parametrize("calls", ["tools", "schema"])
 def test_it_is_the_beginning_of_the_first_prompt_byte_for_byte(calls: str) -> None:
     with served(Ollama()) as (server, url):
         session = opened(url, calls=calls)

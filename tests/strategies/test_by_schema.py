@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.histories import TinyCounter, budget, calls_of, react
-from tests.support.printed_replies import SCHEMAS
+from tests.support.schemas import SCHEMAS
 from tests.support.scripted import Scripted, Step
 from tests.support.scripted_loop import Script
 from tests.support.specs import SUMMARISING, named, parts
@@ -16,9 +16,8 @@ from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Delta
 from thimble.agent.side import SideModel
 from thimble.models.server import ToolsRefused
-from thimble.models.text_calls.caller import ToolCaller
-from thimble.models.text_calls.prompt import conversation
-from thimble.models.text_calls.schema import SCHEMA
+from thimble.models.tool_calls.caller import ToolCaller
+from thimble.models.tool_calls.prompt import conversation
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.spec import parse
 from thimble.strategies.summary import is_founded, names
@@ -74,7 +73,7 @@ def test_free_text_is_asked_for_behind_the_agent_s_prompt_and_taken(spec: str, f
     assert not any(model.asked)
     assert strategy.memory.summary.startswith("Read: ")
     before = () if spec == "comem" else EXAMPLES  # a memory model has a prompt of its own
-    agents = conversation([HISTORY[0], *before, *HISTORY[1:]], SCHEMAS if before else [], SCHEMA)
+    agents = conversation([HISTORY[0], *before, *HISTORY[1:]], SCHEMAS if before else [])
     sent = model.requests[0].messages
     assert len(sent) > len(before)
     pairs = list(zip(sent[:-1], agents, strict=False))

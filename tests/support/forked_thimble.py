@@ -44,8 +44,7 @@ IMPORTED = (
     *(
         "thimble.models.openai.backend",
         "thimble.models.openai.counter",
-        "thimble.models.text_calls.caller",
-        "thimble.models.text_calls.printed_calls",
+        "thimble.models.tool_calls.caller",
     ),
     *(
         "thimble.repl.conversation",

@@ -56,7 +56,6 @@ Untrusted text
 sanitiser | The same in any chunks; no control sequence is left, and harmless text stays | repl/screen/test_sanitise.py::test_ | sequences in any mixture
 doors | No payload controls the terminal, on any way to it | whole/test_escapes.py::test_no | every door, every payload
 exports, hostile | No payload becomes an element, a link or an escape | repl/commands/export/test_harmless.py::test_ | every format, every payload
-calls that are printed | Any chunks give the same; a reply without calls is untouched | models/text_calls/test_printed_calls.py::test_ | replies in every form
 confined | No path leaves the root | tools/test_confined.py::test_ | any paths
 specs | No text of a session or a cassette imports anything | session/test_trust.py::test_no_word_ | any text
 folders | Only what is harmless counts, and the rest is told | session/test_folders_file.py::test_only_ | any settings

@@ -85,7 +85,8 @@ class Chunks(httpx.SyncByteStream):
 
 
 class Wire(httpx.MockTransport):
-    """A server behind httpx's transport. A route's reply is bytes (status 200), or a status and bytes, or a stream."""
+    """A server behind httpx's transport. A route's reply is bytes (status 200), a status and bytes, a stream, or a list
+    of them, given one by one."""
 
     def __init__(self, **routes: Any) -> None:
         super().__init__(self.answer)
@@ -97,6 +98,7 @@ class Wire(httpx.MockTransport):
         route = request.url.path.removeprefix("/api/")
         self.bodies.append((route, json.loads(request.content or b"null")))
         reply = self.routes[route]
+        reply = reply.pop(0) if isinstance(reply, list) else reply
         if isinstance(reply, Exception):
             raise reply
         if isinstance(reply, Chunks):

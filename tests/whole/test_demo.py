@@ -13,7 +13,7 @@ import pytest
 from benchmarks.demo import PROMPTS, Asked, ask
 from thimble.models.ollama.backend import backend
 from thimble.models.ollama.server import OllamaServer
-from thimble.models.text_calls.caller import ToolCaller
+from thimble.models.tool_calls.caller import ToolCaller
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 

@@ -8,7 +8,6 @@ import re
 import socket
 import subprocess
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +108,7 @@ def assert_sound(session: Session, server: Faulty) -> None:
     messages = [{"role": each["role"], "content": each["content"]} for each in server.bodies[-1]["messages"]]
     assert objections(messages) == []
     asked = [message["content"] for message in messages if message["role"] == "user"]
-    assert "Once more" in asked[-2], "the last one is the nudge, since nothing was looked up"
+    assert "Once more" in asked[-2], "the last one is the nudge, since no tool was called"
 
 
 # ---- on the command line: two lines and exit code 3 ----
@@ -157,9 +156,6 @@ def test_wrong_model(server: Faulty, capsys: pytest.CaptureFixture[str]) -> None
     assert server.kind != "ollama" or "ollama pull phi4:14b" in fix
 
 
-@pytest.mark.skipif(
-    find_spec("thimble.models.text_calls") is None, reason="there is no other way to tell a model of tools yet"
-)
 def test_no_tool_support_is_no_failure_the_model_calls_by_schema(
     server: Faulty, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -36,9 +36,6 @@ ECHOES: dict[str, Callable[[], Answer]] = {
     ),
     "arguments": lambda: streamed(call("1", "read_article", f'{{"name":"{KEY}"}}')),
     "escaped arguments": lambda: streamed(call("1", "read_article", f'{{"name":"{SPELT}"}}')),
-    "printed call": lambda: streamed(
-        json.dumps({"content": f'{{"name":"read_article","arguments":{{"name":"{SPELT}"}}}}'})
-    ),
     "id": lambda: streamed(call(KEY, "read_article", '{"name":"x"}')),
     "name": lambda: streamed(call("1", KEY, "{}")),
     "error": lambda: says_json("401 Unauthorized", {"error": {"message": f"Incorrect API key provided: {KEY}"}}),

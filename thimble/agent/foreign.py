@@ -14,14 +14,17 @@ VALUES = 1_500_000
 """… and values in it. A vocabulary has 1.3 million; each takes up to 70 bytes of memory."""
 
 
-def read(text: str | bytes) -> Any:
-    """The value. Raises ValueError for text that is not JSON or is beyond the bounds."""
+def read(text: str | bytes, *, strict: bool = True) -> Any:
+    """The value. Raises ValueError for text that is not JSON or is beyond the bounds.
+
+    A model may write a line break, or another control character, as it is in a text: valid unless `strict`.
+    """
     bare = text.encode("utf-8", "replace") if isinstance(text, str) else text
     opened = bare.count(b"[") + bare.count(b"{")
     if opened + bare.count(b":") > OBJECTS or bare.count(b",") > VALUES:
         raise ValueError("it has too many values")
     try:
-        value = json.loads(text)
+        value = json.loads(text, strict=strict)
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
     if opened > DEPTH and is_deep(value):

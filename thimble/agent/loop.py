@@ -30,10 +30,13 @@ from thimble.agent.messages import Message, ToolCall, last_turn
 from thimble.agent.prompts import AGAIN, CLOSING_MESSAGE, NUDGE_MESSAGE
 from thimble.agent.repair import named
 from thimble.agent.reply import Reply
+from thimble.agent.turns import announces
 
 MOST_CALLS = 64
 """The most calls of one reply that are run; each other gets a result that says so."""
 NOT_RUN = "not run: no tool calls were left for this question"
+ANNOUNCED, UNFOUNDED = "it wrote a call as text", "it looked nothing up"
+"""Why a reply is asked for once more."""
 REPEATS = 2
 """The most times that the same call runs in an exchange."""
 LONG_TOKENS = 100
@@ -58,9 +61,12 @@ def run(agent: Agent, question: str) -> Generator[Event, None, None]:
         for turn in count(1):
             reply = yield from _ask(agent, turn, nudge)
             closing_turn = turn >= agent.max_turns
-            if agent.nudges and turn == 1 and not closing_turn and is_unfounded(agent, reply):
+            why = "" if closing_turn else _why_again(agent, reply, turn)
+            if why and why not in [message.why for message in nudge]:
                 agent.enter(ReplyDiscarded(reply))
-                nudge = (Message("unfounded", "assistant", reply.content, why="it looked nothing up"), NUDGE_MESSAGE)
+                if why == ANNOUNCED:
+                    agent.backend.use_schema()
+                nudge = (Message("unfounded", "assistant", reply.content, why=why), NUDGE_MESSAGE)
                 continue
             nudge = ()
             for number, call in enumerate(reply.calls, 1):
@@ -133,11 +139,17 @@ def _answered(agent: Agent, reply: Message, first: int, closing_turn: bool) -> A
     return Answered(reply.content, ending, from_memory, grounds.invented, grounds.passage)
 
 
-def is_unfounded(agent: Agent, reply: Message) -> bool:
-    """Whether a first reply answers, or announces a call, and rests on nothing that was read."""
-    if reply.calls or not reply.content.strip():
-        return False
-    return bool(agent.tools) and agent.grounds(reply.content, agent.history, len(agent.history)).from_memory
+def _why_again(agent: Agent, reply: Message, turn: int) -> str:
+    """Why a reply without a call is asked for once more; "" if it is an answer.
+
+    It wrote a call as text, which is never run; or it is the first and rests on nothing that was read.
+    """
+    if not agent.nudges or not agent.tools or reply.calls or not reply.content.strip():
+        return ""
+    if announces(reply.content, agent.offered()):
+        return ANNOUNCED
+    unfounded = turn == 1 and agent.grounds(reply.content, agent.history, len(agent.history)).from_memory
+    return UNFOUNDED if unfounded else ""
 
 
 def _ending(agent: Agent, reply: Message, closing_turn: bool, grounds: Grounds) -> Ending:

@@ -41,15 +41,15 @@ CLOSING = (
 )
 
 NUDGE = (
-    "You have looked nothing up. If the articles or the files may help, call a tool now, in the way that you were "
-    "told; else say your answer again."
+    "That called no tool. If the articles or the files may help, call one now, in the way that you were told; else say "
+    "your answer again."
 )
 
 SUMMARY_TAG = "[Kept from earlier turns by the assistant; not a new request]"
 """First line of what a strategy inserts, a summary or a recital, so that no model takes it for the user's words."""
 
 CLOSING_MESSAGE = Message("closing", "user", CLOSING, why="the last turn: a call would not be run any more")
-NUDGE_MESSAGE = Message("nudge", "user", NUDGE, why="asked once more: nothing was looked up")
+NUDGE_MESSAGE = Message("nudge", "user", NUDGE, why="asked once more: no tool was called")
 SAID_ALOUD = (CLOSING_MESSAGE.id, NUDGE_MESSAGE.id)
 """The ids of those that the user is told of, each time."""
 

@@ -48,8 +48,6 @@ class ModelId:
 
 
 UNKNOWN_MODEL = ModelId()
-Finish = Literal["stop", "length", "refusal", "passages", ""]
-"""Why a reply ended, as far as a server says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +59,22 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """A piece of the model's reasoning, as it streams; never fed back as content."""
+    """A piece of the model's reasoning, as it streams; never fed back as content.
+
+    `was_text`: it has come as text before, all the text so far, and only now it shows that it was none.
+    """
 
     text: str
+    was_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The server's report at the end of a reply, in tokens and seconds; None if not reported.
 
-    `finish` is "refusal" only where the server says so: never read out of a model's words. "passages": the built-in
-    reader shows what is near, and does not call it an answer.
+    `finish` is why the reply ended: "stop", "length", "refusal", or any other end in the server's own word; "" if it
+    does not say. "refusal" is never read out of a model's words. "passages": the built-in reader shows what is near,
+    and does not call it an answer.
     """
 
     prompt_tokens: int | None = None
@@ -80,7 +83,7 @@ class Usage:
     load_seconds: float | None = None
     prefill_seconds: float | None = None
     decode_seconds: float | None = None
-    finish: Finish = ""
+    finish: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,7 @@ class Backend(Protocol):
 
     @property
     def protocol(self) -> str:
-        """The way in which the model gets the tools, such as "text ReAct"; "" for the server's own way."""
+        """The way in which the model gets the tools, such as "calls by schema"; "" for the server's own way."""
 
     @property
     def returns_thinking(self) -> bool:
@@ -133,6 +136,9 @@ class Backend(Protocol):
     @property
     def counter(self) -> Counter:
         """Counts tokens as this model does."""
+
+    def use_schema(self) -> None:
+        """Have the model call by schema from now on, where it can: it made no call where one was due."""
 
     def loading(self) -> Iterable[Waiting]:
         """Make the model ready, and say meanwhile what is waited for; nothing where a server does so when it is asked.
@@ -194,6 +200,9 @@ class BackendDefaults:
     def returns_thinking(self) -> bool:
         """False: thinking is not sent back."""
         return False
+
+    def use_schema(self) -> None:
+        """Nothing changes: it has one way to call."""
 
     def loading(self) -> Iterable[Waiting]:
         """Nothing is waited for."""

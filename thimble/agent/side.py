@@ -14,9 +14,9 @@ from thimble.agent.background import BackgroundCall, Thread, Worker
 from thimble.agent.budget import Counter
 from thimble.agent.errors import Halted, ModelError, RepetitionDetected
 from thimble.agent.events import SideBegan, SideCalled
-from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.messages import Message, Schema
 from thimble.agent.prefix_cache import PrefixCache
-from thimble.agent.protocols import Backend, BackendDefaults, Delta, Embedder, Expects, Text, Usage
+from thimble.agent.protocols import Backend, BackendDefaults, Delta, Embedder, Expects, Usage
 from thimble.agent.reply import Reply
 
 TEMPERATURE = 0.0
@@ -81,11 +81,13 @@ class SideModel:
             prompts.insert(0, ([*messages[:system], *self.examples, *messages[system:]], self.offered))
         for prompt, tools in prompts:
             made = backend.stream(prompt, tools, max_tokens=max_tokens, temperature=TEMPERATURE, expects="text")
+            reply = Reply()
             with closing(made) as stream:
-                reply = [*stream]
-            if not any(isinstance(delta, ToolCall) for delta in reply):
+                for delta in stream:
+                    reply.take(delta)
+            if not reply.calls:
                 break
-        return "".join(delta.text for delta in reply if isinstance(delta, Text))
+        return reply.text
 
     def begin(self, messages: Sequence[Message], purpose: str, max_tokens: int) -> BackgroundCall:
         """Ask the memory model in the background, as `ask` does; the errand has the reply when it has ended."""

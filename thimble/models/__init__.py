@@ -69,7 +69,7 @@ def server_at(name: str, base_url: str = "", options: ServerOptions | None = Non
 
 def backend_on(server: Server, model: str, room: int) -> Backend:
     """A backend for a model of this server, with room for so many tokens of prompt and reply. Raises ModelError."""
-    from thimble.models.text_calls.caller import ToolCaller
+    from thimble.models.tool_calls.caller import ToolCaller
     from thimble.models.wire.address import is_loopback
 
     backend = _of(server.name, "backend")(server, model, room)

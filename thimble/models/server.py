@@ -13,8 +13,8 @@ from thimble.models.wire.bounds import ASK_SECONDS, ASK_WHOLE_SECONDS, REPLY_BYT
 
 Think = Literal["on", "off", "low", "medium", "high"]
 
-Calls = Literal["tools", "schema", "text"]
-"""The ways to call tools: the server's own, objects of an enforced schema, text ReAct."""
+Calls = Literal["tools", "schema"]
+"""The ways to call tools: the server's own, or objects of an enforced schema."""
 
 DEFAULT_MODEL = "qwen2.5:7b"
 """The model that we suggest, and count with where there is none."""
@@ -65,6 +65,10 @@ class ToolsRefused(ModelError):
 
 class OptionRefused(ModelError):
     """The server takes an option of the request for no model, or not for this one; nothing was streamed yet."""
+
+
+class CallUnreadable(ModelError):
+    """The server could not read the call that its model wrote, and sends nothing of it."""
 
 
 class TooLong(ModelError):

@@ -102,7 +102,7 @@ class Session:
         self.embedder = Once(lambda: embedder_of(settings, self.reading.embedded))
         self._agent, self._library = Once(self._make_agent), Once(self._read_library)
         self._shown_notices = 0
-        self._checked: Backend | None = None
+        self._checked: tuple[Backend, str] | None = None
         self._events: Generator[Event, None, None] | None = None
         self.successor: Session | None = None
         self._warms = False
@@ -159,7 +159,7 @@ class Session:
         It is begun anew for another model; a question, or the end of the session, stops it. What fails is left for the
         first question to report. None where no server is on this machine.
         """
-        from thimble.models.text_calls.caller import ToolCaller
+        from thimble.models.tool_calls.caller import ToolCaller
 
         self._warms, backend = True, self.agent.backend
         if not (isinstance(backend, ToolCaller) and backend.is_local):
@@ -211,16 +211,18 @@ class Session:
                     if self.guess:
                         self.guess.see(event)
                     yield event
-                    if isinstance(event, Answered) and event.from_memory:
-                        self._doubt_calls(agent, question)
+                    from_memory = isinstance(event, Answered) and event.from_memory
+                    if from_memory and fails_to_call(agent, question, self.library):
+                        agent.backend.use_schema()  # from the next question on
         except (ThimbleError, KeyboardInterrupt, GeneratorExit) as error:
             from thimble.session.playback import unanswered
 
             if not self.playback:
                 self.remark(unanswered(error))
             raise
-        if isinstance(agent.backend, ServedBackend) and agent.backend is not self._checked:
-            self._checked = agent.backend  # known only now
+        now = agent.backend, agent.backend.protocol  # known only now
+        if isinstance(agent.backend, ServedBackend) and now != self._checked:
+            self._checked = now
             warning = agent.backend.check()
             self.notices += [warning] if warning else []
         doubt = agent.backend.counter.doubt() if isinstance(agent.backend, ServedBackend) else ""
@@ -238,14 +240,6 @@ class Session:
             self._equip(agent, self.notes)
         if (anew or summarised) and (system := self.system(agent)) != agent.state.system:
             agent.enter(Changed("system", system))
-
-    def _doubt_calls(self, agent: Agent, question: str) -> None:
-        """Call by schema from the next question on, if the model answered from memory where it had to look up."""
-        from thimble.models.text_calls.caller import ToolCaller
-
-        backend = agent.backend
-        if isinstance(backend, ToolCaller) and fails_to_call(agent, question, self.library) and backend.use_schema():
-            self._checked = None  # so that `check` is asked for its word on it
 
     def _remember(self, kept: Mapping[str, Any]) -> None:
         self.notices += remember(self.agent, self.notes, kept, same_strategy=True, same_model=True)

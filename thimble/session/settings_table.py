@@ -21,7 +21,7 @@ BACKENDS = ("auto", "ollama", "vllm", "openai", "gguf", "reader")
 ADDRESS_OF = {"ollama": "OLLAMA_HOST", "vllm": "OPENAI_BASE_URL", "openai": "OPENAI_BASE_URL"}
 """Where the address of a backend's server stands in the environment, if not in OLLAMA_HOST."""
 THINK = ("on", "off", "low", "medium", "high")
-CALLS = ("auto", "tools", "schema", "text")
+CALLS = ("auto", "tools", "schema")
 AUTO = "auto"
 STATIC, NONE = "static", "none"
 EMBEDDINGS = (AUTO, STATIC, NONE)
@@ -388,7 +388,7 @@ class SettingsTable:
         AUTO,
         one_of(*CALLS),
         "one of " + ", ".join(CALLS),
-        "how the model calls tools: the server's tools, a schema that it enforces, or text; default: auto, by its size",
+        "how the model calls tools: the server's tools, or a schema that it enforces; default: auto, by its size",
         "HOW",
         harmless=True,
         kept=True,

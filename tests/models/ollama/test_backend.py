@@ -80,7 +80,7 @@ def test_any_text_and_arguments_come_through(text: str, thinking: str, arguments
 
 
 def test_what_the_server_leaves_out_is_unknown_and_not_zero() -> None:
-    assert reply(Wire(chat=b'{"done":true,"done_reason":"load","eval_count":"many"}')) == [Usage()]
+    assert reply(Wire(chat=b'{"done":true,"done_reason":"load","eval_count":"many"}')) == [Usage(finish="load")]
 
 
 # ---- a request ----

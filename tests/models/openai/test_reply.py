@@ -205,7 +205,7 @@ def test_a_reply_may_end_without_done_but_not_without_a_reason() -> None:
 
 @pytest.mark.parametrize(
     ("given", "finish"),
-    [("stop", "stop"), ("tool_calls", "stop"), ("length", "length"), ("content_filter", "refusal"), ("x", "")],
+    [("stop", "stop"), ("tool_calls", "stop"), ("length", "length"), ("content_filter", "refusal"), ("x", "x")],
 )
 def test_how_a_reply_finished(given: str, finish: str) -> None:
     assert reply(chunk("", f'"{given}"') + DONE) == [Usage(finish=finish)]  # type: ignore[arg-type]

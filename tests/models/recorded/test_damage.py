@@ -21,7 +21,7 @@ from thimble.agent.loop import run
 from thimble.agent.protocols import Backend
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
-from thimble.models.text_calls.caller import ToolCaller
+from thimble.models.tool_calls.caller import ToolCaller
 from thimble.strategies.none import NoManagement
 
 RECORDED = [

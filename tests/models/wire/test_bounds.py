@@ -40,7 +40,7 @@ from thimble.models.wire.bounds import (
     Bounds,
 )
 from thimble.models.wire.calls import given as call_given
-from thimble.models.wire.thinking import BLANKS, ThinkingTags
+from thimble.models.wire.text import BLANKS, ReplyText
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
 USER = Message("u", "user", "How much?")
@@ -253,7 +253,7 @@ def test_ids_and_names_are_short(call_id: str, name: str) -> None:
 
 @pytest.mark.parametrize("blanks", [BLANKS - 1, BLANKS + 9])
 def test_blanks_without_an_end_are_text(blanks: int) -> None:
-    tags = ThinkingTags()
+    tags = ReplyText()
     pieces = [*map(Text, " " * blanks), Text("<think>x</think>")]
     kinds = {type(delta) for piece in pieces for delta in tags.take(piece)}
     assert kinds == ({Thinking} if blanks < BLANKS else {Text})

@@ -16,7 +16,8 @@ from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Text
 from thimble.corpus.library import ARTICLES
 from thimble.corpus.library import load as load_library
-from thimble.models.text_calls.schema import DECLINES, Turn
+from thimble.models.tool_calls.prompt import DECLINES
+from thimble.models.tool_calls.schema import Turn
 from thimble.tools import everyday
 
 SEEDS = range(12)

@@ -9,6 +9,7 @@ from random import Random
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Backend, BackendDefaults, Delta, Expects, Text, Usage
+from thimble.agent.reply import Reply
 from thimble.strategies.summary import names
 
 SUMMARY_WORDS = ("what", "was", "found", "so", "far", "in", "the", "old", "part", "of", "this", "run")
@@ -56,7 +57,7 @@ class FakeModel(BackendDefaults):
         """Answer a strategy."""
         if self._writer:
             made = self._writer.stream(messages, tools, max_tokens=max_tokens, temperature=0.0, expects=expects)
-            text = "".join(delta.text for delta in made if isinstance(delta, Text))
+            text = Reply.of(made).text
         else:
             text = self._text(messages, min(self._tokens, max_tokens or self._tokens))
         output = self._size(text)

@@ -12,7 +12,7 @@ from thimble.models.gguf.header import read_header
 from thimble.models.gguf.server import LocalModels
 from thimble.models.gguf.this_machine import XLLAMACPP_INSTALL, cores, is_installed, threads
 from thimble.models.server import LEAST_ROOM, Check, fitting
-from thimble.models.text_calls.caller import ToolCaller
+from thimble.models.tool_calls.caller import ToolCaller
 
 
 def checks(server: LocalModels, wanted: str) -> Iterator[Check]:

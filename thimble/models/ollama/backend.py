@@ -26,7 +26,7 @@ from thimble.models.wire.bounds import REPLY_CALLS, Allowance, endless
 from thimble.models.wire.calls import call_ids
 from thimble.models.wire.connection import encoded
 from thimble.models.wire.retry import Busy, Retry
-from thimble.models.wire.thinking import ThinkingTags
+from thimble.models.wire.text import ReplyText
 
 CONTEXT_STEP_TOKENS = 16_384
 """The context grows in steps, because the server reloads the model for each new size."""
@@ -162,7 +162,7 @@ class Ollama(BackendDefaults):
 
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """The reply to one request, as it streams. Raises Busy before its first line, ModelError after it."""
-        taken, tags = call_ids(messages), ThinkingTags()
+        taken, tags = call_ids(messages), ReplyText()
         said: deque[Delta] = deque(maxlen=wire.MOST_EQUAL + 1)
         calls = length = 0
         with closing(self.server.stream(CHAT, request, allowance, self.model)) as lines:

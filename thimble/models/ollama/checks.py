@@ -11,7 +11,7 @@ from thimble.models.ollama.backend import Ollama
 from thimble.models.ollama.model_info import ModelInfo, keep_seconds, think
 from thimble.models.ollama.server import OllamaServer
 from thimble.models.server import DEFAULT_MODEL, LEAST_ROOM, THINKING_TOKENS, Check, Think, fitting
-from thimble.models.text_calls.caller import ToolCaller
+from thimble.models.tool_calls.caller import ToolCaller
 
 REPORTS_CACHED = (0, 33, 3)
 """The first version that reports the cached tokens of a prompt."""
@@ -31,7 +31,7 @@ def checks(server: OllamaServer, wanted: str) -> Iterator[Check]:
         return
     yield Check(place, "ok", model)
     able = info.can("tools")
-    unable = f"{model} cannot call tools by itself: it is told of them in text" if able is False else "not told"
+    unable = f"{model} cannot call tools by itself: each turn is an object of a schema" if able is False else "not told"
     yield Check.of("tools", able, f"{model} calls tools", unable, f"a model that can: --model {DEFAULT_MODEL}")
     yield _thinking(server.options.think, model, info)
     yield _context(server, model, info)

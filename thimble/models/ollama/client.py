@@ -80,11 +80,11 @@ class _Connection:
     def iter_lines(self) -> Iterator[str]:
         for line in filter(bytes.strip, http.lines(self._response, self._allowance)):
             try:
-                answer = foreign.read(line)
+                answer = foreign.read(line, strict=False)
             except ValueError as error:
                 raise (http.stopped() if line.startswith(b"{") else self._server.unreadable(line)) from error
             if not isinstance(answer, dict):
                 raise self._server.unreadable(line)
-            if answer.get("error") is not None:
+            if any(key.startswith("error") and answer[key] is not None for key in answer):
                 raise self._server.refused(self._response, json.dumps(answer), self._model)
             yield json.dumps(answer)

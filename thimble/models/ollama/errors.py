@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from thimble.agent.errors import ModelError
-from thimble.models.server import DEFAULT_MODEL, TooLong, ToolsRefused, fitting
+from thimble.models.server import DEFAULT_MODEL, CallUnreadable, OptionRefused, TooLong, ToolsRefused, fitting
 from thimble.models.wire.address import hidden
 from thimble.models.wire.http import LOWER, WHERE, Refusal, beginning, reason, recognised
 from thimble.models.wire.retry import Busy
@@ -75,10 +75,25 @@ CHAT_REFUSALS = (
         TooLong,
     ),
     Refusal(
-        ('llama-server returned invalid tool call arguments for "list_articles": unexpected end of JSON input',),
-        r"invalid tool call arguments",
-        "{model} ended in the middle of a tool call: its reply was full, or it cannot write the call",
+        (
+            'llama-server returned invalid tool call arguments for "list_articles": unexpected end of JSON input',
+            "error parsing tool call: raw='{\"query\": \"masking\"}]', err=invalid character ']' after top-level value",
+            "qwen3 tool call parsing failed: failed to parse JSON: unexpected end of JSON input",
+        ),
+        r"invalid tool call arguments|parsing tool call|tool call parsing|failed to parse JSON",
+        "the server cannot read the call that {model} wrote: its reply was full, or it cannot write the call",
         f"ask again, or choose a larger model: --model {DEFAULT_MODEL}",
+        CallUnreadable,
+    ),
+    Refusal(
+        (
+            "json: cannot unmarshal object into Go struct field ChatRequest.format of type string",
+            'invalid format: "{"; expected "json" or a JSON schema',
+        ),
+        r"ChatRequest\.format|invalid format|failed to (load|parse) grammar",
+        "the server does not enforce a JSON schema for {model}: {error}",
+        "update Ollama, or let it call tools in the server's own way: --calls tools",
+        OptionRefused,
     ),
     Refusal(
         ("model requires more system memory (9.1 GiB) than 3.0 GiB", "cudaMalloc failed: out of memory"),

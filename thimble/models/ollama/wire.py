@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
@@ -13,11 +13,10 @@ from thimble.models.ollama.errors import unreadable
 from thimble.models.text_observations import as_written
 from thimble.models.wire.bounds import REPLY_CALLS, endless
 from thimble.models.wire.calls import arguments, given
-from thimble.models.wire.http import figure
+from thimble.models.wire.http import figure, finish
 
 MOST_EQUAL = 30
 """Equal tokens in a row, but for the blanks around them, that the guard lets pass. Source: `llm/server.go`, 0.33.0."""
-DONE_REASONS: Mapping[str, Literal["stop", "length"]] = {"stop": "stop", "length": "length"}
 
 
 def prompt(messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -95,7 +94,7 @@ def usage(line: Mapping[str, Any]) -> Usage:
         load_seconds=_seconds(line.get("load_duration")),
         prefill_seconds=_seconds(line.get("prompt_eval_duration")),
         decode_seconds=_seconds(line.get("eval_duration")),
-        finish=DONE_REASONS.get(str(line.get("done_reason")), ""),
+        finish=finish(line.get("done_reason")),
     )
 
 

@@ -15,14 +15,14 @@ from thimble.agent.protocols import BackendDefaults, Delta, Expects, Sent, Think
 from thimble.models.openai import wire
 from thimble.models.openai.connection import Connection
 from thimble.models.openai.errors import CHAT, refusal, unreadable
-from thimble.models.server import THINKING_TOKENS, OptionRefused, ServerOptions, too_small
+from thimble.models.server import THINKING_TOKENS, CallUnreadable, OptionRefused, ServerOptions, too_small
 from thimble.models.wire import http
 from thimble.models.wire.address import hidden
 from thimble.models.wire.bounds import Allowance
 from thimble.models.wire.calls import call_ids
 from thimble.models.wire.connection import encoded
 from thimble.models.wire.retry import Busy, Retry
-from thimble.models.wire.thinking import ThinkingTags
+from thimble.models.wire.text import ReplyText
 
 if TYPE_CHECKING:
     from thimble.models.openai.counter import ServerCounter
@@ -194,12 +194,14 @@ class OpenAIBackend(BackendDefaults):
 
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """Send one request, and stream the reply. Raises Busy before its first word, ModelError after it."""
-        reply, tags, events = wire.StreamedReply(call_ids(messages)), ThinkingTags(), wire.Events()
+        reply, tags, events = wire.StreamedReply(call_ids(messages)), ReplyText(), wire.Events()
         with self._connection.opened(CHAT, request, allowance, self.model) as response:
             kind = response.headers.get("content-type", "")
             if "json" in kind or "html" in kind:  # it comes in one piece
                 chunk = self._connection.parsed(http.whole(response, allowance))
                 yield from self._apart(tags, reply.take(self._sound(chunk, begun=False)))
+                if not (reply.finish or reply.length):
+                    raise http.stopped()
             else:
                 for line in chain(http.lines(response, allowance), [b""]):
                     field, data = events.take(line) or (b"", b"")
@@ -215,7 +217,7 @@ class OpenAIBackend(BackendDefaults):
             if self._thinks:
                 self._connection.thinking = reply.thinking or self._connection.thinking or "content"
 
-    def _apart(self, tags: ThinkingTags, deltas: Iterable[Delta]) -> list[Delta]:
+    def _apart(self, tags: ReplyText, deltas: Iterable[Delta]) -> list[Delta]:
         parts = [part for delta in deltas for part in tags.take(delta)]
         self._thinks |= any(isinstance(part, Thinking) for part in parts)
         return parts
@@ -223,7 +225,7 @@ class OpenAIBackend(BackendDefaults):
     def _chunk(self, field: bytes, data: bytes, reply: wire.StreamedReply) -> dict[str, Any]:
         """The chunk in an event."""
         try:
-            chunk = foreign.read(data)
+            chunk = foreign.read(data, strict=False)
         except ValueError as error:
             raise (http.stopped() if field else unreadable(data, self._connection.url)) from error
         return self._sound({"error": chunk} if field == b"error" else chunk, begun=reply.length > 0)
@@ -235,7 +237,9 @@ class OpenAIBackend(BackendDefaults):
             code = error.get("code") if isinstance(error, dict) else None
             status = code if isinstance(code, int) and 400 <= code < 600 and not begun else 200
             refused = refusal(status, json.dumps({"error": error}), self.model, self._connection.url)
-            raise ModelError(refused.what, refused.fix) if begun else refused
-        if not isinstance(chunk, dict) or not isinstance(chunk.get("choices"), list):
-            raise unreadable(json.dumps(chunk).encode(), self._connection.url)
-        return chunk
+            told = not begun or isinstance(refused, CallUnreadable)
+            raise refused if told else ModelError(refused.what, refused.fix)
+        known = isinstance(chunk, dict) and {"choices", "usage"} & chunk.keys()
+        if known and isinstance(chunk.get("choices"), list | None):
+            return dict(chunk)
+        raise unreadable(json.dumps(chunk).encode(), self._connection.url)

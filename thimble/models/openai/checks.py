@@ -14,7 +14,7 @@ from thimble.models.openai.connection import Connection
 from thimble.models.openai.errors import WITH_TOOLS
 from thimble.models.openai.server import OpenAIServer
 from thimble.models.server import Check, ToolsRefused
-from thimble.models.text_calls.caller import ToolCaller
+from thimble.models.tool_calls.caller import ToolCaller
 from thimble.models.wire import api_key
 
 ASKED_TOKENS = 8_000

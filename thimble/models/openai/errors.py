@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from thimble.agent.errors import ModelError
-from thimble.models.server import NoModel, OptionRefused, TooLong, ToolsRefused, named
+from thimble.models.server import CallUnreadable, NoModel, OptionRefused, TooLong, ToolsRefused, named
 from thimble.models.wire import api_key, http
 from thimble.models.wire.http import Refusal, recognised
 from thimble.models.wire.retry import Busy, after_seconds
@@ -35,6 +35,17 @@ REFUSALS = (
         "the server takes no tools for {model}: {error}",
         f"start it with them: {WITH_TOOLS}",
         ToolsRefused,
+    ),
+    Refusal(
+        (
+            "Failed to parse input at pos 37: <tool_call> <function=read_file",
+            "Failed to parse tool call arguments as JSON: parse error at line 1, column 9",
+            "tool call parsing failed",
+        ),
+        r"failed to parse (input|tool call)|tool.call parsing",
+        "the server cannot read the call that {model} wrote: {error}",
+        "ask again, or let it write objects of a schema: --calls schema",
+        CallUnreadable,
     ),
     Refusal(
         (
@@ -89,7 +100,7 @@ REFUSALS = (
         ),
         r"response_format|json_schema|grammar",
         "the server does not enforce a JSON schema for this model: {error}",
-        "let it call tools in another way: --calls tools, or --calls text",
+        "let it call tools in the server's own way: --calls tools",
         OptionRefused,
     ),
     Refusal(

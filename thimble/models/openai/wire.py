@@ -5,28 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
 from thimble.models.chat import write
 from thimble.models.wire.bounds import LINE_BYTES, REPLY_CALLS, endless
 from thimble.models.wire.calls import arguments, given
-from thimble.models.wire.http import figure
-from thimble.models.wire.thinking import CLOSE, OPEN
+from thimble.models.wire.http import figure, finish
+from thimble.models.wire.text import CLOSE, OPEN
 
 STREAM_DONE = b"[DONE]"
 THOUGHTS = ("reasoning", "reasoning_content")
 """Fields in which replies think."""
 EVENT_LINES = 10_000
 """Lines of data of one event."""
-FINISH_REASONS: dict[object, Literal["stop", "length", "refusal"]] = {
-    "stop": "stop",
-    "tool_calls": "stop",
-    "function_call": "stop",
-    "length": "length",
-    "content_filter": "refusal",
-}
 
 
 def chat(messages: Sequence[Message], tools: Sequence[Schema], thinking: str) -> dict[str, Any]:
@@ -69,24 +62,28 @@ class Events:
     def take(self, line: bytes) -> tuple[bytes, bytes] | None:
         """The event that ends with this line, if one does: the field that carries it, and its data.
 
-        A line without a known field is its own data, so that a web page or plain JSON can be recognised.
+        A line without a known field is its own data, so that a web page or plain JSON can be recognised. Some servers
+        send no blank line between events: where an object has ended and another value begins, that is another event.
         """
-        line = line.rstrip(b"\r\n")
         name, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
+        value, whole = value.removeprefix(b" "), None
         if name == b"data":
+            if self._data and self._data[-1].rstrip().endswith(b"}") and value.lstrip()[:1] in (b"{", b"["):
+                whole = self._end()
             self._data.append(value)
             self._length += len(line)
             if self._length > LINE_BYTES or len(self._data) > EVENT_LINES:
                 raise endless()
-        elif not line and self._data:
-            whole, self._data, self._length = b"\n".join(self._data), [], 0
-            return name or b"data", whole
-        elif name == b"error":
+            return whole
+        if not line and self._data:
+            return self._end()
+        if name == b"error":
             return name, value
-        elif name not in (b"", b"event", b"id", b"retry"):
-            return b"", line
-        return None
+        return (b"", line) if name not in (b"", b"event", b"id", b"retry") else None
+
+    def _end(self) -> tuple[bytes, bytes]:
+        whole, self._data, self._length = b"\n".join(self._data), [], 0
+        return b"data", whole
 
 
 @dataclass
@@ -132,8 +129,7 @@ class StreamedReply:
         for fragment in calls if isinstance(calls, list) else ():
             if isinstance(fragment, dict):
                 self._add(fragment)
-        finish = choice.get("finish_reason")
-        self.finish = finish if isinstance(finish, str) and finish else self.finish
+        self.finish = _text(choice.get("finish_reason")) or self.finish
         return [*([Thinking(thinking)] if thinking else []), *([Text(content)] if content else [])]
 
     def end(self) -> list[Delta]:
@@ -149,7 +145,7 @@ class StreamedReply:
             output_tokens=figure(self.account.get("completion_tokens")),
             prefill_seconds=_seconds(self.timings.get("prompt_ms")),
             decode_seconds=_seconds(self.timings.get("predicted_ms")),
-            finish="refusal" if self.refused else FINISH_REASONS.get(self.finish, ""),
+            finish="refusal" if self.refused else finish(self.finish),
         )
 
     def _cached(self) -> int | None:
@@ -159,8 +155,9 @@ class StreamedReply:
     def _add(self, fragment: dict[str, Any]) -> None:
         """Add a fragment to its call.
 
-        Its call is the one with its index; without an index, the one with its id, or the last one. A name with another
-        id begins a new call, since some servers number all calls 0; so does a name without an index.
+        Its call is the one with its index; without an index, the one with its id, or the last one. A name begins a new
+        call if it has another id, or no index: some servers number all calls 0. So it does if the arguments of that
+        call are begun and it is another name, or if they have ended and begin again.
         """
         function, index = _object(fragment.get("function")), fragment.get("index")
         call_id, name = _text(fragment.get("id")), _text(function.get("name"))
@@ -168,7 +165,9 @@ class StreamedReply:
         same = [one for one in self._calls if call_id and one.id == call_id]
         last = next(reversed(same or self._calls), None)
         call = last if number is None else self._numbered.get(number)
-        if call is None or (name and _another(call, call_id, number)):
+        written = function.get("arguments")
+        piece = written if isinstance(written, str) else "" if written is None else json.dumps(written)
+        if call is None or (name and _another(call, call_id, number, name, piece)):
             if len(self._calls) == REPLY_CALLS:
                 raise endless()
             call = _Call()
@@ -178,18 +177,18 @@ class StreamedReply:
         call.id = call.id or call_id
         if name and name != call.name and not call.arguments:
             call.name += name
-        written = function.get("arguments")
-        piece = written if isinstance(written, str) else "" if written is None else json.dumps(written)
         if piece:
             call.arguments.append(piece)
         self.length += len(name) + len(piece)
 
 
-def _another(call: _Call, call_id: str, number: int | None) -> bool:
+def _another(call: _Call, call_id: str, number: int | None, name: str, piece: str) -> bool:
     """Whether a fragment with a name belongs to another call than the one at its index."""
-    if call_id and call.id:
-        return call_id != call.id
-    return number is None
+    if call_id != call.id if call_id and call.id else number is None:
+        return True
+    if not call.arguments:
+        return False
+    return name != call.name or (call.arguments[-1].rstrip().endswith("}") and piece.lstrip().startswith("{"))
 
 
 def _object(value: Any) -> dict[str, Any]:

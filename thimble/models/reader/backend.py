@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import BackendDefaults, Delta, Expects, Finish, Text
+from thimble.agent.protocols import BackendDefaults, Delta, Expects, Text
 from thimble.models.counting.prefix import PrefixMeter
 from thimble.models.hardware import Hardware
 from thimble.models.paced import paced
@@ -22,7 +22,7 @@ from thimble.models.reader.summary import asked_summary, summary
 from thimble.models.reader.view import I_CANNOT, look
 
 PIECE = re.compile(r"\s*\S+|\s+$")
-ENDING_FINISH: Mapping[Ending, Finish] = {"refused": "refusal", "passages": "passages"}
+ENDING_FINISH: Mapping[Ending, str] = {"refused": "refusal", "passages": "passages"}
 """What the usage says of a reply that is no answer."""
 
 

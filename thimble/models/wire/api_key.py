@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
+from dataclasses import replace
 
 from thimble.agent import foreign
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import ToolCall
-from thimble.agent.protocols import Delta, Text, Thinking
+from thimble.agent.protocols import Delta, Text, Thinking, Usage
 from thimble.models.wire.address import is_loopback
 
 VARIABLES = ("THIMBLE_API_KEY", "OPENAI_API_KEY", "VLLM_API_KEY")
@@ -69,22 +70,27 @@ class KeyHider:
         self._held: dict[type[Text] | type[Thinking], str] = {Text: "", Thinking: ""}
 
     def take(self, delta: Delta) -> list[Delta]:
-        """What can be shown now."""
+        """What can be shown now; all of it before the usage, which ends a reply."""
+        if isinstance(delta, Usage):
+            return [*self.end(), delta]
         if not self._key:
             return [delta]
         if isinstance(delta, ToolCall):
             return [ToolCall(*map(hidden, (delta.id, delta.name, delta.arguments)))]
         if not isinstance(delta, Text | Thinking):
             return [delta]
+        if isinstance(delta, Thinking) and delta.was_text:
+            self._held[Text] = ""
         *before, rest = (self._held[type(delta)] + delta.text).split(self._key)
         begun = len(rest) - _begun(self._key, rest)
         self._held[type(delta)] = rest[begun:]
         shown = HIDDEN_KEY.join([*before, rest[:begun]])
-        return [type(delta)(shown)] if shown else []
+        return [replace(delta, text=shown)] if shown else []
 
     def end(self) -> list[Delta]:
         """What was held back."""
-        return [kind(text) for kind, text in self._held.items() if text]
+        held, self._held = self._held, {Text: "", Thinking: ""}
+        return [kind(text) for kind, text in held.items() if text]
 
 
 def _begun(key: str, text: str) -> int:

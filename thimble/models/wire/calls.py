@@ -1,15 +1,20 @@
-"""Tool calls between us and a server: unique ids, and arguments that are objects."""
+"""Tool calls between us and a server: unique ids, known names, and arguments that are objects."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
 from thimble.agent import foreign
-from thimble.agent.messages import Message, ToolCall
+from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.models.wire import bounds
+
+NAME = re.compile(r"(?:^|[.:/=>])([\w-]+)(?=\s*(?:$|<\|))")
+"""What can be a tool's name: at the end or before a control token, alone or behind a namespace or a control token."""
 
 
 def arguments(call: ToolCall) -> dict[str, Any]:
@@ -33,10 +38,38 @@ def call_ids(messages: Sequence[Message]) -> set[str]:
 
 def given(call_id: object, name: object, arguments: object, taken: set[str]) -> ToolCall:
     """A call that a server sent, with an id that no other call of the conversation has; the id is added to `taken`."""
-    fresh = bounds.name(call_id)
+    fresh = mended(bounds.name(call_id))
     if not fresh or fresh in taken:
         fresh = f"call_{uuid4().hex[:12]}"  # random, because a view may hide earlier calls
     taken.add(fresh)
+    return ToolCall(fresh, mended(bounds.name(name)), mended(_object(arguments)))
+
+
+def known_name(name: str, tools: Sequence[Schema]) -> str:
+    """The name of the tool that a model means, whose server leaves a namespace or control tokens at it.
+
+    As in `functions.search` and `search<|channel|>json`. A name that no tool has stays as it is.
+    """
+    known = {tool["function"]["name"] for tool in tools}
+    meant = {found for found in NAME.findall(name) if found in known} if name not in known else set()
+    return meant.pop() if len(meant) == 1 else name
+
+
+def mended(text: str) -> str:
+    """A text without half surrogate pairs: two halves that meet are one character, one alone is U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _object(arguments: object) -> str:
+    """Arguments as JSON text: as the model wrote them, but valid if they were encoded twice or had line breaks."""
     if not isinstance(arguments, str):
-        arguments = json.dumps({} if arguments is None else arguments, ensure_ascii=False)
-    return ToolCall(fresh, bounds.name(name), arguments)
+        return json.dumps({} if arguments is None else arguments, ensure_ascii=False)
+    try:
+        value = foreign.read(arguments)
+    except ValueError:
+        value = arguments
+    with suppress(ValueError):
+        value = foreign.read(value, strict=False) if isinstance(value, str) else None
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else arguments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,15 @@ CERTIFICATES = "name a file of certificates to trust: SSL_CERT_FILE=FILE"
 NO_PROXY = "name hosts to reach without it in NO_PROXY, or unset HTTP_PROXY, HTTPS_PROXY, ALL_PROXY"
 LARGEST_FIGURE = 2**53
 """Readers of JSON that use floats cannot tell larger whole numbers apart."""
+WORD_CHARACTERS = 40
+FINISH = {
+    **dict.fromkeys(
+        ["stop", "tool_calls", "function_call", "tool_use", "eos", "eos_token", "stop_sequence", "end_turn"], "stop"
+    ),
+    **dict.fromkeys(["length", "max_tokens", "max_output_tokens", "model_length"], "length"),
+    **dict.fromkeys(["refusal", "content_filter", "safety"], "refusal"),
+}
+"""The ends of a reply that say all is well, that it was too long, or that the server declined."""
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
@@ -39,18 +49,20 @@ def refuse_detours(response: httpx.Response, url: str) -> None:
 def lines(response: httpx.Response, allowance: Allowance) -> Iterator[bytes]:
     """The lines of a stream, blank ones too, however it is cut into pieces.
 
-    Only a line feed ends a line: httpx's own splitter also cuts at characters that JSON text may have unescaped,
-    such as U+0085. Raises ModelError for a line of more than 4 MB, and for a connection that is lost after the first
-    line, when the reply has begun.
+    LF, CR or both end a line: httpx's own splitter also cuts at characters that JSON text may have unescaped, such as
+    U+0085. A byte order mark at the beginning is left out. Raises ModelError for a line of more than 4 MB, and for a
+    connection that is lost after the first line, when the reply has begun.
     """
     import httpx
 
     rest: list[bytes] = []  # joined once: a long line may come in many small pieces
-    begun, length = False, 0
+    begun, after_cr, length = False, False, 0
     try:
-        for piece in response.iter_bytes():
-            allowance.take(len(piece))
-            first, *more = piece.split(b"\n")
+        for received in response.iter_bytes():
+            allowance.take(len(received))
+            piece = received.removeprefix(b"\n") if after_cr else received
+            after_cr = received.endswith(b"\r")
+            first, *more = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
             rest.append(first)
             length = len(more[-1]) if more else length + len(first)
             if length > LINE_BYTES:
@@ -59,6 +71,7 @@ def lines(response: httpx.Response, allowance: Allowance) -> Iterator[bytes]:
                 whole = [b"".join(rest), *more]
                 rest = [whole.pop()]
                 for line in whole:
+                    line = line if begun else line.removeprefix(BOM_UTF8)
                     begun = begun or bool(line.strip())
                     with allowance.ours():
                         yield line
@@ -66,7 +79,7 @@ def lines(response: httpx.Response, allowance: Allowance) -> Iterator[bytes]:
         raise _lost(allowance, begun) from error
     _ended(allowance)
     if last := b"".join(rest).strip():
-        yield last
+        yield last if begun else last.removeprefix(BOM_UTF8)
 
 
 def whole(response: httpx.Response, allowance: Allowance) -> bytes:
@@ -90,6 +103,12 @@ def _ended(allowance: Allowance) -> None:
 def figure(value: object) -> int | None:
     """A figure that a server reports, such as a count of tokens; None if the value cannot be one."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_FIGURE else None
+
+
+def finish(reported: object) -> str:
+    """Why a reply ended: "stop", "length" or "refusal" as servers spell them; else the server's word, or ""."""
+    word = _one_line(reported)[:WORD_CHARACTERS] if isinstance(reported, str) else ""
+    return FINISH.get(word.lower(), word)
 
 
 def reason(body: str) -> str:

@@ -38,6 +38,8 @@ CIRCLES = {
     "server": "the model wrote the same again and again, so the server stopped its reply here",
 }
 """The words for a reply that repeated itself, by who stopped it."""
+WELL_ENDED = ("stop", "refusal", "passages", "")
+"""Ends of a reply of which no line warns: it is whole, or the answer tells."""
 LEAST_NAME = 6
 """Columns that a strategy's name has at least."""
 LEAST_HELD = 0.1
@@ -210,12 +212,14 @@ def who(message: Message) -> str:
 
 
 def cut_off_line(event: Replied) -> str | None:
-    """The warning that a reply was ended, at its limit or in circles; None if the model ended it."""
+    """The warning that a reply was ended, at its limit, in circles or by its server; None if the model ended it."""
     if event.stopped_by:
         return f"  ! {CIRCLES[event.stopped_by]}: ask again, in other words or with another model (/model)"
-    if event.usage.finish != "length":
+    finish = event.usage.finish
+    if finish in WELL_ENDED:
         return None
-    return f"  ! the reply was cut off after {figures.tokens(event.usage.output_tokens)} tokens"
+    by = "" if finish == "length" else f': the server ended it with "{line(finish)}"'
+    return f"  ! the reply was cut off after {figures.tokens(event.usage.output_tokens)} tokens{by}"
 
 
 def cut(text: str, width: int) -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.histories import Story, TinyCounter, calls_of, sound_histories
-from tests.support.printed_replies import SCHEMAS, schema
+from tests.support.schemas import SCHEMAS
 from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget, Counter
 from thimble.agent.errors import BudgetError
@@ -19,7 +19,7 @@ from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
 from thimble.models.counting.message_counter import ChatCounter
 from thimble.models.counting.vocabulary import counter_for
-from thimble.models.text_calls.prompt import REACT, TextCounter, conversation
+from thimble.models.tool_calls.prompt import SchemaCounter, conversation, description
 from thimble.strategies.spec import parse
 
 
@@ -30,27 +30,18 @@ def sent(counter: Counter, texts: Sequence[Message]) -> int:
 
 @given(sound_histories())
 def test_roles_alternate_and_nothing_but_text_is_sent(history: list[Message]) -> None:
-    texts = conversation(history, SCHEMAS, REACT)
+    texts = conversation(history, SCHEMAS)
     assert {text.role for text in texts} <= {"system", "user", "assistant"}
     assert not any(text.calls or text.call_id for text in texts)
     assert all(one.role != other.role for one, other in pairwise(texts))
     assert [text.role for text in texts].count("system") == 1
-    assert texts[0].content.endswith(REACT.description(SCHEMAS).content)
-
-
-@given(sound_histories())
-def test_every_word_is_sent_in_its_order(history: list[Message]) -> None:
-    whole, at = "\0".join(text.content for text in conversation(history, [], REACT)), 0
-    for message in history:
-        for part in (message.content.strip(), *(call.name for call in message.calls)):
-            assert part in whole[at:]
-            at = whole.index(part, at)
+    assert texts[0].content.endswith(description(SCHEMAS).content)
 
 
 @given(sound_histories(), st.sampled_from(["none", "observation-masking", "sliding-window"]), st.integers(500, 4_000))
 def test_a_view_within_budget_is_a_prompt_within_budget(history: list[Message], spec: str, limit: int) -> None:
     inner = TinyCounter()
-    counter = TextCounter(inner, REACT)
+    counter = SchemaCounter(inner)
     budget = Budget(limit, counter, counter.overhead(SCHEMAS))
     strategy = parse(spec, SideModel(Scripted([])))
     for so_far in calls_of(history):
@@ -58,7 +49,7 @@ def test_a_view_within_budget_is_a_prompt_within_budget(history: list[Message], 
             view = prepare(so_far, strategy, budget)
         except BudgetError:
             continue
-        tokens = sent(inner, conversation(view.messages, SCHEMAS, REACT))
+        tokens = sent(inner, conversation(view.messages, SCHEMAS))
         assert tokens <= view.tokens
         assert spec == "none" or tokens <= limit
 
@@ -76,8 +67,8 @@ def react(at_once: int, steps: int = 10) -> list[Message]:
 def test_counts_are_within_two_percent_of_the_whole_prompt(model: str, at_once: int) -> None:
     inner = counter_for(model)
     assert isinstance(inner, ChatCounter)
-    counter, history = TextCounter(inner, REACT), react(at_once)
-    texts = conversation(history, SCHEMAS, REACT)
+    counter, history = SchemaCounter(inner), react(at_once)
+    texts = conversation(history, SCHEMAS)
     whole = inner.tokens("".join(f"<|im_start|>{text.role}\n{text.content}<|im_end|>\n" for text in texts))
     whole += inner.tokens("<|im_start|>assistant\n")
     counted = counter.overhead(SCHEMAS) + sum(map(counter.count, history))
@@ -86,23 +77,13 @@ def test_counts_are_within_two_percent_of_the_whole_prompt(model: str, at_once: 
 
 def test_a_server_is_held_to_the_prompt_that_it_read() -> None:
     inner = TinyCounter()
-    counter, texts = TextCounter(inner, REACT), conversation(react(3), SCHEMAS, REACT)
+    counter, texts = SchemaCounter(inner), conversation(react(3), SCHEMAS)
     counter.sends(texts)
     assert counter.calibrate(10**6, 5_000)
     assert inner.calibrated == [(sent(inner, texts), 5_000)]
     assert not counter.exact
 
 
-def test_tools_are_told_in_a_line_each() -> None:
-    rich = schema("find", "Find it. Slowly.", ["what"], what="string", times="integer")
-    rich["function"]["parameters"]["properties"]["order"] = {"enum": ["new", "old"]}
-    lines = REACT.description(
-        [rich, schema("stop"), {"type": "function", "function": {"name": "bare"}}]
-    ).content.splitlines()
-    assert lines[-3] == 'find {"what": string, "times": integer?, "order": "new" or "old"?} Find it.'
-    assert lines[-2:] == ["stop {}", "bare {}"]
-
-
 def test_without_a_system_message_the_tools_make_one() -> None:
-    assert [text.role for text in conversation([Message("u", "user", "?")], SCHEMAS, REACT)] == ["system", "user"]
-    assert conversation([], SCHEMAS, REACT)[0].content == REACT.description(SCHEMAS).content
+    assert [text.role for text in conversation([Message("u", "user", "?")], SCHEMAS)] == ["system", "user"]
+    assert conversation([], SCHEMAS)[0].content == description(SCHEMAS).content

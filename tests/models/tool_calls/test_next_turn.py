@@ -16,7 +16,7 @@ from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import NUDGE_MESSAGE
 from thimble.corpus.library import load
 from thimble.corpus.question_form import compared
-from thimble.models.text_calls.next_turn import turn_schema
+from thimble.models.tool_calls.next_turn import turn_schema
 from thimble.tools.sources import source_tools
 
 FOUND = "[thimbles] Use: It guards a finger.\n[notes/may.md:3] two thimbles\nsee [nowhere] else"

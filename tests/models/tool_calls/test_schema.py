@@ -15,8 +15,8 @@ from tests.support.histories import sound_histories
 from thimble.agent.fates import MASK
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Delta, Text
-from thimble.models.text_calls.prompt import as_text
-from thimble.models.text_calls.schema import DECLINES, LONGEST_ANSWER, LONGEST_ARGUMENT, SCHEMA, Turn
+from thimble.models.tool_calls.prompt import DECLINES, as_text, description
+from thimble.models.tool_calls.schema import LONGEST_ANSWER, LONGEST_ARGUMENT, Turn
 
 
 def tool(name: str, required: Sequence[str] = (), **properties: str) -> Schema:
@@ -63,7 +63,7 @@ def read(written: str, *cuts: int, found: Sequence[Message] = (), cut: bool = Fa
 
 
 def test_a_line_a_tool_with_the_arguments_that_it_needs() -> None:
-    first, search, article, note, topic, today, *_ = SCHEMA.description(TOOLS).content.splitlines()
+    first, search, article, note, topic, today, *_ = description(TOOLS).content.splitlines()
     assert first == "Reply with one JSON object:"
     assert search == '{"search": query} Do search.'
     assert article == '{"read_article": slug} Do read_article.'
@@ -74,7 +74,7 @@ def test_a_line_a_tool_with_the_arguments_that_it_needs() -> None:
 @given(sound_histories())
 def test_a_history_is_written_as_the_model_has_to_write_it(history: list[Message]) -> None:
     for message in history:
-        text = as_text(message, SCHEMA)
+        text = as_text(message)
         assert (text.id, text.calls, text.call_id) == (message.id, (), "")
         if message.role == "assistant":
             *_, last = text.content.splitlines()
@@ -170,14 +170,14 @@ def test_a_source_is_what_the_prompt_shows() -> None:
 
 def test_the_model_never_sees_a_source_behind_an_answer() -> None:
     for content in (WORDS, f"{WORDS} [thimbles]", f"{WORDS} [thimbles] [may.md:3]"):
-        assert json.loads(as_text(Message("a", "assistant", content), SCHEMA).content) == {"answer": WORDS}
+        assert json.loads(as_text(Message("a", "assistant", content)).content) == {"answer": WORDS}
 
 
 @given(texts, cuts)
 def test_a_turn_that_declines_says_so_first(words: str, cuts: list[int]) -> None:
     shown, left = read(json.dumps({"cannot_answer": words}), *cuts)
     assert (shown.rstrip(), left) == ((DECLINES + words).rstrip(), None)
-    assert json.loads(as_text(Message("a", "assistant", shown), SCHEMA).content) == {"cannot_answer": words.rstrip()}
+    assert json.loads(as_text(Message("a", "assistant", shown)).content) == {"cannot_answer": words.rstrip()}
 
 
 @given(texts, st.integers(0, 60))
@@ -203,7 +203,7 @@ def test_a_call_comes_at_the_end(written: object, name: str, arguments: object) 
     assert shown == ""
     assert isinstance(call, ToolCall)
     assert (call.name, json.loads(call.arguments)) == (name, arguments)
-    said = as_text(Message("a", "assistant", calls=(call,)), SCHEMA)
+    said = as_text(Message("a", "assistant", calls=(call,)))
     assert json.loads(said.content) == written
 
 

@@ -1,4 +1,4 @@
-"""Calls by schema: a turn is one JSON object, a tool with its arguments or the answer, and the server enforces it."""
+"""A turn by schema: the schemas of what it may be, and its reading while it streams."""
 
 from __future__ import annotations
 
@@ -9,66 +9,26 @@ from typing import Any
 
 from thimble.agent import foreign
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.prompts import CANNOT, is_framing
+from thimble.agent.prompts import is_framing
 from thimble.agent.protocols import Delta, Text
-from thimble.corpus.attribution import SOURCES_BEHIND, attribute, pieces
+from thimble.corpus.attribution import attribute, pieces
 from thimble.corpus.markdown import sentences
-from thimble.models.text_calls.prompt import CallForm, first_sentence
+from thimble.models.tool_calls.prompt import DECLINES, required
+from thimble.models.wire.calls import mended
 
-SCHEMA_TOLD = """\
-Reply with one JSON object:
-{}
-{{"answer": answer}} the two or three sentences of what was found that answer the question, copied
-{{"cannot_answer": why}} if nothing that was found answers the question"""
-DECLINES = f"It {CANNOT}: "
-"""What `cannot_answer` becomes in the conversation."""
 LONGEST_ARGUMENT, LONGEST_ANSWER = 300, 800
 """Characters of an argument and of an answer: a small model may write one without end."""
 ANSWER_BEGINNING = re.compile(r'\s*\{\s*"(?P<kind>answer|cannot_answer)"\s*:\s*(?:\{\s*"(?P<part>[^"]*)"\s*:\s*)?"')
 """What stands before the words of an answer, or of its first part."""
 NEXT_PART = re.compile(r'"\s*,\s*"(?P<part>[^"]*)"\s*:\s*"')
-SAID_WORDS = re.compile(r'(?:[^"\\]|\\u[dD][89abAB]\w\w\\u\w{4}|\\u(?![dD][89abAB])\w{4}|\\[^u])*')
+_HEX = r"[\da-fA-F]"
+_HALF_PAIR = rf"[dD][89abAB]{_HEX}{{2}}(?!(?:\\(?:u{_HEX}{{0,3}})?)?\Z)"
+SAID_WORDS = re.compile(
+    rf'(?:[^"\\]|\\[^u]|\\u(?:{_HALF_PAIR}|(?![dD][89abAB]){_HEX}{{4}}|(?!{_HEX}{{4}}|{_HEX}{{0,3}}\Z)))*'
+)
 """The words of a JSON string as far as they are whole: half an escape, or half a surrogate pair, waits."""
-
-
-def _line(function: Schema) -> str:
-    arguments, properties = _arguments(function), function["parameters"]["properties"]
-    shown = next(iter(arguments), "") if len(arguments) == 1 else json.dumps({name: name for name in arguments})
-    meanings = (f"{name}: {properties[name]['description']}" for name in arguments if "description" in properties[name])
-    return " ".join([f'{{"{function["name"]}": {shown}}}', first_sentence(function), *meanings])
-
-
-def _arguments(function: Schema) -> Mapping[str, Any]:
-    """The arguments that are asked for: the required ones, else the first."""
-    parameters = function.get("parameters") or {}
-    properties: Mapping[str, Any] = parameters.get("properties", {})
-    return {name: properties[name] for name in parameters.get("required") or [*properties][:1]}
-
-
-def _said(content: str, calls: Sequence[ToolCall]) -> str:
-    """Words, calls and answers as the model has to write them."""
-    objects = [*map(called, calls)] or [_answered(content)]
-    said = [content] if calls and content else []
-    return "\n".join([*said, *(json.dumps(each, ensure_ascii=False) for each in objects)])
-
-
-def called(call: ToolCall) -> dict[str, Any]:
-    """A call as the model has to write it."""
-    try:
-        arguments = json.loads(call.arguments)
-    except ValueError:
-        arguments = call.arguments
-    values = [*arguments.values()] if isinstance(arguments, dict) else [arguments]
-    return {call.name: values[0] if len(values) == 1 else arguments}
-
-
-def _answered(content: str) -> dict[str, str]:
-    if content.startswith(DECLINES):
-        return {"cannot_answer": content.removeprefix(DECLINES)}
-    return {"answer": SOURCES_BEHIND.sub("", content)}
-
-
-SCHEMA = CallForm("calls by schema", SCHEMA_TOLD, _line, _said, "")
+ESCAPE = re.compile(r"\\(?:u([\da-fA-F]{4})|(.))", re.DOTALL)
+ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def object_schema(properties: Mapping[str, Any]) -> Schema:
@@ -78,7 +38,7 @@ def object_schema(properties: Mapping[str, Any]) -> Schema:
 
 def value_schema(function: Schema) -> Schema:
     """The schema of what a tool takes: its one argument bare, or an object of several."""
-    values = {name: _bounded(schema) for name, schema in _arguments(function).items()}
+    values = {name: _bounded(schema) for name, schema in required(function).items()}
     return next(iter(values.values())) if len(values) == 1 else object_schema(values)
 
 
@@ -95,7 +55,6 @@ class Turn:
         messages: The prompt: in what its results show, the source of the answer is found.
     """
 
-    over = False
     cut = False
     """Whether the answer was cut, by its length or at the end of a reply that was: then it ends with a sentence."""
 
@@ -147,7 +106,7 @@ class Turn:
             begins = "" if self._said["kind"] == "answer" else DECLINES
             self._rest = self._label = f"{self._said['part']}: " if self._said["part"] else ""
         self._rest += self._words()
-        while part := NEXT_PART.match(self._text, self._at):
+        while self._label and (part := NEXT_PART.match(self._text, self._at)):
             self._at = part.end()
             self._end_part()
             self._label = f"{part['part']}: "
@@ -171,13 +130,18 @@ class Turn:
         words = SAID_WORDS.match(self._text, self._at)
         assert words, "it may be empty"
         self._at = words.end()
-        return str(json.loads(f'"{words[0]}"', strict=False))
+        return mended(ESCAPE.sub(_unescaped, words[0]))
 
     def _call(self) -> ToolCall:
         try:
-            ((name, value),) = foreign.read(self._text).items()
-            arguments = [*_arguments(self._functions[name])]
+            ((name, value),) = foreign.read(self._text, strict=False).items()
+            arguments = [*required(self._functions[name])]
         except (ValueError, KeyError, AttributeError):
             return ToolCall("", "", self._text)
         given = dict(zip(arguments, [value], strict=False)) if len(arguments) == 1 else value
-        return ToolCall("", name, json.dumps(given, ensure_ascii=False))
+        return ToolCall("", name, mended(json.dumps(given, ensure_ascii=False)))
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """The character of an escape; that behind the backslash where JSON has no such escape."""
+    return chr(int(escape[1], 16)) if escape[1] else ESCAPED.get(escape[2], escape[2])

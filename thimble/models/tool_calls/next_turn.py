@@ -10,7 +10,8 @@ from thimble.agent.turns import question
 from thimble.corpus.observations import fits, sources
 from thimble.corpus.question_form import compared
 from thimble.corpus.words import terms
-from thimble.models.text_calls.schema import LONGEST_ANSWER, LONGEST_ARGUMENT, called, object_schema, value_schema
+from thimble.models.tool_calls.prompt import called
+from thimble.models.tool_calls.schema import LONGEST_ANSWER, LONGEST_ARGUMENT, object_schema, value_schema
 
 READ = "read"
 LOOKING = ("search", "list")

@@ -1,1 +1,0 @@
-"""Tool calls that a model writes as text: of its own accord, or by the text ReAct protocol."""

@@ -1,0 +1,97 @@
+"""The text of a reply as servers send it: what is thinking, and characters that come in halves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from thimble.agent.protocols import Delta, Text, Thinking, Usage
+from thimble.models.wire.calls import mended
+
+OPEN, CLOSE = "<think>", "</think>"
+QUOTES = ("`", '"', "'")
+BLANKS = 1_000
+"""Behind more blanks than these, a tag is text."""
+
+
+class ReplyText:
+    """Takes the deltas of a reply; what it thinks in its text, up to </think>, becomes thinking.
+
+    A model writes so if its server does not know that the model thinks, or has switched thinking off. The reply begins
+    with <think>, or, where the template has already opened the thought, with the thought itself: that text has been
+    shown by then, and comes once more as a `Thinking` that `was_text`. Blanks around the tags are removed. A later tag
+    is text, and so is one behind a quotation mark or <think>: the model may be writing about tags.
+
+    The result does not depend on how the text is cut into deltas. A possible beginning of a tag is held back, and so
+    are blanks beside a tag, and half a character.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._halves: dict[type[Text | Thinking], str] = {Text: "", Thinking: ""}
+        self._place: type[Text | Thinking] | Literal["before", "after"] = "before"
+        self._strips = False
+        self._said: list[str] = []
+
+    def take(self, delta: Delta) -> list[Delta]:
+        """What can be told apart now; all of it before the usage, which ends a reply."""
+        if isinstance(delta, Usage):
+            left = [part for kind, half in self._halves.items() if half for part in self.take(kind(""))]
+            held, self._held = self._held, ""
+            rest: Delta = (Thinking if self._place is Thinking else Text)(held)
+            return [*left, rest, delta] if held else [*left, delta]
+        if not isinstance(delta, Text | Thinking):
+            return [delta]
+        text = self._halves[type(delta)] + delta.text
+        half = text[-1:] if delta.text and "\ud800" <= text[-1] <= "\udbff" else ""
+        self._halves[type(delta)] = half
+        text = mended(text.removesuffix(half))
+        if isinstance(delta, Text):
+            return [*self._add(text)]
+        return [Thinking(text)] if text else []
+
+    def _add(self, text: str) -> Iterator[Delta]:
+        self._held += text
+        if self._place == "before":
+            start = self._held.lstrip()
+            is_near = len(self._held) - len(start) <= BLANKS
+            if is_near and start.startswith((OPEN, CLOSE)):
+                self._held, self._place, self._strips = start.removeprefix(OPEN), Thinking, True
+            elif not (is_near and (OPEN.startswith(start) or CLOSE.startswith(start))):
+                self._place = Text
+        if self._strips:
+            self._strip()
+        if self._place in (Text, Thinking):
+            yield from self._look()
+        if self._place == "after" and self._held:
+            yield Text(self._held)
+            self._held = ""
+
+    def _look(self) -> Iterator[Delta]:
+        """What is said up to the closing tag, if that has come."""
+        kind = Text if self._place is Text else Thinking
+        said, tag, rest = self._held.partition(CLOSE)
+        sure = len(said) if tag else _sure(said)
+        if said[:sure]:
+            self._said.append(said[:sure])
+            yield kind(said[:sure])
+        self._held = self._held[sure:]
+        text = "".join(self._said) if tag and kind is Text else ""
+        if tag:
+            self._place = "after"
+        if tag and not (OPEN in text or text.endswith(QUOTES)):
+            if text.strip():
+                yield Thinking(text, was_text=True)
+            self._held = rest
+            self._strip()
+
+    def _strip(self) -> None:
+        self._held = self._held.lstrip()
+        self._strips = not self._held
+
+
+def _sure(text: str) -> int:
+    """The place in a text from which its end may be the beginning of the closing tag."""
+    return next(
+        (at for at in range(max(0, len(text) - len(CLOSE)), len(text)) if CLOSE.startswith(text[at:])), len(text)
+    )
