@@ -15,8 +15,8 @@ from thimble.agent.messages import Message
 from thimble.models import chat
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.ollama.wire import sent
-from thimble.models.text_calls.prompt import REACT, as_text
 from thimble.models.text_observations import TEXT_ACTION, as_written, recognise, recognised
+from thimble.models.tool_calls.prompt import as_text
 
 FENCE = "I look at the log.\n```bash\ntail -n 20 app.log\n```"
 EDIT = (
@@ -120,7 +120,7 @@ def test_what_is_written_and_counted_is_the_text(entries: Sequence[chat.Entry]) 
     assert [*map(EstimateCounter().count, found)] == [*map(EstimateCounter().count, plain)]
     assert json.dumps([*map(chat.write, found, entries)]) == json.dumps(entries)
     assert [*map(sent, found)] == [*map(sent, plain)]
-    assert [as_text(one, REACT) for one in found] == [as_text(one, REACT) for one in plain]
+    assert [*map(as_text, found)] == [*map(as_text, plain)]
     tools = sum((said.content, answer.content) in TOOLS.values() for said, answer in pairwise(plain))
     assert sum(message.name == TEXT_ACTION for message in found) == tools
 
