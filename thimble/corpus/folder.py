@@ -62,18 +62,13 @@ def look(folder: Path) -> Iterator[File | Skipped]:
 
 
 def passed_over(folder: Path) -> Counter[str]:
-    """How many entries below `folder` are no article by their names: those of each suffix, and hidden ones."""
-    kinds = Counter[str]()
+    """How many files below `folder` are no articles by their names, by suffix; hidden ones are not counted."""
 
-    def wanted(name: str, is_folder: bool) -> bool:
-        if not _wanted(name, is_folder):
-            kinds["hidden" if name.startswith(".") else Path(name).suffix.lower() or "without a suffix"] += 1
-        return is_folder and not name.startswith(".")
+    def other(name: str, is_folder: bool) -> bool:
+        return not name.startswith(".") and (is_folder or not _wanted(name, is_folder))
 
     with opened(folder, ()) as top:
-        for _ in walk(top, wanted):
-            pass
-    return kinds
+        return Counter(Path(parts[-1]).suffix.lower() or "without a suffix" for parts, _ in walk(top, other))
 
 
 def _wanted(name: str, is_folder: bool) -> bool:

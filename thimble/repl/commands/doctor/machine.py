@@ -37,7 +37,7 @@ def articles(folder: Path) -> Iterator[Check]:
         yield Check("left out", "warn", f"{left.path}: {left.reason}", fix)
     if kinds := passed_over(folder):
         named = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-        yield Check("passed over", "ok", f"{named}; articles are {', '.join(SUFFIXES)}")
+        yield Check("passed over", "ok", f"{named}; {', '.join(SUFFIXES)} are read")
 
 
 def files(folder: Path) -> Iterator[Check]:
