@@ -24,6 +24,7 @@ from tests.support.pty_terminal import Terminal
 from tests.support.sessions import ask, scripted
 from thimble.agent.errors import UsageError
 from thimble.agent.protocols import Text
+from thimble.repl.live import server
 from thimble.repl.live.ballot import MOST_OF_ONE_ADDRESS
 from thimble.repl.live.server import ANSWERED, VOTE_BYTES, shown_live
 from thimble.repl.screen.private import private
@@ -218,13 +219,6 @@ def connected(url: str, request: str = "") -> socket.socket:
     return connection
 
 
-def is_closed(connection: socket.socket) -> bool:
-    """Read until the server closes; whether it did so without a word."""
-    with suppress(ConnectionError):
-        return connection.recv(1) == b""
-    return True
-
-
 @pytest.mark.parametrize("request_", ["", "G", "GET / HTTP/1.1", "GET /0123456789abcdef/ HTTP/1.1\r\nHost: x\r\n"])
 def test_connections_without_the_token_shut_nobody_out(session: Session, url: str, request_: str) -> None:
     ask(session, "One?")
@@ -241,8 +235,9 @@ def test_who_does_not_name_the_token_is_answered_before_the_head_is_there(url: s
     assert answer == b"HTTP/1.0 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
 
-@pytest.mark.parametrize("rest", ["", "events HTTP/1.1\r\n", "vote/1 HTTP/1.1\r\nContent-Length: 9\r\n\r\n"])
-def test_a_request_that_comes_a_byte_at_a_time_is_ended(url: str, rest: str) -> None:
+@pytest.mark.parametrize("rest", ["", "events HTTP/1.1\r\n", "vote/1 HTTP/1.1\r\nContent-Length: 999\r\n\r\n"])
+def test_a_request_that_comes_a_byte_at_a_time_is_ended(url: str, rest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "REQUEST_SECONDS", 0.5)
     with connected(url, f"POST {urlsplit(url).path}{rest}") as connection:
         connection.settimeout(0.2)
         with suppress(ConnectionError):
@@ -257,9 +252,10 @@ def test_viewers_of_one_address_leave_room_for_another(session: Session, url: st
     ask(session, "One?")
     asked = f"GET {urlsplit(url).path}events HTTP/1.1\r\n\r\n"
     with ExitStack() as open_:
-        many = [open_.enter_context(connected(url, asked)) for _ in range(ANSWERED)]
-        for each in many:
-            assert each.recv(1)
+        many = []
+        for _ in range(ANSWERED):
+            many.append(open_.enter_context(connected(url, asked)))
+            assert many[-1].recv(1)
         other = httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.2"))
         with other.stream("GET", f"{url}events") as answer:
             assert next(answer.iter_lines())
