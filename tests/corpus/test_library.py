@@ -167,7 +167,7 @@ def test_toml() -> None:
         ("title: A\nnot a field\ntags: a", "A", "not a field, and so text: 'not a field'"),
         ("title: A\n\nnot a field\n", "a", "it cannot be read, and counts as text"),
         ("title: A\n\nHere is my note: not a field\n", "a", "it cannot be read, and counts as text"),
-        ("title: A\n" + "not a field: [\n" * 1_000, "a", "it cannot be read, and counts as text"),
+        ("title: A\nkey: " + "[" * 20_000 + "\nnot a field", "A", "not a field, and so text: 'not a field'"),
     ],
 )
 def test_what_is_not_used_of_a_head_is_named_and_in_the_text(head: str, title: str, unused: str) -> None:

@@ -67,8 +67,8 @@ def parse(text: str, path: str) -> Article:
         raise ValueError("it holds no text")
     slug = slugify(one.get("slug") or stem) or "article"
     title = shorten(title, 200)
-    tags = tuple(filter(None, (tag.strip(" []\"'") for tag in one.get("tags", "").split(","))))
-    summary = one.get("summary") or one.get("description") or shorten(_first_sentence(body) or title, 300)
+    tags = tuple(re.findall(r"[^\s,\[\]\"'](?:[^,\[\]]*[^\s,\[\]\"'])?", one.get("tags", "")))
+    summary = one.get("summary") or shorten(_first_sentence(body) or title, 300)
     parts = sections(body)
     return Article(
         slug=slug,
@@ -76,7 +76,7 @@ def parse(text: str, path: str) -> Article:
         tags=tags,
         date=one.get("date", ""),
         summary=summary,
-        sources=tuple(filter(None, fields.get("sources", ()))),
+        sources=tuple(fields.get("sources", ())),
         path=path,
         words=sum(section.words for section in parts),
         subject=f" {' '.join(sorted(stems(' '.join((*tags, title, slug, summary)))))} ",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -59,16 +58,6 @@ def look(folder: Path) -> Iterator[File | Skipped]:
     except OSError as error:
         unread.append(Skipped(".", error.strerror or str(error)))
     yield from unread
-
-
-def passed_over(folder: Path) -> Counter[str]:
-    """How many files below `folder` are no articles by their names, by suffix; hidden ones are not counted."""
-
-    def other(name: str, is_folder: bool) -> bool:
-        return not name.startswith(".") and (is_folder or not _wanted(name, is_folder))
-
-    with opened(folder, ()) as top:
-        return Counter(Path(parts[-1]).suffix.lower() or "without a suffix" for parts, _ in walk(top, other))
 
 
 def _wanted(name: str, is_folder: bool) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-FIELDS = {"title", "slug", "date", "summary", "description", "tags", "sources"}
+FIELDS = {"title", "slug", "date", "summary", "tags", "sources"}
 PARSED_CHARACTERS = 10_000  # libyaml's recursion crashes the process on tens of thousands of open brackets
 HEAD = re.compile(r"(---|\+\+\+)[ \t]*\n(.*?)^(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 FIELD = r"^[\w.-]+[ \t]*[:=]"
@@ -28,7 +28,7 @@ def split(text: str) -> tuple[dict[str, list[str]], str, str]:
         return {}, text, ""
     mark, block = head.groups()
     found, lines = _parsed(block, mark), list[str]()
-    if found is None and len(block) <= PARSED_CHARACTERS and not PROSE.search(block):
+    if found is None and not PROSE.search(block):
         lines = NOT_A_FIELD.findall(block)
         found = _by_field(NOT_A_FIELD.sub("", block), mark)
     fits = found and all(map(NAME.fullmatch, found)) and (FIELDS & found.keys() or block[0].islower())
@@ -45,9 +45,8 @@ def _by_field(block: str, mark: str) -> dict[str, list[str]]:
     for field in re.split(rf"(?={FIELD})", block, flags=re.MULTILINE)[1:]:
         name, value = re.split(r"[ \t]*[:=]", field, maxsplit=1)
         items = [" ".join(item.split()) for item in re.split(r"\n\s*- ", value)]
-        found |= _parsed(field, mark) or {
-            name.lower(): [re.sub(r"^(['\"])(.*)\1$", r"\2", item) for item in items if item]
-        }
+        texts = [re.sub(r"^(['\"])(.*)\1$", r"\2", item) for item in items if item]
+        found |= (name.lower() in FIELDS and _parsed(field, mark)) or {name.lower(): texts}
     return found
 
 
@@ -68,8 +67,7 @@ def _parsed(block: str, mark: str) -> dict[str, list[str]] | None:
 
 
 def _texts(value: object) -> list[str]:
-    if isinstance(value, dict):
-        return [f"{name}: {text}" for name, item in value.items() for text in _texts(item)]
-    if isinstance(value, list):
-        return [text for item in value for text in _texts(item)]
-    return [" ".join(str(value).split())]
+    """The items of a list, or one text; of an item that is itself a list or a mapping, its words."""
+    items = value if isinstance(value, list) else [value]
+    texts = (each if isinstance(each, str) else re.sub(r"[][{}'\"]", "", str(each)) for each in items)
+    return [" ".join(text.split()) for text in texts if text.strip()]

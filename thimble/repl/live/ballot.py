@@ -37,8 +37,8 @@ class Ballot:
         """Take a vote, in the words of /predict. Raises UsageError for words that name no messages."""
         self._votes[address, voter] = places(text, len(self.messages))
         same = [each for each in self._votes if each[0] == address]
-        if len(same) > MOST_OF_ONE_ADDRESS or len(self._votes) > MOST_VOTERS:
-            del self._votes[(same if len(same) > MOST_OF_ONE_ADDRESS else [*self._votes])[0]]
+        for old in same[:-MOST_OF_ONE_ADDRESS] or [*self._votes][:-MOST_VOTERS]:
+            del self._votes[old]
 
     def see(self, event: Prepared) -> None:
         """Close, and learn what stayed."""

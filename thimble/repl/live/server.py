@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import secrets
 import socket
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -36,7 +35,7 @@ ASKING, ANSWERED = 64, 200
 REQUEST_SECONDS = 5
 """Longest wait for a whole request."""
 SILENCE_SECONDS = 10
-"""Longest wait for a viewer to take the next event."""
+"""Longest wait for a viewer to take the page, or the next UNSENT_BYTES of an event."""
 UNSENT_BYTES = 65_536
 """What the system keeps for a viewer that reads nothing."""
 PING_SECONDS = 5
@@ -90,12 +89,11 @@ class LiveServer(ThreadingMixIn, TCPServer):
 
     def hold(self, connection: socket.socket, address: str, most: int) -> None:
         """Count a connection as ASKING or ANSWERED. The address with the most of them loses its oldest for room."""
-        self.held.pop(connection, None)
         self.held[connection] = most, address, monotonic()
-        rivals = [(whose, each) for each, (kind, whose, _) in list(self.held.items()) if kind == most]
+        rivals = {each: whose for each, (kind, whose, _) in list(self.held.items()) if kind == most}
         if len(rivals) > most:
-            many = Counter(whose for whose, _ in rivals)
-            self.end(max(rivals, key=lambda rival: many[rival[0]])[1])
+            many = Counter(rivals.values())
+            self.end(max(rivals, key=lambda each: many[rivals[each]]))
 
     def end(self, connection: socket.socket) -> None:
         """Wake the thread of a connection, which closes it."""
@@ -110,17 +108,11 @@ class LiveServer(ThreadingMixIn, TCPServer):
                 self.end(connection)
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Serve one connection, in its thread."""
+        """Serve one connection, in its thread. A viewer that goes away is no error."""
         self.hold(request, client_address[0], ASKING)
-        try:
+        with suppress(OSError):
             super().finish_request(request, client_address)
-        finally:
-            self.held.pop(request, None)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A viewer that goes away is no error."""
-        if not isinstance(sys.exc_info()[1], OSError):
-            super().handle_error(request, client_address)
+        self.held.pop(request, None)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -134,7 +126,8 @@ class Handler(BaseHTTPRequestHandler):
     def parse_request(self) -> bool:
         """Read the head; who does not name the token is answered before the rest of it is there."""
         _, _, path = self.raw_requestline.partition(b" /")
-        token, slash, _ = path.partition(b"/")
+        token, slash, rest = path.partition(b"/")
+        self.asked = rest.split(b" ")[0]
         if slash and secrets.compare_digest(token, self.server.token.encode()):
             return super().parse_request()
         self.wfile.write(b"HTTP/1.0 404 Not Found\r\nContent-Length: 0\r\n\r\n")
@@ -142,17 +135,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """The page, or the stream of what is new."""
-        match self._asked():
-            case "":
+        match self.asked:
+            case b"":
                 self._answer(HTTPStatus.OK, self.server.page, "text/html; charset=utf-8")
-            case "events":
+            case b"events":
                 self._stream()
             case _:
                 self._answer(HTTPStatus.NOT_FOUND)
 
     def do_POST(self) -> None:
         """A vote: the numbers of the messages that stay, to the number of a ballot."""
-        ballot = re.fullmatch(r"vote/(\d{1,9})", self._asked(), re.ASCII)
+        ballot = re.fullmatch(rb"vote/(\d{1,9})", self.asked)
         voter = re.search(r"\bvoter=([0-9a-f]{16})\b", self.headers.get("Cookie", ""))
         length = self.headers.get("Content-Length", "")
         if not re.fullmatch(r"\d{1,9}", length, re.ASCII) or int(length) > VOTE_BYTES:
@@ -166,10 +159,6 @@ class Handler(BaseHTTPRequestHandler):
         except (UsageError, UnicodeDecodeError):
             return self._answer(HTTPStatus.BAD_REQUEST)
         return self._answer(HTTPStatus.NO_CONTENT if taken else HTTPStatus.CONFLICT)
-
-    def _asked(self) -> str:
-        """What is asked for below the token."""
-        return self.path.split("/", 2)[2]
 
     def _answer(self, status: HTTPStatus, body: bytes = b"", kind: str = "text/plain") -> None:
         self._head(status, kind)
@@ -197,7 +186,8 @@ class Handler(BaseHTTPRequestHandler):
         while ENDED not in new[-1:]:
             new, place = self.server.growing.after(place, PING_SECONDS)
             for text in (*new, f"event: place\nid: {place}\ndata: 0\n\n".encode()):
-                self.wfile.write(text)
+                for at in range(0, len(text), UNSENT_BYTES):
+                    self.wfile.write(text[at : at + UNSENT_BYTES])
             self.server.growing.rest()
 
     def log_message(self, format: str, *args: Any) -> None:
