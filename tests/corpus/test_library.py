@@ -142,7 +142,7 @@ def test_prose_between_rules_is_no_front_matter(text: str) -> None:
         ("Title: A: b\nTags: a, b", "A: b", "a b"),
         ("# remark\ntitle: A: b\n\ntags: a", "A: b", "a"),
         ("title: [[A note]]\ntags: {a: {b: c}}", "A note", "a:b:c"),
-        ("title: a\ntags: &a [*a]", "a", "&a[*a"),
+        ("title: a\ntags: &a [*a]", "a", "&a *a"),
         ("title: a\nb: &b [x]\nc: &c [*b, *b]\ntags: [*c, *c]", "a", "*c *c"),
         ("title: T\nx: " + "[" * 4_000, "T", ""),
     ],
