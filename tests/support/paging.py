@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from select import select
 
-from thimble.repl.screen.keys import silent_keyboard, typed_ahead
+from prompt_toolkit.application.current import get_app_session
+from prompt_toolkit.input.typeahead import get_typeahead
+
+from thimble.repl.screen.keys import silent_keyboard
 from thimble.repl.screen.pager import paged
 from thimble.repl.screen.theme import console_for, say
 
@@ -18,4 +21,5 @@ if __name__ == "__main__":
         with paged(console):
             for number in range(int(sys.argv[1])):
                 say(console, f"line {number} ⟦x⟧", "name")
-        say(console, f"it goes on, typed: {typed_ahead()!r}")
+        typed = "".join(press.data for press in get_typeahead(get_app_session().input))
+        say(console, f"it goes on, typed: {typed!r}")

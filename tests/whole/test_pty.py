@@ -92,20 +92,35 @@ def test_no_word_of_an_answer_is_broken_at_the_edge(terminal: Open) -> None:
     assert set(narrow.text.split()) >= set(" ".join(said).split())
 
 
-def test_what_is_typed_while_something_runs_asks_nothing(terminal: Open) -> None:
+def test_each_line_that_is_sent_while_something_runs_is_asked_in_its_turn(terminal: Open) -> None:
     here = terminal("tests.support.scripted_conversation", "--pace", "60")
     here.see(" tools", "ctx ")
     here.type("first\r")
     here.see("∴ A long thought")
-    here.type("and\x7f\x7f\x7fbut \x1b[Awhy\r", ahead=True)
-    shown = here.see("1 exchange", "› but why")
-    assert "2 exchanges" not in shown
+    here.type("\rsecond?\r\x1b[200~help\rexit\x1b[201~", ahead=True)  # a paste is one text, whatever its lines
+    here.see("› second?", "evil clear", "2 exchanges", "› help", "  exit")
     here.type("\x03")
-    here.see("ctx", until=lambda text: "but why" not in text)
+    here.see("ctx", until=lambda text: "  exit" not in text)
     here.type("help\r")
     here.see("/strategy", "/quit")
     here.type("Exit\r")
     assert here.end() == 0
+
+
+def test_ctrl_c_stops_an_answer_and_drops_nothing_that_was_sent_meanwhile(terminal: Open) -> None:
+    here = terminal("tests.support.scripted_conversation", "--pace", "60")
+    here.see(" tools", "ctx ")
+    here.type("first\r")
+    here.see("∴ A long thought")
+    here.type("second?\rthird\x03", ahead=True)
+    here.see("stopped: the session goes on", "› second?", "A prefix breaks where it differs.", "› third")
+
+
+def test_no_control_character_of_a_paste_is_in_the_question(terminal: Open) -> None:
+    here = terminal("tests.support.scripted_conversation", "--echo")
+    here.see(" tools", "ctx ")
+    here.type("\x1b[200~a\x1b[31mred\x1b]0;title\x07\x00 b\x9b1m\u202ec\x1b[201~\r")
+    here.see("'ared bc'")
 
 
 def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:
@@ -113,7 +128,7 @@ def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:
     here.see(" tools")
     here.type("first\r")
     here.see("∴ A long thought")
-    here.type("second\r", ahead=True)
+    here.type("second", ahead=True)
     shown = here.see("▤ read_article", "A prefix breaks where it differs.", " • two", "1 exchange", "› second")
     assert "**" not in shown
     assert shown.count("second") == 1, "what is typed ahead is not echoed, and stands on the next prompt"

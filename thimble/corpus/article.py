@@ -36,8 +36,8 @@ class Article:
     """One readable file, with at least one section.
 
     `date` is as written, `path` relative to the folder and written with `/`, `words` counts neither headings nor front
-    matter. `subject` holds the folded words of tags, title, slug and summary, each between blanks. `unused` says in words
-    what of the front matter is not used.
+    matter. `subject` holds the folded words of tags, title, slug and summary, each between blanks. `unused` says why
+    front matter is not used.
     """
 
     slug: str
@@ -57,7 +57,7 @@ class Article:
 def parse(text: str, path: str) -> Article:
     """The article in a file's text; each text is parsed once in a process. Raises ValueError if there is no article."""
     fields, body, unused = front_matter.split(text)
-    one = {name: values[0] for name, values in fields.items() if len(values) == 1}
+    one = {name: ", ".join(values) for name, values in fields.items()}
     first_heading = _heading(body)
     stem = Path(path).stem
     title = one.get("title") or first_heading or stem
@@ -67,8 +67,8 @@ def parse(text: str, path: str) -> Article:
         raise ValueError("it holds no text")
     slug = slugify(one.get("slug") or stem) or "article"
     title = shorten(title, 200)
-    tags = tuple(tag for tag in (tag.strip(" []\"'") for tag in ",".join(fields.get("tags", ())).split(",")) if tag)
-    summary = one.get("summary") or one.get("description") or shorten(_first_sentence(body) or title, 300)
+    tags = tuple(re.findall(r"[^\s,\[\]\"'](?:[^,\[\]]*[^\s,\[\]\"'])?", one.get("tags", "")))
+    summary = one.get("summary") or shorten(_first_sentence(body) or title, 300)
     parts = sections(body)
     return Article(
         slug=slug,

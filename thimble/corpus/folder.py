@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -59,21 +58,6 @@ def look(folder: Path) -> Iterator[File | Skipped]:
     except OSError as error:
         unread.append(Skipped(".", error.strerror or str(error)))
     yield from unread
-
-
-def passed_over(folder: Path) -> Counter[str]:
-    """How many entries below `folder` are no article by their names: those of each suffix, and hidden ones."""
-    kinds = Counter[str]()
-
-    def wanted(name: str, is_folder: bool) -> bool:
-        if not _wanted(name, is_folder):
-            kinds["hidden" if name.startswith(".") else Path(name).suffix.lower() or "without a suffix"] += 1
-        return is_folder and not name.startswith(".")
-
-    with opened(folder, ()) as top:
-        for _ in walk(top, wanted):
-            pass
-    return kinds
 
 
 def _wanted(name: str, is_folder: bool) -> bool:

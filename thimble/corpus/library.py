@@ -121,8 +121,8 @@ def load(
 ) -> Library:
     """Read every Markdown and text file below `folder`; hidden ones and links to folders are ignored.
 
-    `skipped` names each file that cannot be used, with the reason: not text, unreadable, larger than 2 MB, empty, a link
-    that leaves the folder, not a regular file. So it does with front matter that cannot be used whole.
+    `skipped` names each file that cannot be used, with the reason: not text, unreadable, larger than 2 MB, empty, a
+    link that leaves the folder, not a regular file. So it does with front matter that cannot be used whole.
 
     Args:
         folder: The folder of the files.

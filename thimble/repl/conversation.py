@@ -10,14 +10,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import cached_property
 from shlex import quote
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 from thimble.agent.errors import Stopped, ThimbleError
 from thimble.agent.events import Answered
 from thimble.repl.prompt.interrupts import Interrupts
 from thimble.repl.prompt.prompt import PlainPrompt, TerminalPrompt, open_prompt
-from thimble.repl.screen.keys import key, silent_keyboard, typed_ahead, waiting
+from thimble.repl.screen.keys import key, silent_keyboard
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import console_for, is_plain, say
 from thimble.session import figures
@@ -34,8 +33,6 @@ MODEL_NOT_FOUND = "stopped: nothing was asked; ask again to look for the model o
 ARTICLES_NOT_READ = "stopped: what has been read of the articles is kept; ask again to go on"
 WITHOUT_ARTICLES = ("/quit", "/exit", "/help", "/?")
 """Commands that do not wait for the articles."""
-MOMENT_SECONDS = 0.3
-"""What is done in this time has run while nobody could type."""
 NEW_HERE = "/tour guides you. Or: What is context rot? What is masking? What is prefill?"
 """For who begins the first session: a tour, and questions that show what thimble is about."""
 HOW_TO_LEAVE = "Ctrl-D or /quit leaves"
@@ -61,7 +58,6 @@ class Conversation:
         self.plain = plain
         self._interrupts = Interrupts()
         self._introduced = False
-        self._typed = ""
         self._go_on_with(session)
 
     def _go_on_with(self, session: Session) -> None:
@@ -80,7 +76,7 @@ class Conversation:
         going = True
         with self._interrupts, silent_keyboard(not self.plain):
             if isinstance(self._prompt, TerminalPrompt):
-                self._prompt.press(waiting())
+                self._prompt.hear()
             self._greet()
             while going:
                 try:
@@ -189,8 +185,7 @@ class Conversation:
         if isinstance(self._prompt, PlainPrompt):
             with self._interrupts.allowed():
                 return self._prompt.read()
-        typed, self._typed = self._typed, ""
-        return self._prompt.read(typed)  # takes Ctrl-C as a key; raised elsewhere in it, it leaves half a loop behind
+        return self._prompt.read()  # takes Ctrl-C as a key; raised elsewhere in it, it leaves half a loop behind
 
     def _command(self, text: str) -> str | None:
         """Run a command; the question that it hands on, None to leave."""
@@ -198,7 +193,6 @@ class Conversation:
         from thimble.repl.screen.redirect_output import print_above_live
 
         question: str | None = ""
-        began = perf_counter()
         try:
             with print_above_live(self.console), self._interrupts.allowed():
                 question = run_command(self.session, text, self.console)
@@ -210,14 +204,8 @@ class Conversation:
             self._bug()
         if self.session.successor:
             self._go_on_with(self.session.successor)
-        self._keep_typed(began)
         self._space()
         return question
-
-    def _keep_typed(self, began: float) -> None:
-        """What was typed while something ran stands on the next prompt; it has asked nothing."""
-        if perf_counter() - began > MOMENT_SECONDS and not isinstance(self._prompt, PlainPrompt):
-            self._typed = typed_ahead()
 
     def _space(self) -> None:
         """A blank line, where lines are drawn and not read out."""
@@ -228,7 +216,7 @@ class Conversation:
         from thimble.repl.commands.table import show_error
         from thimble.repl.screen.redirect_output import print_above_live
 
-        renderer, began = self._renderer(), perf_counter()
+        renderer = self._renderer()
         renderer.history = lambda: self.session.agent.history
         answered = False
         try:
@@ -237,7 +225,6 @@ class Conversation:
                     renderer.show(event)
                     answered = answered or isinstance(event, Answered)
         except KeyboardInterrupt as stop:
-            self._keep_typed(began)
             if not answered:
                 say(self.console, str(stop) or ANSWER_STOPPED, "warn")
             self._foot()
@@ -246,7 +233,6 @@ class Conversation:
         except (Exception, SystemExit):
             self._bug()
         else:
-            self._keep_typed(began)
             self._foot()
         self._reveal()
         self._space()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -23,7 +24,9 @@ from tests.support.pty_terminal import Terminal
 from tests.support.sessions import ask, scripted
 from thimble.agent.errors import UsageError
 from thimble.agent.protocols import Text
-from thimble.repl.live.server import VOTE_BYTES, shown_live
+from thimble.repl.live import server
+from thimble.repl.live.ballot import MOST_OF_ONE_ADDRESS
+from thimble.repl.live.server import ANSWERED, VOTE_BYTES, shown_live
 from thimble.repl.screen.private import private
 from thimble.repl.screen.sanitise import hide
 from thimble.session.session import Session
@@ -205,6 +208,76 @@ def test_it_holds_a_long_session_and_a_question_more_is_small(many: int) -> None
     assert sum(map(len, viewer.lines)) < 60_000 + 8 * many
 
 
+# ---- a room in which not everybody is friendly ----
+
+
+def connected(url: str, request: str = "") -> socket.socket:
+    """A connection that has sent this, and reads nothing by itself."""
+    where = urlsplit(url)
+    connection = socket.create_connection((where.hostname or "", where.port or 0), timeout=20)
+    connection.sendall(request.encode())
+    return connection
+
+
+@pytest.mark.parametrize("request_", ["", "G", "GET / HTTP/1.1", "GET /0123456789abcdef/ HTTP/1.1\r\nHost: x\r\n"])
+def test_connections_without_the_token_shut_nobody_out(session: Session, url: str, request_: str) -> None:
+    ask(session, "One?")
+    with ExitStack() as open_:
+        for _ in range(200):
+            open_.enter_context(connected(url, request_))
+        assert httpx.get(url, trust_env=False).status_code == 200
+        Viewer(url).answered("One?")
+
+
+def test_who_does_not_name_the_token_is_answered_before_the_head_is_there(url: str) -> None:
+    with connected(url, "POST /vote/1 HTTP/1.1\r\n") as connection:
+        answer = b"".join(iter(lambda: connection.recv(1000), b""))
+    assert answer == b"HTTP/1.0 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+
+
+@pytest.mark.parametrize("rest", ["", "events HTTP/1.1\r\n", "vote/1 HTTP/1.1\r\nContent-Length: 999\r\n\r\n"])
+def test_a_request_that_comes_a_byte_at_a_time_is_ended(url: str, rest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "REQUEST_SECONDS", 0.5)
+    with connected(url, f"POST {urlsplit(url).path}{rest}") as connection:
+        connection.settimeout(0.2)
+        with suppress(ConnectionError):
+            while True:
+                connection.send(b"1")
+                with suppress(TimeoutError):
+                    assert connection.recv(1) == b""
+                    break
+
+
+def test_viewers_of_one_address_leave_room_for_another(session: Session, url: str) -> None:
+    ask(session, "One?")
+    asked = f"GET {urlsplit(url).path}events HTTP/1.1\r\n\r\n"
+    with ExitStack() as open_:
+        many = []
+        for _ in range(ANSWERED):
+            many.append(open_.enter_context(connected(url, asked)))
+            assert many[-1].recv(1)
+        other = httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.2"))
+        with other.stream("GET", f"{url}events") as answer:
+            assert next(answer.iter_lines())
+            while many[0].recv(100_000):
+                pass
+            assert many[1].recv(1)
+
+
+def test_streams_that_read_nothing_share_one_text() -> None:
+    session = scripted("Yes.", budget=1_000_000)
+    with shown_live(session, LOSSLESS) as url, ExitStack() as open_:
+        ask(session, "x" * 3_000_000)
+        Viewer(url).until("part")
+        asked = f"GET {urlsplit(url).path}events HTTP/1.1\r\n\r\n"
+        tracemalloc.start()
+        open_.callback(tracemalloc.stop)
+        for each in [open_.enter_context(connected(url, asked)) for _ in range(60)]:
+            while b"event: " not in each.recv(300):
+                pass
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+
+
 # ---- branches and sessions ----
 
 
@@ -247,6 +320,20 @@ def test_each_phone_has_one_vote_and_the_prompt_says_who_was_right(session: Sess
         assert [row[3:] for row in counted["rows"]] == [[2, True]] * 3
         assert one.post(f"vote/{ballot}", content="1").status_code == 409
         assert viewer.votes["open"]["voters"] == 0
+
+
+def test_one_address_has_a_share_of_the_votes_and_its_newest_count(session: Session, url: str) -> None:
+    ask(session, "One?")
+    viewer = Viewer(url).answered("One?")
+    ballot = viewer.votes["open"]["number"]
+    for voter in range(MOST_OF_ONE_ADDRESS + 9):
+        with httpx.Client(trust_env=False, cookies={"voter": f"{voter:016x}"}) as one:
+            assert one.post(f"{url}vote/{ballot}", content="none" if voter < 9 else "1").status_code == 204
+    again = Viewer(url).until("votes")
+    assert again.votes["open"]["voters"] == again.votes["open"]["rows"][0][3] == MOST_OF_ONE_ADDRESS
+    with httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.2"), cookies={"voter": "f" * 16}) as other:
+        assert other.post(f"{url}vote/{ballot}", content="1").status_code == 204
+    assert Viewer(url).until("votes").votes["open"]["voters"] == MOST_OF_ONE_ADDRESS + 1
 
 
 def test_a_vote_that_is_none_is_refused_and_counts_nothing(session: Session, url: str) -> None:

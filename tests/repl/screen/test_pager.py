@@ -38,6 +38,6 @@ def test_what_is_typed_ahead_is_no_search_and_is_kept(tmp_path: Path) -> None:
     terminal.see("line 20 ⟦x⟧", "q goes back to thimble")
     assert "line 100" not in terminal.text
     terminal.type("q")
-    terminal.see("it goes on, typed: '/line 290\\nqq'")
+    terminal.see("it goes on, typed: '/line 290\\rqq'")
     assert terminal.end() == 0
     assert "line 299" not in terminal.raw

@@ -16,7 +16,7 @@ from thimble.repl.screen.theme import is_drawn, say
 from thimble.session.session import Session
 
 KEYS = """\
-Enter sends · Ctrl-J, Alt-Enter: new line · Tab completes · Ctrl-R: history
+Enter sends, also behind a running answer · Ctrl-J, Alt-Enter: new line · Tab completes · Ctrl-R: history
 Ctrl-C stops an answer, clears the line · Ctrl-X Ctrl-E: editor · Ctrl-D leaves"""
 PLAIN_KEYS = "Enter sends, Ctrl-C stops an answer, Ctrl-D leaves. More on one command: /help COMMAND"
 

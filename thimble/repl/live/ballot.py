@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
 from thimble.repl.commands.context.listing import first_words
@@ -12,17 +11,21 @@ from thimble.repl.commands.export.page import Fields
 from thimble.repl.screen import trace
 from thimble.session.guess import Guess, places
 
-MOST_VOTERS = 500
+MOST_VOTERS, MOST_OF_ONE_ADDRESS = 500, 50
 FIRST, NEWEST = 2, 12
 """Of a long history the room is asked about so many messages."""
 
 
 class Ballot:
-    """A vote for each voter, of whom the last word counts. It is open until the next prompt is made."""
+    """A vote for each voter, of whom the last word counts. It is open until the next prompt is made.
+
+    Of more than MOST_OF_ONE_ADDRESS voters of one address, or MOST_VOTERS in all, the newest count: who votes as many
+    shuts nobody out.
+    """
 
     def __init__(self, number: int, history: Sequence[Message]) -> None:
         self.number, self.messages = number, history
-        self._votes: dict[str, frozenset[int]] = {}
+        self._votes: dict[tuple[str, str], frozenset[int]] = {}
         self._guess = Guess(history, frozenset())
 
     @property
@@ -30,11 +33,12 @@ class Ballot:
         """Whether anybody has voted."""
         return bool(self._votes)
 
-    def vote(self, voter: str, text: str) -> None:
+    def vote(self, voter: str, address: str, text: str) -> None:
         """Take a vote, in the words of /predict. Raises UsageError for words that name no messages."""
-        if voter not in self._votes and len(self._votes) >= MOST_VOTERS:
-            raise UsageError(f"{MOST_VOTERS} phones have voted", "wait for the next question")
-        self._votes[voter] = places(text, len(self.messages))
+        self._votes[address, voter] = places(text, len(self.messages))
+        same = [each for each in self._votes if each[0] == address]
+        for old in same[:-MOST_OF_ONE_ADDRESS] or [*self._votes][:-MOST_VOTERS]:
+            del self._votes[old]
 
     def see(self, event: Prepared) -> None:
         """Close, and learn what stayed."""

@@ -29,12 +29,13 @@ REST_TIMES = 4
 """After work of a second the thread rests so many seconds, and leaves them to the session."""
 LAST_SECONDS = 1.0
 """Longest wait at the end until the last is told: who leaves is not held up."""
+ENDED = b"event: ended\ndata: 0\n\n"
 UNSEEN = Preparing | Sent | Waiting | ToolCalled | SideBegan
 """Records that change nothing of the page."""
 
 
 class Growing:
-    """What there is to tell of a session: items, each with its number, its kind and its JSON.
+    """What there is to tell of a session: items, each with its number, its kind and its event, one for all viewers.
 
     What was being written is forgotten when it is in the history, votes when there are newer ones, and all of it when
     another branch or another session is told.
@@ -46,7 +47,7 @@ class Growing:
         self._heard: deque[tuple[int, Record, float]] = deque()
         self._changed = threading.Condition()
         self._ends, self._over = threading.Event(), threading.Event()
-        self._items: list[tuple[int, str, str]] = []
+        self._items: list[tuple[int, str, bytes]] = []
         self._told = self._last = self._ballots = 0
         self._cleaners: defaultdict[str, Sanitiser] = defaultdict(Sanitiser)
         self._ballot: Ballot | None = None
@@ -54,23 +55,23 @@ class Growing:
 
     # ---- for the viewers ----
 
-    def after(self, place: int, seconds: float) -> tuple[list[tuple[str, str]], int]:
-        """What is new after the item of this number, each with its kind, and the newest number; waits so long for it.
+    def after(self, place: int, seconds: float) -> tuple[list[bytes], int]:
+        """The events after the item of this number, and the newest number; waits so long for one. ENDED is the last.
 
         From its beginning to a viewer whose number there never was.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._over.is_set() or self._told != place, seconds)
             place = place if place <= self._told else 0
-            new = [(kind, told) for number, kind, told in self._items if number > place]
-            return [*new, *([("ended", "0")] if self._over.is_set() else [])], self._told
+            new = [event for number, _, event in self._items if number > place]
+            return [*new, *[ENDED][: self._over.is_set()]], self._told
 
-    def vote(self, voter: str, ballot: int, text: str) -> bool:
+    def vote(self, voter: str, address: str, ballot: int, text: str) -> bool:
         """Take a vote; whether that ballot is open. Raises UsageError for a vote that names no messages."""
         with self._changed:
             if not self._ballot or self._ballot.number != ballot:
                 return False
-            self._ballot.vote(voter, text)
+            self._ballot.vote(voter, address, text)
             self._tell_votes()
         return True
 
@@ -108,7 +109,7 @@ class Growing:
         with self._changed:
             self._told += 1
             self._items = [item for item in self._items if item[1] != instead_of]
-            self._items.append((self._told, kind, embedded(value)))
+            self._items.append((self._told, kind, f"event: {kind}\ndata: {embedded(value)}\n\n".encode()))
             self._changed.notify_all()
 
     def _tell_votes(self) -> None:

@@ -21,14 +21,14 @@ from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input.typeahead import store_typeahead
-from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.key_binding.key_processor import KeyPress
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style, merge_styles
 
 from thimble.repl.prompt.meter import Meter
-from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.sanitise import line, without_controls
 from thimble.repl.screen.theme import GLYPH
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class PlainPrompt:
         """The first line: a name and what goes with it."""
         sys.stdout.write(f"{name}{rest}\n")
 
-    def read(self, typed: str = "") -> str:
-        """The line; the terminal itself keeps what is `typed` already.
+    def read(self) -> str:
+        """The line; the terminal itself keeps what is typed ahead.
 
         Raises EOFError to leave, KeyboardInterrupt at Ctrl-C.
         """
@@ -75,7 +75,7 @@ class PlainPrompt:
         if suggested is not None:
             sys.stdout.write(f"{self._label}: {line(suggested)} (Enter sends it)\n" if suggested else f"{AT_THE_END}\n")
         try:
-            return input("you: ") or suggested or ""
+            return without_controls(input("you: ")) or suggested or ""
         except (KeyboardInterrupt, EOFError):
             sys.stdout.write("\n")  # the key left the cursor behind the prompt
             raise
@@ -134,18 +134,27 @@ class TerminalPrompt:
         words = FormattedText([("class:name", name), ("class:rest", f"{rest}\n")])
         self._prompt.app.print_text(words, self._style)
 
-    def press(self, keys: str) -> None:
+    def hear(self) -> None:
         """Take keys that were pressed before. Until a program reads single keys, a terminal writes Enter as Ctrl-J."""
-        pressed: list[KeyPress] = []
-        Vt100Parser(pressed.append).feed_and_flush(keys.replace("\n", "\r"))
-        store_typeahead(self._prompt.app.input, pressed)
+        keyboard = self._prompt.app.input
+        keys = (KeyPress(Keys.Enter) if each.key == Keys.ControlJ else each for each in keyboard.read_keys())
+        store_typeahead(keyboard, [*keys])
 
-    def read(self, typed: str = "") -> str:
-        """The line that the user sent. A session that cannot work at all raises its error here, once it is known."""
+    def read(self) -> str:
+        """The line that the user sent, in the order in which lines were typed, also before this prompt was there.
+
+        A session that cannot work at all raises its error here, once it is known.
+        """
         if self._meter.error:
             raise self._meter.error
         self._meter.refresh()
-        return self._pastes.whole(self._prompt.prompt(default=self._pastes.folded(typed)))
+        app = self._prompt.app
+        store_typeahead(app.input, app.input.read_keys())
+        try:
+            return self._pastes.whole(self._prompt.prompt())
+        finally:
+            app.output.enable_bracketed_paste()  # a paste of lines into a running answer stays one text
+            app.output.flush()
 
     def _toolbar(self) -> StyleAndTextTuples:
         columns = self._prompt.app.output.get_size().columns
@@ -222,10 +231,10 @@ class Pastes:
         return word
 
     def whole(self, text: str) -> str:
-        """The text with every paste in it again, and ? for a byte that was no UTF-8."""
+        """The text with every paste in it again, and without what would steer a terminal."""
         for word, paste in self._texts.items():
             text = text.replace(word, paste)
-        return text.encode("utf-8", "replace").decode()
+        return without_controls(text)
 
 
 def open_history(whole: Callable[[str], str] = str) -> History:
@@ -273,15 +282,14 @@ def _keys(suggested: Callable[[], str | None], pastes: Pastes) -> KeyBindings:
 
     @keys.add("enter", filter=typing)
     def _(event: KeyPressEvent) -> None:
-        if not event.current_buffer.text:
+        if not event.current_buffer.text and event.app.renderer.last_rendered_screen:  # nobody sends it unseen
             event.current_buffer.text = suggested() or ""
         if event.current_buffer.text.strip():
             event.current_buffer.validate_and_handle()
 
     @keys.add("<bracketed-paste>", filter=typing)
     def _(event: KeyPressEvent) -> None:
-        text = event.data.replace("\r\n", "\n").replace("\r", "\n")
-        event.current_buffer.insert_text(pastes.folded(text))
+        event.current_buffer.insert_text(pastes.folded(without_controls(event.data)))
 
     @keys.add("c-j", filter=typing)
     @keys.add("escape", "enter", filter=typing)

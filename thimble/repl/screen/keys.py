@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import select
 import signal
 import sys
@@ -11,16 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-GIVE_BACK = b"\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[m\r\n\x1b[J"
+PASTES_UNMARKED = b"\x1b[?2004l"
+GIVE_BACK = PASTES_UNMARKED + b"\x1b[?7h\x1b[?25h\x1b[m\r\n\x1b[J"
 """Resets a terminal: no marked pastes, long lines wrapped, cursor shown, no colour, a fresh line, nothing below."""
-SPECIAL_KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?")
 NEXT_STEP, RUN_ON = (b"\r", b"\n", b" "), (b"a", b"\x04", b"")
-_kept: list[bytes] = []
 
 
 @contextmanager
 def silent_keyboard(drawn: bool) -> Iterator[None]:
-    """Typed keys are not echoed into the drawing; they wait, Enter as Enter, for the next prompt.
+    """Typed keys are not echoed into the drawing; they wait, Enter as Enter, for the next prompt. Pastes are marked.
 
     The keyboard is silent again after Ctrl-Z and `fg`. On SIGTERM, SIGHUP and SIGQUIT the terminal is reset (echo,
     cursor, a fresh line) before the process exits.
@@ -47,16 +45,18 @@ def silent_keyboard(drawn: bool) -> Iterator[None]:
             yield
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
+        with suppress(OSError):
+            os.write(sys.stdin.fileno(), PASTES_UNMARKED)
 
 
 def _silence() -> None:
-    """No echo, and each key at once."""
+    """No echo, and each key at once; Ctrl-C drops none of those before it."""
     import termios
     import tty
 
     silent = termios.tcgetattr(sys.stdin)
     silent[tty.IFLAG] &= ~termios.ICRNL
-    silent[tty.LFLAG] &= ~(termios.ECHO | termios.ICANON)
+    silent[tty.LFLAG] = silent[tty.LFLAG] & ~(termios.ECHO | termios.ICANON) | termios.NOFLSH
     termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
 
 
@@ -76,37 +76,13 @@ def _heard(handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], N
             signal.signal(number, handler)
 
 
-def typed_ahead() -> str:
-    """The words that were typed while nothing read the keyboard: none of them has sent anything."""
-    words: list[str] = []
-    for sign in SPECIAL_KEY.sub("", waiting().replace("\r", "\n")):
-        if sign in "\x7f\b":
-            del words[-1:]
-        elif sign.isprintable() or sign == "\n":
-            words.append(sign)
-    return "".join(words).strip()
-
-
 def keep_waiting() -> None:
-    """Keep what was typed so far from another program that reads the keyboard next."""
-    _kept.append(_pressed())
+    """Keep what was typed so far for the prompt, from another program that reads the keyboard next."""
+    from prompt_toolkit.application.current import get_app_session
+    from prompt_toolkit.input.typeahead import store_typeahead
 
-
-def waiting() -> str:
-    """The keys that were pressed and nothing has read."""
-    typed = b"".join([*_kept, _pressed()])
-    _kept.clear()
-    return typed.decode(errors="ignore")
-
-
-def _pressed() -> bytes:
-    typed = b""
-    with suppress(OSError):  # the terminal has gone
-        while _has_keys() and select.select([sys.stdin], [], [], 0)[0]:
-            if not (piece := os.read(sys.stdin.fileno(), 4096)):
-                break
-            typed += piece
-    return typed
+    keyboard = get_app_session().input
+    store_typeahead(keyboard, keyboard.read_keys())
 
 
 def forget() -> None:

@@ -95,10 +95,14 @@ def hide(shown: Mapping[str, str]) -> None:
     _hidden = Hidden(shown) if shown else None
 
 
+def without_controls(text: str) -> str:
+    """A whole text without what would steer a terminal; nothing in it is hidden."""
+    return SEQUENCE.sub(_shown, text)
+
+
 def clean(text: str) -> str:
     """A whole text without its control sequences."""
-    sanitiser = Sanitiser()
-    return sanitiser.feed(text) + sanitiser.flush()
+    return _hidden.replace(without_controls(text)) if _hidden else without_controls(text)
 
 
 def line(text: str) -> str:

@@ -24,7 +24,7 @@ from tests.support.ollama_wire import SHOW, TAGS, loopback, send
 from tests.support.paths import ROOT
 from tests.support.pty_terminal import Terminal
 from tests.support.sessions import Paper
-from thimble.agent.errors import ModelError
+from thimble.agent.errors import ModelError, UsageError
 from thimble.models.server import Check
 from thimble.repl.__main__ import main
 from thimble.repl.commands.doctor import machine
@@ -208,11 +208,21 @@ def checks(found: Iterator[Check]) -> dict[str, Check]:
     return {check.name: check for check in found}
 
 
-def test_articles_that_are_left_out_are_named(home: Path) -> None:
-    (home / "articles" / "bad.md").write_bytes(b"\xff\xfe\x00")
-    found = checks(machine.articles(home / "articles"))
-    assert found["articles"].found.startswith("1 article of 7 words")
-    assert "bad.md" in found["left out"].found
+def test_all_that_is_left_out_of_the_articles_is_named(home: Path) -> None:
+    folder = home / "articles"
+    for number in range(20):
+        (folder / f"bad{number}.md").write_bytes(b"\xff\xfe\x00")
+    (folder / "head.md").write_text("---\ntitle: A\nnot a field\n---\nText.")
+    found = [*machine.articles(folder)]
+    assert found[0].found.startswith("2 articles of 11 words")
+    named = [check.found.split(":")[0] for check in found if check.name == "left out"]
+    assert sorted(named) == sorted([*(f"bad{number}.md" for number in range(20)), "head.md, front matter"])
+    for article in folder.glob("[!b]*.md"):
+        article.unlink()
+    left: list[Check] = []
+    with pytest.raises(UsageError, match="no articles in"):
+        left.extend(machine.articles(folder))
+    assert len(left) == 20
 
 
 def test_what_a_terminal_cannot_do_is_told_with_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:

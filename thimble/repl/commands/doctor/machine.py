@@ -19,7 +19,7 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 def articles(folder: Path) -> Iterator[Check]:
     """Read as a session reads them, and name all that is left out. Raises UsageError where there are none."""
-    from thimble.corpus.folder import SUFFIXES, File, Skipped, look, passed_over, read
+    from thimble.corpus.folder import File, Skipped, look, read
     from thimble.session.articles import Reading
 
     fix = f"mend it or move it out of {folder}"
@@ -35,9 +35,6 @@ def articles(folder: Path) -> Iterator[Check]:
     yield Check("articles", "ok", f"{many} of {words:,} words in {folder}")
     for left in library.skipped:
         yield Check("left out", "warn", f"{left.path}: {left.reason}", fix)
-    if kinds := passed_over(folder):
-        named = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-        yield Check("passed over", "ok", f"{named}; articles are {', '.join(SUFFIXES)}")
 
 
 def files(folder: Path) -> Iterator[Check]:
