@@ -20,12 +20,12 @@ ACTION = re.compile(r"```|^[ \t]*Action(?: \d+)?:|<\w+[=>]|\A\s*\{", re.MULTILIN
 """What stands at least in the words that call a tool."""
 OBSERVATION = re.compile(
     r"\s*(?:<(?:returncode|exception|observation|warning|tool_response|function_results)>|(?i:observation)(?: \d+)?:"
-    r"|EXECUTION RESULT of \[|Execution output of \[|API output:|exitcode: |\[\w+[^\]\n]*\] Result:"
+    r"|EXECUTION RESULT of \[|Execution output of \[|API output:|exitcode: |\[\w[^\]\n]*\] Result:"
     r"|The last command <command>|Your (?:last )?command ran successfully)|(?s:.*)\nbash-\$\s*\Z"
 )
 """A result behind such words: mini-swe-agent, SWE-agent, Hermes, ReAct, OpenHands, R2E-Gym, tau-bench, AutoGen."""
 CALL = re.compile(
-    r'^Action(?: \d+)?:\s*(?:\{\s*"name":\s*"(?!respond|finish)|(?!(?i:finish))\w+\[|[^\n]+\nAction Input:)'
+    r'^Action(?: \d+)?:\s*+(?:\{\s*"name":\s*"(?!respond|finish)|(?!(?i:finish))\w+\[|[^\n]+\nAction Input:)'
     r"|^```mswea_|\ADISCUSSION\b(?s:.*)```\s*\Z|</(?:execute_bash|execute_ipython|mswea_bash_command)>\s*\Z"
     r"|<function=(?!finish)(?:[^<]|<(?!function=))*</(?:function|parameter)>\s*\Z",
     re.MULTILINE,
