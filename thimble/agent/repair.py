@@ -2,34 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import count
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, count
 
 from thimble.agent.messages import NO_RESULT, Message, ToolCall
 
+LATE = "moved a result up to its call"
+MISSING = "its call has no result, and no server takes a call without one"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Repaired:
-    """A valid message list, and one note for each repair (none for valid input)."""
+    """A valid message list, and one note for each repair (none for valid input).
+
+    `mended` has the notes by the id of the message. `touched` and `lost` are characters: of the messages that were
+    changed, moved or left out, and of those left out alone. `within`: the message that one joined to it is part of.
+    """
 
     messages: list[Message]
-    notes: list[str]
+    notes: list[str] = field(default_factory=list)
+    mended: dict[str, str] = field(default_factory=dict)
+    within: dict[str, str] = field(default_factory=dict)
+    touched: int = 0
+    lost: int = 0
+
+    def note(self, what: str, *messages: Message) -> None:
+        """Note a repair of these messages."""
+        self.notes.append(what)
+        self.mended.update((message.id, what) for message in messages)
+        self.touched += sum(len(message.content or "") for message in messages)
+
+    def leave_out(self, result: Message) -> None:
+        """Note a result without a call, which no server takes; sent as the user's, it would speak for the user."""
+        self.note(f"left out a result without a call ({result.name or result.id})", result)
+        self.lost += len(result.content)
 
 
 def repair(messages: Sequence[Message], *, waits: bool = True) -> Repaired:
     """Ensure unique ids, one system message, at the front, and exactly one result for every call.
 
-    Results directly follow the call's message, matched by call id, or by position if there is none. Results that are
-    late, second or without a call are left out; a missing one is filled in, except for pending calls at the end, which
-    `waits` says that there may be.
+    A result is found by the id of its call, wherever it is: it belongs to the newest call of that id before it. One
+    without an id belongs to the first call that waits in the turn before it. Results directly follow the message of
+    their calls; several of one call are joined, and so are messages that are one turn, split. Only what has no call is
+    left out. A missing result is filled in, except for pending calls at the end, which `waits` says that there may be.
     """
-    if is_sound(messages, waits=waits):
-        return Repaired([*messages], [])
-    notes: list[str] = []
-    plain = [_plain(message, notes) for message in messages]
-    own = _unique(_system_first(plain, notes), notes)
-    return Repaired(_unique(_paired(own, notes, waits), notes), notes)
+    found = Repaired([*messages])
+    if not is_sound(messages, waits=waits):
+        plain = [_plain(message, found) for message in messages]
+        own = _unique(_system_first(plain, found), found)
+        found.messages = _unique(_paired(own, found, waits), found)
+    return found
 
 
 def is_sound(messages: Sequence[Message], *, waits: bool = True) -> bool:
@@ -55,90 +79,122 @@ def is_sound(messages: Sequence[Message], *, waits: bool = True) -> bool:
     return waits or not waiting
 
 
-def _plain(message: Message, notes: list[str]) -> Message:
+def _plain(message: Message, found: Repaired) -> Message:
     """The message with text as its content, and with calls only if it is the assistant's."""
     if message.content is None:
-        notes.append("no content is empty content")
+        found.note("no content is empty content", message)
         message = replace(message, content="")
     if message.calls and message.role != "assistant":
-        notes.append(f"left out calls of the {message.role}")
+        found.note(f"left out calls of the {message.role}", message)
         message = replace(message, calls=())
     return message
 
 
-def _system_first(messages: Sequence[Message], notes: list[str]) -> list[Message]:
+def _system_first(messages: Sequence[Message], found: Repaired) -> list[Message]:
     """The messages with the first system message in front; others with another text become marked user messages."""
     first = next((index for index, message in enumerate(messages) if message.role == "system"), None)
     if first is None:
         return list(messages)
+    system, rest = messages[first], list[Message]()
     if first:
-        notes.append("moved the system message to the front")
-    system, rest = messages[first], []
+        found.note("moved the system message to the front", system)
     for index, message in enumerate(messages):
         if message.role != "system":
             rest.append(message)
         elif index != first:
-            notes.append("a second system message goes as the user's, or not at all if it is the same")
+            found.note("a second system message goes as the user's, or not at all if it is the same", message)
             if message.content != system.content:
                 rest.append(replace(message, role="user", why="a second system message"))
     return [system, *rest]
 
 
-def _paired(messages: Sequence[Message], notes: list[str], waits: bool) -> list[Message]:
-    paired: list[Message] = []
-    index = 0
-    while index < len(messages):
-        message = messages[index]
-        index += 1
-        if message.role == "tool":
-            notes.append(f"left out a result without a call ({message.name or message.id})")
-            continue
-        start = index
-        while message.role == "assistant" and index < len(messages) and messages[index].role == "tool":
-            index += 1
-        paired += _turn(message, messages[start:index], waits and index == len(messages), notes)
-    return paired
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """A message with its results, or several that are one turn; `follows`: another one with calls is just before it."""
+
+    messages: list[Message]
+    follows: bool
+    results: list[Message] = field(default_factory=list)
 
 
-def _turn(caller: Message, results: Sequence[Message], waits: bool, notes: list[str]) -> list[Message]:
-    """A message and exactly one result for each call, in the order in which the results came."""
-    calls = named(caller.calls, caller.id)
-    if calls != caller.calls:
-        notes.append("gave calls without an id of their own one")
-    waiting = list(range(len(calls)))
-    place: dict[int, int] = {}
-    for match in (_by_id, _result_has_none, _call_has_none):
-        for number, result in enumerate(results):
-            found = next((at for at in waiting if match(result, caller.calls[at])), None)
-            if number not in place and found is not None:
-                place[number] = found
-                waiting.remove(found)
-    turn = [replace(caller, calls=calls) if calls != caller.calls else caller]
-    for number, result in enumerate(results):
-        if number not in place:
-            notes.append(f"left out a result without a call ({result.name or result.id})")
-            continue
-        call = calls[place[number]]
-        if result.call_id != call.id:
-            notes.append("paired a result with its call by position")
-            result = replace(result, call_id=call.id, name=call.name)
-        turn.append(result)
-    for call in [] if waits else [calls[at] for at in waiting]:
-        notes.append(f"filled in the missing result of {call.name}")
-        turn.append(Message(f"{caller.id}.{call.id}", "tool", NO_RESULT, call_id=call.id, name=call.name))
-    return turn
+def _paired(messages: Sequence[Message], found: Repaired, waits: bool) -> list[Message]:
+    turns: list[_Turn] = []
+    newest: dict[str, _Turn] = {}  # by the id of a call
+    others: list[tuple[Message, _Turn | None]] = []
+    last, latest = None, None
+    for message in messages:
+        if message.role != "tool":
+            turns.append(turn := _Turn([message], bool(message.calls and last and last.calls)))
+            newest.update((call.id, turn) for call in message.calls if call.id)
+            latest = turn if message.calls and not turn.follows else latest
+        elif message.call_id in newest:
+            newest[message.call_id].results.append(message)
+            if newest[message.call_id] is not turns[-1]:
+                found.note(LATE, message)
+        else:
+            others.append((message, latest))
+        last = message
+    for message, latest in others:
+        if message.call_id in newest:
+            found.note(LATE, message)
+        if owner := newest.get(message.call_id, latest):
+            owner.results.append(message)
+        else:
+            found.leave_out(message)
+    joined: list[_Turn] = []
+    for turn in turns:
+        if turn.follows and joined[-1].results:
+            joined[-1].messages += turn.messages
+            joined[-1].results += turn.results
+        else:
+            joined.append(turn)
+    return [*chain.from_iterable(_sound(turn, found, waits and turn is joined[-1]) for turn in joined)]
 
 
-def _by_id(result: Message, call: ToolCall) -> bool:
-    return bool(call.id) and result.call_id == call.id
+def _sound(turn: _Turn, found: Repaired, waits: bool) -> Iterator[Message]:
+    """The message and exactly one result for each call: by their ids, then by position."""
+    given = tuple(call for message in turn.messages for call in message.calls)
+    caller = _joined(turn.messages, "messages of one turn", found)
+    calls = named(given, caller.id)
+    if calls != given:
+        found.note("gave calls without an id of their own one", caller)
+    yield caller if calls == caller.calls else replace(caller, calls=calls)
+    numbers: dict[str, deque[int]] = {}
+    for number, call in enumerate(given):
+        numbers.setdefault(call.id, deque()).append(number)
+    answers: dict[int, list[Message]] = {}
+    others = []
+    for result in turn.results:
+        if result.call_id and (its := numbers.get(result.call_id)):
+            answers.setdefault(its.popleft() if len(its) > 1 else its[0], []).append(result)
+        else:
+            others.append(result)
+    waiting = deque(number for number in range(len(calls)) if number not in answers)
+    for result in others:
+        if waiting and not (result.call_id and given[waiting[0]].id):
+            answers[waiting.popleft()] = [result]
+        else:
+            found.leave_out(result)
+    for number, results in answers.items():
+        result = _joined(results, "results of one call", found)
+        if result.call_id != calls[number].id:
+            found.note("paired a result with its call by position", result)
+            result = replace(result, call_id=calls[number].id, name=calls[number].name)
+        yield result
+    for call in [calls[number] for number in waiting if not waits]:
+        found.notes.append(f"filled in the missing result of {call.name}")
+        yield Message(f"{caller.id}.{call.id}", "tool", NO_RESULT, call_id=call.id, name=call.name, why=MISSING)
 
 
-def _result_has_none(result: Message, call: ToolCall) -> bool:
-    return not result.call_id
-
-
-def _call_has_none(result: Message, call: ToolCall) -> bool:
-    return not call.id
+def _joined(messages: Sequence[Message], what: str, found: Repaired) -> Message:
+    """The messages as one: the first, with the words of all."""
+    if not messages[1:]:
+        return messages[0]
+    found.note(f"joined {len(messages):,} {what}", *messages)
+    found.within.update((message.id, messages[0].id) for message in messages[1:])
+    texts = zip(*((message.content, message.thinking) for message in messages), strict=True)
+    content, thinking = ("\n".join(dict.fromkeys(filter(None, each))) for each in texts)
+    return replace(messages[0], content=content, thinking=thinking)
 
 
 def named(calls: Sequence[ToolCall], stem: str) -> tuple[ToolCall, ...]:
@@ -154,7 +210,7 @@ def named(calls: Sequence[ToolCall], stem: str) -> tuple[ToolCall, ...]:
     return tuple(own)
 
 
-def _unique(messages: Sequence[Message], notes: list[str]) -> list[Message]:
+def _unique(messages: Sequence[Message], found: Repaired) -> list[Message]:
     taken = {message.id for message in messages} | {""}
     seen: set[str] = set()
     numbers = count(2)
@@ -164,7 +220,7 @@ def _unique(messages: Sequence[Message], notes: list[str]) -> list[Message]:
         if not new or new in seen:
             stem = new or "message"
             new = next(made for made in (f"{stem}~{number}" for number in numbers) if made not in taken)
-            notes.append(f"gave a message an id of its own ({new})")
+            found.notes.append(f"gave a message an id of its own ({new})")
         seen.add(new)
         taken.add(new)
         unique.append(message if new == message.id else replace(message, id=new))
