@@ -189,7 +189,7 @@ def test_an_orphan_is_left_out_and_counted() -> None:
 def test_a_late_result_moves_up_to_its_call() -> None:
     history = [asks(CALL), Message("q", "user", "?"), result("x"), Message("p", "user", "Well?")]
     assert shown(history) == ["", "tx: text", "?", "Well?"]
-    assert repair(history).mended == {"r": "moved a result up to its call"}
+    assert repair(history).notes == ["moved a result up to its call"]
     assert (repair(history).touched, repair(history).lost) == (4, 0)
 
 
@@ -234,7 +234,7 @@ def test_split_calls_without_ids_are_paired_by_position() -> None:
 
 def test_one_missing_result_of_a_parallel_batch_is_filled_in() -> None:
     repaired = repair([asks(CALL, OTHER), result("y"), Message("q", "user", "?")])
-    assert [message.call_id for message in repaired.messages if message.role == "tool"] == ["y", "x"]
+    assert [message.call_id for message in repaired.messages if message.role == "tool"] == ["x", "y"]
 
 
 def test_calls_without_ids_are_paired_by_position() -> None:

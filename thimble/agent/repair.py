@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, count
+from itertools import chain, count, pairwise
 
 from thimble.agent.messages import NO_RESULT, Message, ToolCall
 
@@ -17,13 +17,12 @@ MISSING = "its call has no result, and no server takes a call without one"
 class Repaired:
     """A valid message list, and one note for each repair (none for valid input).
 
-    `mended` has the notes by the id of the message. `touched` and `lost` are characters: of the messages that were
-    changed, moved or left out, and of those left out alone. `within`: the message that one joined to it is part of.
+    `touched` and `lost` are characters: of the messages that were changed, moved or left out, and of those left out.
+    `within`: by the id of a message that was joined to another one, the id of that.
     """
 
     messages: list[Message]
     notes: list[str] = field(default_factory=list)
-    mended: dict[str, str] = field(default_factory=dict)
     within: dict[str, str] = field(default_factory=dict)
     touched: int = 0
     lost: int = 0
@@ -31,22 +30,17 @@ class Repaired:
     def note(self, what: str, *messages: Message) -> None:
         """Note a repair of these messages."""
         self.notes.append(what)
-        self.mended.update((message.id, what) for message in messages)
         self.touched += sum(len(message.content or "") for message in messages)
-
-    def leave_out(self, result: Message) -> None:
-        """Note a result without a call, which no server takes; sent as the user's, it would speak for the user."""
-        self.note(f"left out a result without a call ({result.name or result.id})", result)
-        self.lost += len(result.content)
 
 
 def repair(messages: Sequence[Message], *, waits: bool = True) -> Repaired:
     """Ensure unique ids, one system message, at the front, and exactly one result for every call.
 
     A result is found by the id of its call, wherever it is: it belongs to the newest call of that id before it. One
-    without an id belongs to the first call that waits in the turn before it. Results directly follow the message of
-    their calls; several of one call are joined, and so are messages that are one turn, split. Only what has no call is
-    left out. A missing result is filled in, except for pending calls at the end, which `waits` says that there may be.
+    without an id belongs to the first call of the turn before it that no result names. Results directly follow the
+    message of their calls, in the order of these; several of one call are joined, and so are messages that are one
+    turn, split. Only what has no call is left out. A missing result is filled in, except for pending calls at the end,
+    which `waits` says that there may be.
     """
     found = Repaired([*messages])
     if not is_sound(messages, waits=waits):
@@ -109,81 +103,90 @@ def _system_first(messages: Sequence[Message], found: Repaired) -> list[Message]
 
 
 @dataclass(slots=True, eq=False)
+class _Call:
+    """A call, the number of turns up to its own, and its results."""
+
+    call: ToolCall
+    turn: int
+    results: list[Message] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
 class _Turn:
-    """A message with its results, or several that are one turn; `follows`: another one with calls is just before it."""
+    """A message with its calls, or several that are one turn; `follows`: another one with calls is directly before."""
 
     messages: list[Message]
+    calls: list[_Call]
     follows: bool
-    results: list[Message] = field(default_factory=list)
 
 
 def _paired(messages: Sequence[Message], found: Repaired, waits: bool) -> list[Message]:
     turns: list[_Turn] = []
-    newest: dict[str, _Turn] = {}  # by the id of a call
-    others: list[tuple[Message, _Turn | None]] = []
-    last, latest = None, None
+    for before, turn in pairwise([_Turn([], [], False), *_answered(messages, found)]):
+        if turn.follows and any(one.results for one in before.calls):  # its results come later: one turn, split
+            turns[-1].messages.extend(turn.messages)
+            turns[-1].calls.extend(turn.calls)
+        else:
+            turns.append(turn)
+    return [*chain.from_iterable(_sound(turn, found, waits and turn is turns[-1]) for turn in turns)]
+
+
+def _answered(messages: Sequence[Message], found: Repaired) -> list[_Turn]:
+    """The messages, each result with its call."""
+    names = {message.call_id for message in messages if message.role == "tool"} - {""}
+    turns: list[_Turn] = []
+    newest: dict[str, deque[_Call]] = {}
+    unnamed: deque[_Call] = deque()  # calls of the last turn that no result names
+    early: list[Message] = []
+    last = None
     for message in messages:
         if message.role != "tool":
-            turns.append(turn := _Turn([message], bool(message.calls and last and last.calls)))
-            newest.update((call.id, turn) for call in message.calls if call.id)
-            latest = turn if message.calls and not turn.follows else latest
-        elif message.call_id in newest:
-            newest[message.call_id].results.append(message)
-            if newest[message.call_id] is not turns[-1]:
+            calls = [_Call(call, len(turns) + 1) for call in message.calls]
+            follows = bool(calls and last and last.calls)
+            turns.append(_Turn([message], calls, follows))
+            if calls and not follows:
+                unnamed.clear()
+            newest.update((call.id, deque()) for call in message.calls)
+            for one in calls:
+                (newest[one.call.id] if one.call.id in names else unnamed).append(one)
+        elif its := newest.get(message.call_id):
+            its[0].results.append(message)
+            if its[0].turn < len(turns):
                 found.note(LATE, message)
+            if len(its) > 1:
+                its.popleft()
+        elif unnamed and not (message.call_id and unnamed[0].call.id):
+            unnamed.popleft().results.append(message)
         else:
-            others.append((message, latest))
+            early.append(message)
         last = message
-    for message, latest in others:
-        if message.call_id in newest:
+    for message in early:
+        if its := newest.get(message.call_id):
+            its[0].results.append(message)
             found.note(LATE, message)
-        if owner := newest.get(message.call_id, latest):
-            owner.results.append(message)
-        else:
-            found.leave_out(message)
-    joined: list[_Turn] = []
-    for turn in turns:
-        if turn.follows and joined[-1].results:
-            joined[-1].messages += turn.messages
-            joined[-1].results += turn.results
-        else:
-            joined.append(turn)
-    return [*chain.from_iterable(_sound(turn, found, waits and turn is joined[-1]) for turn in joined)]
+        else:  # no server takes it, and as the user's message it would speak for the user
+            found.note("left out a result without a call" + f" ({message.name})" * bool(message.name), message)
+            found.lost += len(message.content)
+    return turns
 
 
 def _sound(turn: _Turn, found: Repaired, waits: bool) -> Iterator[Message]:
-    """The message and exactly one result for each call: by their ids, then by position."""
-    given = tuple(call for message in turn.messages for call in message.calls)
-    caller = _joined(turn.messages, "messages of one turn", found)
+    """The message and exactly one result for each call."""
+    caller, given = _joined(turn.messages, "messages of one turn", found), tuple(one.call for one in turn.calls)
     calls = named(given, caller.id)
     if calls != given:
         found.note("gave calls without an id of their own one", caller)
     yield caller if calls == caller.calls else replace(caller, calls=calls)
-    numbers: dict[str, deque[int]] = {}
-    for number, call in enumerate(given):
-        numbers.setdefault(call.id, deque()).append(number)
-    answers: dict[int, list[Message]] = {}
-    others = []
-    for result in turn.results:
-        if result.call_id and (its := numbers.get(result.call_id)):
-            answers.setdefault(its.popleft() if len(its) > 1 else its[0], []).append(result)
-        else:
-            others.append(result)
-    waiting = deque(number for number in range(len(calls)) if number not in answers)
-    for result in others:
-        if waiting and not (result.call_id and given[waiting[0]].id):
-            answers[waiting.popleft()] = [result]
-        else:
-            found.leave_out(result)
-    for number, results in answers.items():
-        result = _joined(results, "results of one call", found)
-        if result.call_id != calls[number].id:
-            found.note("paired a result with its call by position", result)
-            result = replace(result, call_id=calls[number].id, name=calls[number].name)
-        yield result
-    for call in [calls[number] for number in waiting if not waits]:
-        found.notes.append(f"filled in the missing result of {call.name}")
-        yield Message(f"{caller.id}.{call.id}", "tool", NO_RESULT, call_id=call.id, name=call.name, why=MISSING)
+    for one, call in zip(turn.calls, calls, strict=True):
+        if one.results:
+            result = _joined(one.results, "results of one call", found)
+            if result.call_id != call.id:
+                found.note("paired a result with its call by position", result)
+                result = replace(result, call_id=call.id, name=call.name)
+            yield result
+        elif not waits:
+            found.notes.append(f"filled in the missing result of {call.name}")
+            yield Message(f"{caller.id}.{call.id}", "tool", NO_RESULT, call_id=call.id, name=call.name, why=MISSING)
 
 
 def _joined(messages: Sequence[Message], what: str, found: Repaired) -> Message:

@@ -109,7 +109,19 @@ def headline(raw: CostRow) -> str:
         f"{raw['prompt_tokens']:,} prompt tokens, {cached:.1%} of them cached{_largest(raw)}; "
         f"{raw.get('observation_share', 0):.0%} of the history is observations."
     )
-    return f"{told}{_refused(raw)}"
+    return f"{told}{_repaired(raw)}{_refused(raw)}"
+
+
+def _repaired(raw: CostRow) -> str:
+    """What was repaired in the runs: how often, and how much text of them it touched."""
+    mended = [one for one in raw["by_run"] if one["repairs"]]
+    if not mended:
+        return ""
+    repairs, touched, lost = (
+        sum(one[key] for one in mended) for key in ("repairs", "characters_mended", "characters_left_out")
+    )
+    told = f"{several(repairs, 'repair')} in {several(len(mended), 'run')}, {several(touched, 'character')}"
+    return f" Repaired: {told}, {lost:,} of them left out."
 
 
 def _largest(raw: CostRow) -> str:
