@@ -69,13 +69,15 @@ def conversation(document: object) -> Conversation:
     """
     given: Mapping[str, Any] = document if isinstance(document, Mapping) else {"messages": document}
     entries = given.get("messages", given.get("traj"))
-    if not isinstance(entries, list):
-        raise UsageError(f"no list of messages (there is {', '.join(map(str, given)):.80})", MESSAGES)
+    if entries is None:
+        raise UsageError(
+            f"an object without `messages`; it has {', '.join(map(str, given)) or 'no keys':.80}", MESSAGES
+        )
     tools = given.get("tools") or [{"type": "function", "function": one} for one in given.get("functions") or ()]
     if not isinstance(tools, list) or not all(isinstance(tool, Mapping) for tool in tools):
         raise UsageError("tools is not a list of objects", "give tools as a chat-completions server takes them")
     if given.get("system"):
-        entries = [{"role": "system", "content": given["system"]}, *entries]
+        entries = [{"role": "system", "content": given["system"]}, *_listed(entries)]
     messages, mended = read(entries), []
     for at, message in enumerate(messages):
         calls = (*map(sendable, message.calls),)
