@@ -225,6 +225,22 @@ def test_a_call_that_was_made_again_is_a_turn_of_its_own() -> None:
     assert shown([asks(CALL), asks(OTHER, id="b"), result("y", "other")]) == ["", f"tx: {NO_RESULT}", "", "ty: other"]
 
 
+def test_results_of_a_batch_that_interleave_are_joined_each_with_its_call() -> None:
+    found = [result(id_, text, text) for id_, text in (("x", "x1"), ("y", "y1"), ("x", "x2"))]
+    assert shown([asks(CALL, OTHER), *found]) == ["", "tx: x1\nx2", "ty: y1"]
+
+
+def test_an_id_that_is_called_again_in_vain_leaves_the_first_result_where_it_is() -> None:
+    history = [asks(CALL), result("x"), asks(CALL, id="b"), asks(OTHER, id="c"), result("y", "other", "s")]
+    assert shown(history) == ["", "tx: text", "", f"tx: {NO_RESULT}", "", "ty: other"]
+
+
+def test_a_result_that_comes_after_a_whole_other_turn_is_found() -> None:
+    """As of a tool that ran in the background while the agent went on."""
+    history = [asks(CALL), asks(OTHER, id="b"), result("y", "other", "s"), Message("q", "user", "?"), result("x")]
+    assert shown(history) == ["", "tx: text", "ty: other", "?"]
+
+
 def test_split_calls_without_ids_are_paired_by_position() -> None:
     nameless = [asks(ToolCall("", name), id=name) for name in ("read", "list")]
     repaired = repair([*nameless, result("", "one", "r1"), result("", "two", "r2")]).messages
