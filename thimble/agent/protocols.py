@@ -127,6 +127,10 @@ class Backend(Protocol):
         """The way in which the model gets the tools, such as "text ReAct"; "" for the server's own way."""
 
     @property
+    def returns_thinking(self) -> bool:
+        """Whether the thinking before a call is sent back with the call, as long as its question is not answered."""
+
+    @property
     def counter(self) -> Counter:
         """Counts tokens as this model does."""
 
@@ -185,6 +189,11 @@ class BackendDefaults:
     def protocol(self) -> str:
         """Empty: the model gets the tools in the server's own way."""
         return ""
+
+    @property
+    def returns_thinking(self) -> bool:
+        """False: thinking is not sent back."""
+        return False
 
     def loading(self) -> Iterable[Waiting]:
         """Nothing is waited for."""

@@ -126,7 +126,7 @@ def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
     same = before and (before.content, before.thinking) == (message.content, message.thinking)
     if not same or not _is_taken(written.get("content"), message):
         written["content"] = message.content
-        if before and message.thinking and not any(TAKEN.get(key) == "thinking" for key in written):
+        if message.thinking and not any(TAKEN.get(key) == "thinking" for key in written):
             written["reasoning_content"] = message.thinking
     written.pop("function_call", None)
     if message.calls:
@@ -143,10 +143,8 @@ def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
 
 def _is_taken(content: object, message: Message) -> bool:
     """Whether a server accepts this content of the message: text, typed parts, or none if there are calls."""
-    if isinstance(content, Sequence) and not isinstance(content, str):
-        return bool(content) and all(
-            isinstance(part, Mapping) and isinstance(part.get("type"), str) for part in content
-        )
+    if isinstance(content, list):
+        return bool(content) and all(isinstance(part, Mapping) and part.get("type") for part in content)
     return content is not None or bool(message.calls)
 
 
