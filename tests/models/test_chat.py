@@ -190,7 +190,7 @@ def test_arguments_that_no_server_reads_are_mended_with_a_note(given_: str, sent
         ({"model": "m", "input": "?"}, "an object without `messages`; it has model, input"),
         ({}, "an object without `messages`; it has no keys"),
         ("?", "the messages are not a list"),
-        ({"messages": [], "tools": {"a": 1}}, "tools is not a list of objects"),
+        ({"messages": [], "tools": "f"}, "tools is not a list of objects"),
     ],
 )
 def test_what_is_not_a_conversation_is_named(document: object, what: str) -> None:

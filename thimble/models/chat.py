@@ -73,21 +73,24 @@ def conversation(document: object) -> Conversation:
         raise UsageError(
             f"an object without `messages`; it has {', '.join(map(str, given)) or 'no keys':.80}", MESSAGES
         )
-    tools = given.get("tools") or [{"type": "function", "function": one} for one in given.get("functions") or ()]
-    if not isinstance(tools, list) or not all(isinstance(tool, Mapping) for tool in tools):
+    functions = [{"type": "function", "function": function} for function in _listed(given.get("functions"))]
+    tools = _listed(given.get("tools")) or functions
+    if not all(isinstance(tool, Mapping) for tool in tools):
         raise UsageError("tools is not a list of objects", "give tools as a chat-completions server takes them")
     if given.get("system"):
         entries = [{"role": "system", "content": given["system"]}, *_listed(entries)]
-    messages, mended = read(entries), []
-    for at, message in enumerate(messages):
-        calls = (*map(sendable, message.calls),)
-        if calls != message.calls:
-            messages[at] = replace(message, calls=calls)
-            mended.append(message)
-    repaired = repair(messages)
-    for message in mended:
-        repaired.note(RAW, message)
+    messages = read(entries)
+    sent = [_sendable(message) for message in messages]
+    repaired = repair(sent)
+    for before, after in zip(messages, sent, strict=True):
+        if before is not after:
+            repaired.note(RAW, after)
     return Conversation(entries, repaired, tools)
+
+
+def _sendable(message: Message) -> Message:
+    calls = (*map(sendable, message.calls),)
+    return message if calls == message.calls else replace(message, calls=calls)
 
 
 def read(entries: object) -> list[Message]:

@@ -69,7 +69,7 @@ def test_several_runs_keep_their_order_and_have_names_of_their_own(tmp_path: Pat
         (f'{json.dumps(WITH_ID)}\n{{"role": "user", "content": "x"}}\n', "bad.jsonl, line 2: an object without"),
         (f'{json.dumps(WITH_ID)}\n[{{"role": "wizard"}}]\n', "bad.jsonl, line 2: message 1 has the role 'wizard'"),
         (json.dumps([WITH_ID, {"messages": "x"}]), "bad.jsonl, run 2: the messages are not a list"),
-        (json.dumps({"messages": [], "tools": {"a": 1}}), "bad.jsonl: tools is not a list"),
+        (json.dumps({"messages": [], "tools": "f"}), "bad.jsonl: tools is not a list"),
     ],
 )
 def test_what_cannot_be_read_is_said_with_its_place(text: str, what: str, tmp_path: Path) -> None:

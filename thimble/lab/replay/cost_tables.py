@@ -113,15 +113,12 @@ def headline(raw: CostRow) -> str:
 
 
 def _repaired(raw: CostRow) -> str:
-    """What was repaired in the runs: how often, and how much text of them it touched."""
-    mended = [one for one in raw["by_run"] if one["repairs"]]
-    if not mended:
+    """What was repaired in the runs, and how much text of them it touched."""
+    keys = "repairs", "characters_mended", "characters_left_out"
+    repairs, mended, left_out = (sum(one[key] for one in raw["by_run"]) for key in keys)
+    if not repairs:
         return ""
-    repairs, touched, lost = (
-        sum(one[key] for one in mended) for key in ("repairs", "characters_mended", "characters_left_out")
-    )
-    told = f"{several(repairs, 'repair')} in {several(len(mended), 'run')}, {several(touched, 'character')}"
-    return f" Repaired: {told}, {lost:,} of them left out."
+    return f" {several(repairs, 'repair')} mended {several(mended, 'character')}, and left out {left_out:,} of them."
 
 
 def _largest(raw: CostRow) -> str:
