@@ -161,6 +161,22 @@ def test_messages_of_one_turn_share_a_fate_and_notes_are_counted() -> None:
     assert result["report"]["notes"] == ["moved a result up to its call (2 times)", "joined 3 messages of one turn"]
 
 
+@pytest.mark.parametrize("spec", ["tidy", "dedup"])
+def test_a_result_with_an_image_is_not_written_shorter_without_it(spec: str) -> None:
+    """What these two write tells all that the result tells, and a shorter text would go without the image."""
+    rows = json.dumps([{"number": number, "title": f"the title of {number}"} for number in range(40)], indent=4)
+    call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": json.dumps({"rows": rows})}}
+    image = {"type": "image_url", "image_url": {"url": "data:,"}}
+    entries = [
+        {"role": "user", "content": rows},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": [{"type": "text", "text": rows}, image]},
+    ]
+    assert prepared(entries, spec, 80_000)["messages"] == entries
+    entries[2]["content"] = rows
+    assert prepared(entries, spec, 80_000)["messages"] != entries
+
+
 @pytest.mark.parametrize("spec", ["none", "observation-masking"])
 def test_about_a_long_conversation_the_strategy_is_asked_at_the_newest_calls(spec: str) -> None:
     """From a call whose number is a multiple of a power of two, so that the next call mostly finds the same prefix."""
