@@ -26,12 +26,11 @@ from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
 from thimble.agent.messages import ROLES, Message, ToolCall, pending
 from thimble.agent.protocols import Strategy
-from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
 from thimble.agent.turns import question
 from thimble.agent.view import View, prepare
 from thimble.models import chat
-from thimble.repl.cli.prepare import Document, prepare_document
+from thimble.repl.cli.prepare import prepare_document
 from thimble.session.replay import replay
 
 Breaks = Callable[[list[Message]], list[Message]]
@@ -124,10 +123,10 @@ def test_every_view_of_a_session_is_taken(history: list[Message], every: list[Br
 
 @given(broken_histories(), st.lists(changes(), max_size=3))
 def test_what_the_filter_writes_is_taken(history: list[Message], every: list[Breaks]) -> None:
-    document = Document([*map(chat.write, history)], chat.read([*map(chat.write, history)]))
+    document = chat.conversation([*map(chat.write, history)])
     side = SideModel(Scripted([], TinyCounter()))
     written = prepare_document(document, "nasty", Nasty(all_of(every)), budget(10**6), side)
-    assert refusal(written["messages"], may_wait=bool(pending(repair(document.messages).messages))) == ""
+    assert refusal(written["messages"], may_wait=bool(pending(document.repaired.messages))) == ""
 
 
 HISTORY = Story().ask("the task").turn(60, 60).answer("a").ask("the question").turn(60, 60).messages

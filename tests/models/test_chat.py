@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.repair import repair
 from thimble.models import chat
+from thimble.models.counting.estimate import EstimateCounter
 
+USER: Entry = {"role": "user", "content": "?"}
 CALL: Entry = {"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}}
 
 # --- laws -------------------------------------------------------------------------------------------------------------
@@ -52,8 +55,18 @@ def test_writing_changes_neither_what_was_read_nor_its_unknown_keys(entry: Entry
     assert written["content"] == "[gone]"
     known = ("role", "content", "tool_calls", "tool_call_id")
     assert {key: entry[key] for key in entry if key not in known} == {
-        key: written[key] for key in written if key not in known
+        key: written[key] for key in written if key in entry and key not in known
     }
+
+
+@given(entries())
+def test_thinking_is_written_as_it_came_or_not_at_all(entry: Entry) -> None:
+    (message,) = chat.read([entry])
+    assert chat.read([chat.write(message, entry)])[0].thinking == message.thinking
+    assert chat.read([chat.write(message.rewritten("[gone]", "a test"), entry)])[0].thinking == message.thinking
+    silent = chat.write(replace(message, thinking=""), entry)
+    assert "hm" not in json.dumps(silent) or "hm" in message.content
+    assert chat.read([silent])[0].thinking == ""
 
 
 # --- forms that programs write ----------------------------------------------------------------------------------------
@@ -68,18 +81,132 @@ def test_parts_of_a_content_are_its_text() -> None:
     text, image = {"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "data:,"}}
     assert content_of([text, image, text]) == "see\n[image_url]\nsee"
     assert content_of([{"type": "refusal", "refusal": "no"}]) == "no"
-    assert content_of(["bare", {}]) == "bare\n[part]"
-    assert content_of([]) == content_of(None) == ""
+    assert content_of(["bare", {"text": "no type"}]) == "bare\nno type"
+    assert content_of([]) == content_of("") == ""
+
+
+WORDS = "the rule of this house " * 50
+THINKING: list[Entry] = [
+    {"reasoning_content": WORDS},
+    {"reasoning": WORDS, "reasoning_content": WORDS},
+    {"thinking": WORDS},
+    {"reasoning_details": [{"type": "reasoning.summary", "summary": WORDS}]},
+    {"thinking_blocks": [{"type": "thinking", "thinking": WORDS, "signature": "x"}]},
+    {"content": [{"type": "thinking", "thinking": WORDS}, {"type": "text", "text": "I look."}]},
+    {"content": [{"type": "redacted_thinking", "data": WORDS}, {"type": "text", "text": "I look."}]},
+]
+
+
+@pytest.mark.parametrize("thinking", THINKING)
+def test_thinking_is_read_under_every_key_and_passes(thinking: Entry) -> None:
+    entry = {"role": "assistant", "content": "I look.", "tool_calls": [CALL], **thinking}
+    (message,) = chat.read([entry])
+    assert (message.thinking, message.content) == (WORDS, "I look.")
+    assert chat.write(message, entry) == entry
+    assert WORDS.strip() not in json.dumps(chat.write(replace(message, thinking=""), entry))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo"}}]},
+        {"content": [{"type": "input_image", "image_url": "https://x.org/a.png"}]},
+        {"content": [{"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo"}}]},
+        {"content": "see", "images": ["iVBORw0KGgo"]},
+    ],
+)
+def test_an_image_has_the_tokens_of_a_large_one_and_passes(entry: Entry) -> None:
+    entry = {"role": "user", **entry}
+    (message,) = chat.read([entry])
+    assert message.attached == chat.IMAGE_TOKENS
+    counter = EstimateCounter()
+    assert counter.count(message) == counter.count(replace(message, attached=0)) + chat.IMAGE_TOKENS
+    assert chat.write(message, entry) == entry
+    assert message.rewritten("[masked: an image]", "a test").attached == 0
+    with pytest.raises(TypeError, match="attached"):
+        replace(message, attached=-1)
 
 
 def test_no_content_is_written_where_a_server_takes_it() -> None:
     calling: Entry = {"role": "assistant", "content": None, "tool_calls": [CALL]}
     assert chat.write(*chat.read([calling]), calling) == calling
-    for role in ("system", "user", "assistant", "tool"):
-        entry = {"role": role, "content": None, "tool_calls": []}
+    for words in ({"thinking": "hm"}, {"refusal": "no"}):
+        entry = {"role": "assistant", "content": None, "tool_calls": [], **words}
         written = chat.write(*chat.read([entry]), entry)
-        assert written["content"] == ""
+        assert written["content"] == words.get("refusal", "")
         assert "tool_calls" not in written
+
+
+def test_the_old_form_of_function_calls_is_written_in_the_new_one() -> None:
+    old: list[Entry] = [
+        {"role": "assistant", "content": None, "function_call": {"name": "read", "arguments": "{}"}},
+        {"role": "function", "name": "read", "content": "text"},
+    ]
+    found = chat.conversation({"messages": old, "functions": [{"name": "read", "parameters": {}}]})
+    assert found.tools == [{"type": "function", "function": {"name": "read", "parameters": {}}}]
+    written = [chat.write(message, entry) for message, entry in zip(found.repaired.messages, old, strict=True)]
+    assert objections(written) == []
+    assert "function_call" not in written[0]
+    assert (written[1]["role"], written[1]["content"]) == ("tool", "text")
+
+
+# --- whole conversations ----------------------------------------------------------------------------------------------
+
+
+def test_a_system_beside_the_messages_goes_first() -> None:
+    for system in ("Be kind.", [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}]):
+        found = chat.conversation({"system": system, "messages": [{"role": "user", "content": "?"}]})
+        assert [(one.role, one.content) for one in found.repaired.messages] == [("system", "Be kind."), ("user", "?")]
+        assert found.entries[0]["content"] == system
+
+
+@pytest.mark.parametrize(
+    ("given_", "sent"),
+    [
+        ('{"a": "b"', '{"_raw": "{\\"a\\": \\"b\\""}'),
+        ("ls -la", '{"_raw": "ls -la"}'),
+        ('["ls"]', '{"_raw": "[\\"ls\\"]"}'),
+        ('{"a": NaN}', '{"_raw": "{\\"a\\": NaN}"}'),
+        ("", "{}"),
+        ('{"_raw":"x"}', '{"_raw":"x"}'),
+    ],
+)
+def test_arguments_that_no_server_reads_are_mended_with_a_note(given_: str, sent: str) -> None:
+    call = {**CALL, "function": {"name": "read", "arguments": given_}}
+    entries = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "text"},
+    ]
+    found = chat.conversation(entries)
+    written = chat.write(found.repaired.messages[0], entries[0])
+    assert written["tool_calls"][0]["function"]["arguments"] == sent
+    assert found.repaired.notes == ([chat.RAW] if "_raw" in sent and "_raw" not in given_ else [])
+
+
+@pytest.mark.parametrize(
+    ("document", "what"),
+    [
+        ({"contents": [{"role": "user", "parts": [{"text": "?"}]}]}, "an object without `messages`; it has contents"),
+        ({"model": "m", "input": "?"}, "an object without `messages`; it has model, input"),
+        ({}, "an object without `messages`; it has no keys"),
+        ("?", "the messages are not a list"),
+        ({"messages": [], "tools": "f"}, "tools is not a list of objects"),
+    ],
+)
+def test_what_is_not_a_conversation_is_named(document: object, what: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        chat.conversation(document)
+    assert caught.value.what == what
+
+
+def test_the_traj_of_a_run_is_its_messages() -> None:
+    assert (
+        chat.conversation({"task_id": 1, "traj": [{"role": "user", "content": "?"}]}).repaired.messages[0].content
+        == "?"
+    )
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
 
 
 def test_arguments_that_are_an_object_are_written_as_text() -> None:
@@ -108,7 +235,7 @@ def test_a_developer_message_is_a_system_message_and_stays_one() -> None:
 
 def test_a_result_is_named_after_its_call() -> None:
     calling = {"role": "assistant", "tool_calls": [CALL]}
-    results = [{"role": "tool", "tool_call_id": id_, "name": "given"} for id_ in ("a", "b")]
+    results = [{"role": "tool", "content": "", "tool_call_id": id_, "name": "given"} for id_ in ("a", "b")]
     assert [message.name for message in chat.read([calling, *results])] == ["", "read", "given"]
 
 
@@ -127,20 +254,23 @@ def test_ids_that_are_missing_come_from_repair_and_are_written() -> None:
         ("user: hello", "the messages are not a list", "chat-completions"),
         (None, "the messages are not a list", "chat-completions"),
         (["hello"], "message 1 is not an object", "chat-completions"),
-        ([{}], "message 1 has the role 'None'", "system, developer, user, assistant, tool"),
-        ([{"role": ["user"]}], "message 1 has the role \"['user']\"", "system, developer, user"),
-        ([{"role": "user"}, {"role": "bot"}], "message 2 has the role 'bot'", "system, developer, user"),
-        ([{"role": "function", "name": "f"}], "message 1 is in the old form of function calls", "tool_call_id"),
-        (
-            [{"role": "assistant", "function_call": {"name": "f"}}],
-            "message 1 is in the old form of function calls",
-            "tool_call_id",
-        ),
-        ([{"role": "user", "content": 3}], "message 1: content is neither text nor a list", "chat-completions"),
-        ([{"role": "user", "content": {"text": "x"}}], "message 1: content is neither text nor a list", "chat"),
-        ([{"role": "user", "content": [3]}], "message 1 has a content that is no text", "chat-completions"),
-        ([{"role": "user", "content": [{"type": "tool_result"}]}], "message 1 holds a tool_result", "tool_call_id"),
-        ([{"role": "assistant", "tool_calls": "f"}], "message 1: tool_calls is no list", "chat-completions"),
+        ([{}], "message 1 has the role 'None': the roles are system", "chat-completions"),
+        ([{"role": ["user"]}], "message 1 has the role \"['user']\"", "chat-completions"),
+        ([USER, {"role": "bot"}], "message 2 has the role 'bot'", "chat-completions"),
+        ([{"role": "user"}], "message 1 has neither content nor calls; it has role", "chat-completions"),
+        ([{"role": "assistant", "content": None, "tool_calls": []}], "message 1 has neither content", "chat"),
+        ([{"role": "tool", "tool_call_id": "a", "output": "17"}], "message 1 has neither content", "chat"),
+        ([{"role": "user", "text": "hello"}], "message 1 has neither content nor calls; it has role, text", "chat"),
+        ([{"role": "user", "parts": [{"text": "?"}]}], "message 1 has parts, which is another form", "chat"),
+        ([{**USER, "parts": [{"text": "?"}]}], "message 1 has parts, which is another form", "chat"),
+        ([{"role": "assistant", "content": "", "audio": {"transcript": "?"}}], "message 1 has audio", "chat"),
+        ([{"role": "user", "content": 3}], "message 1 has a content that is neither text nor a list", "chat"),
+        ([{"role": "user", "content": {"x": "x"}}], "message 1 has a part '' without text", "chat"),
+        ([{"role": "user", "content": [3]}], "message 1 has a content that is neither", "chat-completions"),
+        ([{"role": "user", "content": [{"type": "tool_result"}]}], "message 1 has tool_result", "tool_call_id"),
+        ([{"role": "user", "content": [{"type": "file", "file": {}}]}], "message 1 has a part 'file' without", "chat"),
+        ([{"role": "user", "content": [{"type": "input_audio"}]}], "message 1 has a part 'input_audio'", "chat"),
+        ([{"role": "assistant", "tool_calls": "f"}], "message 1 has a tool call without", "chat-completions"),
         ([{"role": "assistant", "tool_calls": ["f"]}], "message 1 has a tool call without a function name", "chat"),
         ([{"role": "assistant", "tool_calls": [{"function": {}}]}], "message 1 has a tool call without", "chat"),
     ],

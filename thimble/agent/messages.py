@@ -42,7 +42,8 @@ class Message:
     `call_id` and `name`: the call that a tool's result answers. The others are set only in views. `why`: the reason for
     a copy or an insertion. `covers`: the ids of the messages that a summary replaces; a brief has its own id. `ref`:
     where to get the whole of a copy: the id of a message to recall, or `LOSSLESS`. A server never gets these three, so
-    messages that differ only in them are equal. A value of a wrong type raises TypeError at once.
+    messages that differ only in them are equal. `attached`: the tokens of its images; a rewritten copy has none. A
+    value of a wrong type raises TypeError at once.
     """
 
     id: str
@@ -55,10 +56,11 @@ class Message:
     why: str = field(default="", compare=False)
     covers: tuple[str, ...] = field(default=(), compare=False)
     ref: str = field(default="", compare=False)
+    attached: int = 0
 
     def __post_init__(self) -> None:
         texts = (self.id, self.role, self.content, self.thinking, self.call_id, self.name, self.why, self.ref)
-        plain = self.calls is NONE and self.covers is NONE and (*map(type, texts),) == ALL_TEXT
+        plain = self.calls is NONE and self.covers is NONE and not self.attached and (*map(type, texts),) == ALL_TEXT
         if not plain or self.role not in ROLES:
             self._check()
 
@@ -71,6 +73,8 @@ class Message:
             raise TypeError(f"the calls of a message are a tuple of ToolCall, not {self.calls!r:.40}")
         if type(self.covers) is not tuple or not {*map(type, self.covers)} <= {str}:
             raise TypeError(f"the covers of a message are a tuple of ids, not {self.covers!r:.40}")
+        if type(self.attached) is not int or self.attached < 0:
+            raise TypeError(f"what is attached to a message is a number of tokens, not {self.attached!r:.40}")
 
     def __hash__(self) -> int:
         return hash((self.id, (self.content or "")[:64]))  # to hash a long one whole is slow

@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import count
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, count, pairwise
 
 from thimble.agent.messages import NO_RESULT, Message, ToolCall
 
+LATE = "moved a result up to its call"
+MISSING = "its call has no result, and no server takes a call without one"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Repaired:
-    """A valid message list, and one note for each repair (none for valid input)."""
+    """A valid message list, and one note for each repair (none for valid input).
+
+    `touched` and `lost` are characters: of the messages that were changed, moved or left out, and of those left out.
+    `within`: by the id of a message that was joined to another one, the id of that.
+    """
 
     messages: list[Message]
-    notes: list[str]
+    notes: list[str] = field(default_factory=list)
+    within: dict[str, str] = field(default_factory=dict)
+    touched: int = 0
+    lost: int = 0
+
+    def note(self, what: str, *messages: Message) -> None:
+        """Note a repair of these messages."""
+        self.notes.append(what)
+        self.touched += sum(len(message.content or "") for message in messages)
 
 
 def repair(messages: Sequence[Message], *, waits: bool = True) -> Repaired:
     """Ensure unique ids, one system message, at the front, and exactly one result for every call.
 
-    Results directly follow the call's message, matched by call id, or by position if there is none. Results that are
-    late, second or without a call are left out; a missing one is filled in, except for pending calls at the end, which
-    `waits` says that there may be.
+    A result is found by the id of its call, wherever it is: it belongs to the newest call of that id before it. One
+    without an id belongs to the first call of the turn before it that no result names. Results directly follow the
+    message of their calls, in the order of these; several of one call are joined, and so are messages that are one
+    turn, split. Only what has no call is left out. A missing result is filled in, except for pending calls at the end,
+    which `waits` says that there may be.
     """
-    if is_sound(messages, waits=waits):
-        return Repaired([*messages], [])
-    notes: list[str] = []
-    plain = [_plain(message, notes) for message in messages]
-    own = _unique(_system_first(plain, notes), notes)
-    return Repaired(_unique(_paired(own, notes, waits), notes), notes)
+    found = Repaired([*messages])
+    if not is_sound(messages, waits=waits):
+        plain = [_plain(message, found) for message in messages]
+        own = _unique(_system_first(plain, found), found)
+        found.messages = _unique(_paired(own, found, waits), found)
+    return found
 
 
 def is_sound(messages: Sequence[Message], *, waits: bool = True) -> bool:
@@ -55,90 +73,131 @@ def is_sound(messages: Sequence[Message], *, waits: bool = True) -> bool:
     return waits or not waiting
 
 
-def _plain(message: Message, notes: list[str]) -> Message:
+def _plain(message: Message, found: Repaired) -> Message:
     """The message with text as its content, and with calls only if it is the assistant's."""
     if message.content is None:
-        notes.append("no content is empty content")
+        found.note("no content is empty content", message)
         message = replace(message, content="")
     if message.calls and message.role != "assistant":
-        notes.append(f"left out calls of the {message.role}")
+        found.note(f"left out calls of the {message.role}", message)
         message = replace(message, calls=())
     return message
 
 
-def _system_first(messages: Sequence[Message], notes: list[str]) -> list[Message]:
+def _system_first(messages: Sequence[Message], found: Repaired) -> list[Message]:
     """The messages with the first system message in front; others with another text become marked user messages."""
     first = next((index for index, message in enumerate(messages) if message.role == "system"), None)
     if first is None:
         return list(messages)
+    system, rest = messages[first], list[Message]()
     if first:
-        notes.append("moved the system message to the front")
-    system, rest = messages[first], []
+        found.note("moved the system message to the front", system)
     for index, message in enumerate(messages):
         if message.role != "system":
             rest.append(message)
         elif index != first:
-            notes.append("a second system message goes as the user's, or not at all if it is the same")
+            found.note("a second system message goes as the user's, or not at all if it is the same", message)
             if message.content != system.content:
                 rest.append(replace(message, role="user", why="a second system message"))
     return [system, *rest]
 
 
-def _paired(messages: Sequence[Message], notes: list[str], waits: bool) -> list[Message]:
-    paired: list[Message] = []
-    index = 0
-    while index < len(messages):
-        message = messages[index]
-        index += 1
-        if message.role == "tool":
-            notes.append(f"left out a result without a call ({message.name or message.id})")
-            continue
-        start = index
-        while message.role == "assistant" and index < len(messages) and messages[index].role == "tool":
-            index += 1
-        paired += _turn(message, messages[start:index], waits and index == len(messages), notes)
-    return paired
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A call, the number of turns up to its own, and its results."""
+
+    call: ToolCall
+    turn: int
+    results: list[Message] = field(default_factory=list)
 
 
-def _turn(caller: Message, results: Sequence[Message], waits: bool, notes: list[str]) -> list[Message]:
-    """A message and exactly one result for each call, in the order in which the results came."""
-    calls = named(caller.calls, caller.id)
-    if calls != caller.calls:
-        notes.append("gave calls without an id of their own one")
-    waiting = list(range(len(calls)))
-    place: dict[int, int] = {}
-    for match in (_by_id, _result_has_none, _call_has_none):
-        for number, result in enumerate(results):
-            found = next((at for at in waiting if match(result, caller.calls[at])), None)
-            if number not in place and found is not None:
-                place[number] = found
-                waiting.remove(found)
-    turn = [replace(caller, calls=calls) if calls != caller.calls else caller]
-    for number, result in enumerate(results):
-        if number not in place:
-            notes.append(f"left out a result without a call ({result.name or result.id})")
-            continue
-        call = calls[place[number]]
-        if result.call_id != call.id:
-            notes.append("paired a result with its call by position")
-            result = replace(result, call_id=call.id, name=call.name)
-        turn.append(result)
-    for call in [] if waits else [calls[at] for at in waiting]:
-        notes.append(f"filled in the missing result of {call.name}")
-        turn.append(Message(f"{caller.id}.{call.id}", "tool", NO_RESULT, call_id=call.id, name=call.name))
-    return turn
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """A message with its calls, or several that are one turn; `follows`: another one with calls is directly before."""
+
+    messages: list[Message]
+    calls: list[_Call]
+    follows: bool
 
 
-def _by_id(result: Message, call: ToolCall) -> bool:
-    return bool(call.id) and result.call_id == call.id
+def _paired(messages: Sequence[Message], found: Repaired, waits: bool) -> list[Message]:
+    turns: list[_Turn] = []
+    for before, turn in pairwise([_Turn([], [], False), *_answered(messages, found)]):
+        if turn.follows and any(one.results for one in before.calls):  # its results come later: one turn, split
+            turns[-1].messages.extend(turn.messages)
+            turns[-1].calls.extend(turn.calls)
+        else:
+            turns.append(turn)
+    return [*chain.from_iterable(_sound(turn, found, waits and turn is turns[-1]) for turn in turns)]
 
 
-def _result_has_none(result: Message, call: ToolCall) -> bool:
-    return not result.call_id
+def _answered(messages: Sequence[Message], found: Repaired) -> list[_Turn]:
+    """The messages, each result with its call."""
+    names = {message.call_id for message in messages if message.role == "tool"} - {""}
+    turns: list[_Turn] = []
+    newest: dict[str, deque[_Call]] = {}
+    unnamed: deque[_Call] = deque()  # calls of the last turn that no result names
+    early: list[Message] = []
+    last = None
+    for message in messages:
+        if message.role != "tool":
+            calls = [_Call(call, len(turns) + 1) for call in message.calls]
+            follows = bool(calls and last and last.calls)
+            turns.append(_Turn([message], calls, follows))
+            if calls and not follows:
+                unnamed.clear()
+            newest.update((call.id, deque()) for call in message.calls)
+            for one in calls:
+                (newest[one.call.id] if one.call.id in names else unnamed).append(one)
+        elif its := newest.get(message.call_id):
+            its[0].results.append(message)
+            if its[0].turn < len(turns):
+                found.note(LATE, message)
+            if len(its) > 1:
+                its.popleft()
+        elif unnamed and not (message.call_id and unnamed[0].call.id):
+            unnamed.popleft().results.append(message)
+        else:
+            early.append(message)
+        last = message
+    for message in early:
+        if its := newest.get(message.call_id):
+            its[0].results.append(message)
+            found.note(LATE, message)
+        else:  # no server takes it, and as the user's message it would speak for the user
+            found.note("left out a result without a call" + f" ({message.name})" * bool(message.name), message)
+            found.lost += len(message.content)
+    return turns
 
 
-def _call_has_none(result: Message, call: ToolCall) -> bool:
-    return not call.id
+def _sound(turn: _Turn, found: Repaired, waits: bool) -> Iterator[Message]:
+    """The message and exactly one result for each call."""
+    caller, given = _joined(turn.messages, "messages of one turn", found), tuple(one.call for one in turn.calls)
+    calls = named(given, caller.id)
+    if calls != given:
+        found.note("gave calls without an id of their own one", caller)
+    yield caller if calls == caller.calls else replace(caller, calls=calls)
+    for one, call in zip(turn.calls, calls, strict=True):
+        if one.results:
+            result = _joined(one.results, "results of one call", found)
+            if result.call_id != call.id:
+                found.note("paired a result with its call by position", result)
+                result = replace(result, call_id=call.id, name=call.name)
+            yield result
+        elif not waits:
+            found.notes.append(f"filled in the missing result of {call.name}")
+            yield Message(f"{caller.id}.{call.id}", "tool", NO_RESULT, call_id=call.id, name=call.name, why=MISSING)
+
+
+def _joined(messages: Sequence[Message], what: str, found: Repaired) -> Message:
+    """The messages as one: the first, with the words of all."""
+    if not messages[1:]:
+        return messages[0]
+    found.note(f"joined {len(messages):,} {what}", *messages)
+    found.within.update((message.id, messages[0].id) for message in messages[1:])
+    texts = zip(*((message.content, message.thinking) for message in messages), strict=True)
+    content, thinking = ("\n".join(dict.fromkeys(filter(None, each))) for each in texts)
+    return replace(messages[0], content=content, thinking=thinking)
 
 
 def named(calls: Sequence[ToolCall], stem: str) -> tuple[ToolCall, ...]:
@@ -154,7 +213,7 @@ def named(calls: Sequence[ToolCall], stem: str) -> tuple[ToolCall, ...]:
     return tuple(own)
 
 
-def _unique(messages: Sequence[Message], notes: list[str]) -> list[Message]:
+def _unique(messages: Sequence[Message], found: Repaired) -> list[Message]:
     taken = {message.id for message in messages} | {""}
     seen: set[str] = set()
     numbers = count(2)
@@ -164,7 +223,7 @@ def _unique(messages: Sequence[Message], notes: list[str]) -> list[Message]:
         if not new or new in seen:
             stem = new or "message"
             new = next(made for made in (f"{stem}~{number}" for number in numbers) if made not in taken)
-            notes.append(f"gave a message an id of its own ({new})")
+            found.notes.append(f"gave a message an id of its own ({new})")
         seen.add(new)
         taken.add(new)
         unique.append(message if new == message.id else replace(message, id=new))

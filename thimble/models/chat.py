@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Any
 
 from thimble.agent.errors import UsageError
-from thimble.agent.messages import Message, Role, ToolCall
-from thimble.models.text_observations import as_written
+from thimble.agent.messages import Message, Role, Schema, ToolCall
+from thimble.agent.repair import Repaired, repair
+from thimble.models.text_observations import as_written, recognise
+from thimble.models.wire.calls import sendable
 
 Entry = Mapping[str, Any]
 """One message as other programs write it, with any other keys that they add."""
@@ -21,31 +23,97 @@ KNOWN_ROLES: Mapping[object, Role] = {
     "user": "user",
     "assistant": "assistant",
     "tool": "tool",
+    "function": "tool",
 }
+TAKEN: Mapping[object, str] = {
+    "reasoning_content": "thinking",
+    "reasoning": "thinking",
+    "reasoning_details": "thinking",
+    "thinking": "thinking",
+    "thinking_blocks": "thinking",
+    "redacted_thinking": "thinking",
+    "image": "image",
+    "images": "image",
+    "image_url": "image",
+    "input_image": "image",
+    "audio": "refused",
+    "parts": "refused",
+    "tool_use": "refused",
+    "tool_result": "refused",
+}
+"""How words under other names are taken: keys of a message, and types of the parts of its content.
+
+Thinking and images are counted, and passed on as they came. A part of another type needs a text.
+"""
+IMAGE_TOKENS = 1_105
+"""Tokens of an image, whatever its size: those of 2,048 x 4,096 pixels by OpenAI's rule (85, and 170 for each tile)."""
 MESSAGES = "give a list of chat-completions messages: {role, content, tool_calls, tool_call_id}"
 UNREADABLE = "unreadable"
 """The name for a call without a name, since servers require one."""
-LEGACY = "write it as tool_calls, each with an id, and the result as role tool with its tool_call_id"
-FOREIGN = ("tool_use", "tool_result")
-"""Content parts that are calls and results in other formats; here they would be neither paired nor counted."""
+RAW = "wrote arguments that no server can read as the object {_raw: text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation of another program: its messages as written, the same repaired, and the tools of its model."""
+
+    entries: Sequence[Entry]
+    repaired: Repaired
+    tools: Sequence[Schema] = ()
+
+
+def conversation(document: object, observations: str | None = None) -> Conversation:
+    """The conversation in a list of messages, or in an object with `messages`; a `system` beside them goes first.
+
+    `observations` is a pattern of `recognise`.
+
+    Raises:
+        UsageError: the document is not a conversation, or holds what cannot be taken whole; the error names it.
+    """
+    given: Mapping[str, Any] = document if isinstance(document, Mapping) else {"messages": document}
+    entries = given.get("messages", given.get("traj"))
+    if entries is None:
+        raise UsageError(
+            f"an object without `messages`; it has {', '.join(map(str, given)) or 'no keys':.80}", MESSAGES
+        )
+    functions = [{"type": "function", "function": function} for function in _listed(given.get("functions"))]
+    tools = _listed(given.get("tools")) or functions
+    if not all(isinstance(tool, Mapping) for tool in tools):
+        raise UsageError("tools is not a list of objects", "give tools as a chat-completions server takes them")
+    if given.get("system"):
+        entries = [{"role": "system", "content": given["system"]}, *_listed(entries)]
+    messages = read(entries)
+    sent = [_sendable(message) for message in messages]
+    repaired = repair(sent)
+    for before, after in zip(messages, sent, strict=True):
+        if before is not after:
+            repaired.note(RAW, after)
+    repaired.messages = recognise(repaired.messages, observations)
+    return Conversation(entries, repaired, tools)
+
+
+def _sendable(message: Message) -> Message:
+    calls = (*map(sendable, message.calls),)
+    return message if calls == message.calls else replace(message, calls=calls)
 
 
 def read(entries: object) -> list[Message]:
     """Messages from their chat-completions form; their ids are their places: m1, m2 and so on.
 
-    A content of several parts becomes its text; a part without text, such as an image, becomes its name in brackets.
+    A content of several parts becomes its text; an image becomes its name in brackets.
 
     Raises:
         UsageError: `entries` is not a list of messages; the error names the wrong entry.
     """
-    if not isinstance(entries, Sequence) or isinstance(entries, str):
+    if not isinstance(entries, list):
         raise UsageError("the messages are not a list", MESSAGES)
     called: dict[str, str] = {}
     messages = []
     for number, entry in enumerate(entries, 1):
         message = _message(entry, number)
-        called.update((call.id, call.name) for call in message.calls)
-        messages.append(replace(message, name=called.get(message.call_id, message.name)))
+        called.update((call.id, call.name) for call in message.calls if call.id)
+        name = called.get(message.call_id, message.name)
+        messages.append(message if name == message.name else replace(message, name=name))
     return messages
 
 
@@ -59,10 +127,16 @@ def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
     """
     message = as_written(message)
     before, written = _message(entry, 0) if entry else None, dict(entry or {})
-    if not before or before.role != message.role:
+    if not before or before.role != message.role or written["role"] == "function":
         written["role"] = message.role
-    if not before or before.content != message.content or not _is_taken(written.get("content"), message):
+    if before and before.thinking != message.thinking:
+        written = {key: value for key, value in written.items() if TAKEN.get(key) != "thinking"}
+    same = before and (before.content, before.thinking) == (message.content, message.thinking)
+    if not same or not _is_taken(written.get("content"), message):
         written["content"] = message.content
+        if message.thinking and not any(TAKEN.get(key) == "thinking" for key in written):
+            written["reasoning_content"] = message.thinking
+    written.pop("function_call", None)
     if message.calls:
         own = chain(written.get("tool_calls") or (), repeat({}))  # a strategy of one's own may have put calls there
         written["tool_calls"] = list(map(_called, message.calls, own))
@@ -77,10 +151,8 @@ def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
 
 def _is_taken(content: object, message: Message) -> bool:
     """Whether a server accepts this content of the message: text, typed parts, or none if there are calls."""
-    if isinstance(content, Sequence) and not isinstance(content, str):
-        return bool(content) and all(
-            isinstance(part, Mapping) and isinstance(part.get("type"), str) for part in content
-        )
+    if isinstance(content, list):
+        return bool(content) and all(isinstance(part, Mapping) and part.get("type") for part in content)
     return content is not None or bool(message.calls)
 
 
@@ -90,56 +162,75 @@ def _called(call: ToolCall, entry: Entry) -> dict[str, Any]:
 
 
 def _message(entry: object, number: int) -> Message:
+    try:
+        return _read(entry, f"m{number}")
+    except ValueError as error:
+        raise UsageError(f"message {number} {error}", MESSAGES) from error
+
+
+def _read(entry: object, id_: str) -> Message:
     if not isinstance(entry, Mapping):
-        raise UsageError(f"message {number} is not an object", MESSAGES)
-    role = entry.get("role")
-    if role == "function" or entry.get("function_call"):
-        raise UsageError(f"message {number} is in the old form of function calls", LEGACY)
+        raise ValueError("is not an object")
+    role, content = entry.get("role"), entry.get("content")
     if not isinstance(role, str) or role not in KNOWN_ROLES:
-        known = ", ".join(map(str, KNOWN_ROLES))
-        raise UsageError(f"message {number} has the role {str(role)[:40]!r}", f"the roles are {known}")
+        raise ValueError(f"has the role {str(role)[:40]!r}: the roles are {', '.join(map(str, KNOWN_ROLES))}")
+    content = entry.get("refusal") if content is None else content
+    said = [_part(part) for part in (content if isinstance(content, list) else [content or ""])]
+    said += [_taken(key, one) for key in entry if key in TAKEN for one in _listed(entry[key])]
+    old = entry.get("function_call")
+    calls = _listed(entry.get("tool_calls")) or [{"function": old}] * bool(old)
+    if content is None and not calls and not any(words for _, words in said):
+        raise ValueError(f"has neither content nor calls; it has {', '.join(map(str, entry)):.80}")
     return Message(
-        id=f"m{number}",
+        id=id_,
         role=KNOWN_ROLES[role],
-        content=_text(entry.get("content"), number),
-        calls=_calls(entry.get("tool_calls"), number),
+        content="\n".join(words for kind, words in said if kind != "thinking"),
+        thinking="\n".join(dict.fromkeys(words for kind, words in said if words and kind == "thinking")),
+        calls=tuple(map(_call, calls)),
         call_id=_string(entry.get("tool_call_id")),
         name=_string(entry.get("name")),
+        attached=IMAGE_TOKENS * sum(kind == "image" for kind, _ in said),
     )
 
 
-def _calls(calls: object, number: int) -> tuple[ToolCall, ...]:
-    if calls is not None and (not isinstance(calls, Sequence) or isinstance(calls, str)):
-        raise UsageError(f"message {number}: tool_calls is no list", MESSAGES)
-    return tuple(_call(call, number) for call in calls or ())
+def _part(part: object) -> tuple[str, str]:
+    """How a part of a content is taken, and its words."""
+    if isinstance(part, str):
+        return "text", part
+    if not isinstance(part, Mapping):
+        raise ValueError("has a content that is neither text nor a list of parts")
+    if (name := _string(part.get("type"))) in TAKEN:
+        return _taken(name, part)
+    text = part.get("text", part.get("refusal"))
+    if not isinstance(text, str):
+        raise ValueError(f"has a part {name!r:.40} without text: its tokens are not known")
+    return "text", text
 
 
-def _call(call: object, number: int) -> ToolCall:
+def _taken(name: str, value: object) -> tuple[str, str]:
+    if TAKEN[name] == "refused":
+        raise ValueError(f"has {name}, which is another form")
+    return TAKEN[name], _thought(value) if TAKEN[name] == "thinking" else f"[{name}]"
+
+
+def _thought(value: object) -> str:
+    """The words of thinking: text, or the parts of it that servers send, encrypted ones as they are."""
+    if isinstance(value, Mapping):
+        value = [value.get(key) for key in ("thinking", "text", "summary", "reasoning", "data")]
+    return "\n".join(filter(None, map(_thought, value))) if isinstance(value, list) else _string(value)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value] if value else []
+
+
+def _call(call: object) -> ToolCall:
     function = call.get("function") if isinstance(call, Mapping) else None
     if not isinstance(call, Mapping) or not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-        raise UsageError(f"message {number} has a tool call without a function name", MESSAGES)
-    arguments = function.get("arguments")
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+        raise ValueError("has a tool call without a function name")
+    arguments = function.get("arguments") or {}
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return ToolCall(_string(call.get("id")), function["name"], text)
-
-
-def _text(content: object, number: int) -> str:
-    if content is None or isinstance(content, str):
-        return content or ""
-    if not isinstance(content, Sequence):
-        raise UsageError(f"message {number}: content is neither text nor a list of parts", MESSAGES)
-    return "\n".join(_part(part, number) for part in content)
-
-
-def _part(part: object, number: int) -> str:
-    if isinstance(part, str):
-        return part
-    if not isinstance(part, Mapping):
-        raise UsageError(f"message {number} has a content that is no text", MESSAGES)
-    if part.get("type") in FOREIGN:
-        raise UsageError(f"message {number} holds a {part['type']}, which is another form", LEGACY)
-    text = part.get("text", part.get("refusal"))
-    return text if isinstance(text, str) else f"[{_string(part.get('type')) or 'part'}]"
 
 
 def _string(value: object) -> str:

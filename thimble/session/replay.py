@@ -23,6 +23,9 @@ from thimble.agent.view import View, prepare
 if TYPE_CHECKING:
     from thimble.session.session import Session
 
+MOST_READ = 150_000
+"""Messages that a strategy reads in all about one conversation of another program, in about a second."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayedCall:
@@ -45,6 +48,18 @@ class ReplayedCall:
 def calls(history: Sequence[Message]) -> list[int]:
     """The length of the history at each of its model calls, and at the next one."""
     return [*(at for at, message in enumerate(history) if message.role == "assistant" and at), len(history)]
+
+
+def newest_calls(history: Sequence[Message]) -> list[int]:
+    """The calls at which a strategy is asked about a history that is not its own: all, or the newest if it is long.
+
+    They begin at a multiple of a power of two, mostly with the same one as for the next call: so its prefix stays.
+    """
+    every = calls(history)
+    if sum(every) <= MOST_READ:
+        return every
+    block = 1 << max(1, MOST_READ // len(history)).bit_length() - 1
+    return every[(len(every) - 1) // block * block :]
 
 
 def replay(

@@ -102,7 +102,7 @@ class Dedup(Stateful):
         text, copy = message.content or "", message
         found, refers = telling(text), not message.why and OUR_MARK.search(text)
         own = places(text, found)
-        if may_refer and message.role == "tool" and message.name != "recall" and not refers:
+        if may_refer and message.role == "tool" and message.name != "recall" and not (refers or message.attached):
             repeated = [*runs(text, found, own, self._places)]
             smaller = with_references(message, repeated) if repeated else message
             copy = smaller if budget.count(smaller) < budget.count(message) else message

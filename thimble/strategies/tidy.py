@@ -36,7 +36,12 @@ def written(message: Message, form: Form) -> Message:
 @lru_cache(maxsize=16_384)
 def forms_of(message: Message) -> Sequence[Form]:
     """The forms in which a result is another text than it was."""
-    if message.why or message.name == "recall" or not LEAST_RESULT <= len(message.content or "") <= LONGEST:
+    if (
+        message.why
+        or message.attached
+        or message.name == "recall"
+        or not LEAST_RESULT <= len(message.content or "") <= LONGEST
+    ):
         return ()
     return [form for form in TIDY_FORMS if written(message, form) is not message]
 

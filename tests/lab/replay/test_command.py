@@ -330,6 +330,21 @@ def test_observations_of_a_text_protocol_are_replayed_as_such(runs: Path, capsys
     assert found[0]["prompt_tokens"] == found[1]["prompt_tokens"]
 
 
+def test_what_was_repaired_in_a_run_stands_in_its_row_and_in_the_first_line(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, *rest = map(json.loads, runs.read_text().splitlines())
+    at = next(at for at, one in enumerate(first["messages"]) if one["role"] == "tool")
+    late = first["messages"][at]
+    first["messages"].insert(at, {"role": "user", "content": "Be quick."})
+    runs.write_text("\n".join(map(json.dumps, [first, *rest])))
+    (row,) = replayed(capsys, str(runs), "--strategy", "none", "--jobs", "1")
+    size = len(late["content"])
+    keys = ("repairs", "characters_mended", "characters_left_out")
+    assert [[one[key] for key in keys] for one in row["by_run"]] == [[1, size, 0], [0, 0, 0], [0, 0, 0]]
+    assert headline(row).endswith(f" 1 repair mended {size} characters, and left out 0 of them.")
+
+
 def test_a_later_summary_in_the_background_makes_longer_prompts(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flags = (str(runs), "--strategy", "comem", "--budget", "100000", "--summary-tokens", "50", "--jobs", "1")
     soon, late, again = (replayed(capsys, *flags, "--lag", lag)[1] for lag in ("0", "3", "3"))

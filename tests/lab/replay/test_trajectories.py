@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def test_several_runs_keep_their_order_and_have_names_of_their_own(tmp_path: Pat
         (f'{json.dumps(WITH_ID)}\n{{"role": "user", "content": "x"}}\n', "bad.jsonl, line 2: an object without"),
         (f'{json.dumps(WITH_ID)}\n[{{"role": "wizard"}}]\n', "bad.jsonl, line 2: message 1 has the role 'wizard'"),
         (json.dumps([WITH_ID, {"messages": "x"}]), "bad.jsonl, run 2: the messages are not a list"),
-        (json.dumps({"messages": [], "tools": {}}), "bad.jsonl: tools is not a list"),
+        (json.dumps({"messages": [], "tools": "f"}), "bad.jsonl: tools is not a list"),
     ],
 )
 def test_what_cannot_be_read_is_said_with_its_place(text: str, what: str, tmp_path: Path) -> None:
@@ -79,6 +80,39 @@ def test_what_cannot_be_read_is_said_with_its_place(text: str, what: str, tmp_pa
     assert what in error.value.what
     assert "\n" not in error.value.what
     assert error.value.fix
+
+
+def calls(number: int, id_: str) -> list[dict[str, Any]]:
+    """A turn whose result has this id."""
+    function = {"name": "read", "arguments": "{}"}
+    call = {"id": f"call-{number}", "type": "function", "function": function}
+    return [
+        {"role": "assistant", "content": "I read on.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": id_, "content": "the log has many words " * 9},
+    ]
+
+
+def test_a_run_is_repaired_and_what_was_repaired_is_counted(tmp_path: Path) -> None:
+    turns = [calls(number, f"call-{number}") for number in range(12)]
+    late = [ENTRIES[1], turns[0][0], {"role": "user", "content": "Quick."}, turns[0][1], *chain(*turns[1:])]
+    (tmp_path / "late").write_text(json.dumps(late))
+    (run,) = read([tmp_path / "late"])
+    assert [message.role for message in run.messages[:4]] == ["user", "assistant", "tool", "user"]
+    assert (run.repaired.notes, run.repaired.lost) == (["moved a result up to its call"], 0)
+    assert run.repaired.touched == len(late[3]["content"])
+
+
+def test_a_run_that_would_lose_much_of_its_text_is_refused(tmp_path: Path) -> None:
+    """Ids that are not those of the calls: with a few of them the run is told of, with many its costs are another's."""
+    for wrong, refused in ((1, False), (6, True)):
+        turns = [calls(number, f"call{'_' if number < wrong else '-'}{number}") for number in range(12)]
+        (tmp_path / "ids").write_text(json.dumps([ENTRIES[1], *chain(*turns)]))
+        if not refused:
+            assert read([tmp_path / "ids"])[0].repaired.lost == len(turns[0][1]["content"])
+            continue
+        with pytest.raises(UsageError, match="45% of the text would be left out") as error:
+            read([tmp_path / "ids"])
+        assert error.value.fix == "give each result the id of its call"
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ def test_any_conversation_comes_out_valid(name: str, data: st.DataObject) -> Non
 @given(st.binary(max_size=40) | st.text('[]{}":,0user\\ ', max_size=40).map(str.encode))
 def test_no_input_is_worse_than_a_usage_error(data: bytes) -> None:
     read = outcome(lambda: filter.read(data))
-    assert isinstance(read, filter.Document) or (isinstance(read, UsageError) and read.fix)
+    assert isinstance(read, chat.Conversation) or (isinstance(read, UsageError) and read.fix)
 
 
 # --- what it tells ----------------------------------------------------------------------------------------------------
@@ -141,9 +142,11 @@ def test_what_is_broken_is_mended_with_notes(capsys: pytest.CaptureFixture[str])
     assert result["report"]["inserted"] == [4]
     assert result["report"]["notes"] == [
         "moved the system message to the front",
+        "left out a result without a call",
         "filled in the missing result of read_article",
-        "left out a result without a call (m7)",
     ]
+    system = len(story[0]["content"])
+    assert (result["report"]["characters_mended"], result["report"]["characters_left_out"]) == (system + 1, 1)
     assert [line.strip(" !") for line in capsys.readouterr().err.splitlines()] == result["report"]["notes"]
 
 
@@ -183,7 +186,54 @@ def test_where_no_observation_is_recognised_a_strategy_that_needs_some_says_so(
 
 def test_a_pattern_says_what_an_observation_is() -> None:
     document = json.dumps(with_shell(3, "It prints:")).encode()
-    assert [message.role for message in filter.read(document, "^It prints:").messages][2::2] == ["tool"] * 3
+    assert [message.role for message in filter.read(document, "^It prints:").repaired.messages][2::2] == ["tool"] * 3
+
+
+def test_messages_of_one_turn_share_a_fate_and_notes_are_counted() -> None:
+    calls = [{"id": id_, "type": "function", "function": {"name": "look", "arguments": "{}"}} for id_ in "abc"]
+    split = [{"role": "assistant", "content": f"I look {call['id']}.", "tool_calls": [call]} for call in calls]
+    results = [{"role": "tool", "tool_call_id": id_, "content": f"result {id_}"} for id_ in "abc"]
+    result = prepared([{"role": "user", "content": "?"}, *split, *results], "none", 8_000)
+    assert result["messages"][1]["content"] == "I look a.\nI look b.\nI look c."
+    assert result["messages"][1]["tool_calls"] == calls
+    assert result["messages"][2:] == results
+    assert result["report"]["fates"] == ["kept"] * 7
+    assert result["report"]["notes"] == ["moved a result up to its call (2 times)", "joined 3 messages of one turn"]
+
+
+@pytest.mark.parametrize("spec", ["tidy", "dedup"])
+def test_a_result_with_an_image_is_not_written_shorter_without_it(spec: str) -> None:
+    """What these two write tells all that the result tells, and a shorter text would go without the image."""
+    rows = json.dumps([{"number": number, "title": f"the title of {number}"} for number in range(40)], indent=4)
+    call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": json.dumps({"rows": rows})}}
+    image = {"type": "image_url", "image_url": {"url": "data:,"}}
+    entries = [
+        {"role": "user", "content": rows},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": [{"type": "text", "text": rows}, image]},
+    ]
+    assert prepared(entries, spec, 80_000)["messages"] == entries
+    entries[2]["content"] = rows
+    assert prepared(entries, spec, 80_000)["messages"] != entries
+
+
+@pytest.mark.parametrize("spec", ["none", "observation-masking"])
+def test_about_a_long_conversation_the_strategy_is_asked_at_the_newest_calls(spec: str) -> None:
+    """From a call whose number is a multiple of a power of two, so that the next call mostly finds the same prefix."""
+    story = Story().ask("the task")
+    for _ in range(700):
+        story.turn(20)
+    entries, asked = written(story.messages), []
+    views = []
+    for until in range(len(entries) - 40, len(entries) + 1, 2):
+        result = prepared(entries[:until], spec, 8_000)
+        asked.append(int(result["report"]["notes"][0].split("newest ")[1].split()[0]))
+        views.append(result["messages"])
+    rests = sum(after != before + 1 for before, after in pairwise(asked))
+    assert max(asked) <= 150_000 / len(entries) + 1
+    assert rests <= 1
+    changes = sum(after[: len(before)] != before for before, after in pairwise(views))
+    assert changes <= (0 if spec == "none" else 4)
 
 
 # --- whole processes --------------------------------------------------------------------------------------------------
@@ -247,11 +297,12 @@ ENDINGS: list[tuple[Sequence[str], bytes, int, str, str]] = [
     ((), b"[NaN]", 2, "standard input is not JSON: NaN", "pipe in a JSON list"),
     ((), b"[-1e999]", 2, "standard input is not JSON: -1e999 is too large", "pipe in a JSON list"),
     ((), b"9" * 5_000, 2, "standard input is not JSON: " + "9" * 40 + " is too large", "pipe in a JSON list"),
-    ((), b"{}", 2, "standard input holds no list of messages", "pipe in a JSON list"),
-    ((), b'{"messages": 3}', 2, "standard input holds no list of messages", "pipe in a JSON list"),
-    ((), b'{"messages": [], "tools": {}}', 2, "the tools are no list of objects", "pipe in a JSON list"),
-    ((), b'{"messages": [], "tools": [3]}', 2, "the tools are no list of objects", "pipe in a JSON list"),
-    ((), b'[{"role": "bot"}]', 2, "message 1 has the role 'bot'", "the roles are system"),
+    ((), b"{}", 2, "standard input: an object without `messages`; it has no keys", "give a list of chat-completions"),
+    ((), b'{"contents": []}', 2, "an object without `messages`; it has contents", "give a list of chat-completions"),
+    ((), b'{"messages": 3}', 2, "standard input: the messages are not a list", "give a list of chat-completions"),
+    ((), b'{"messages": [], "tools": "f"}', 2, "tools is not a list of objects", "as a chat-completions server"),
+    ((), b'{"messages": [], "tools": [3]}', 2, "tools is not a list of objects", "as a chat-completions server"),
+    ((), b'[{"role": "bot"}]', 2, "message 1 has the role 'bot': the roles are system", "give a list of"),
     (("--budget", "x"), b"[]", 2, "budget cannot be 'x' (flag --budget)", "or none"),
     (("--budget", "0"), b"[]", 2, "budget cannot be '0' (flag --budget)", "or none"),
     (("--budget=-5",), b"[]", 2, "budget cannot be '-5' (flag --budget)", "or none"),

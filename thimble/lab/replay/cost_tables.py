@@ -109,7 +109,16 @@ def headline(raw: CostRow) -> str:
         f"{raw['prompt_tokens']:,} prompt tokens, {cached:.1%} of them cached{_largest(raw)}; "
         f"{raw.get('observation_share', 0):.0%} of the history is observations."
     )
-    return f"{told}{_refused(raw)}"
+    return f"{told}{_repaired(raw)}{_refused(raw)}"
+
+
+def _repaired(raw: CostRow) -> str:
+    """What was repaired in the runs, and how much text of them it touched."""
+    keys = "repairs", "characters_mended", "characters_left_out"
+    repairs, mended, left_out = (sum(one[key] for one in raw["by_run"]) for key in keys)
+    if not repairs:
+        return ""
+    return f" {several(repairs, 'repair')} mended {several(mended, 'character')}, and left out {left_out:,} of them."
 
 
 def _largest(raw: CostRow) -> str:

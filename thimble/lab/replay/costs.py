@@ -49,7 +49,18 @@ def rows(found: FiguresBySetting, runs: Sequence[Trajectory], prices: Sequence[P
 
     def one(of: At, at: int) -> CostRow:
         changes = {str(price.cached): change(of, raw, at, price) for price in prices}
-        return {"run": runs[at].name, "turns": runs[at].turns} | _entry(_sums(of, [at]), prices) | {"change": changes}
+        repaired = runs[at].repaired
+        mended = {
+            "repairs": len(repaired.notes),
+            "characters_mended": repaired.touched,
+            "characters_left_out": repaired.lost,
+        }
+        return (
+            {"run": runs[at].name, "turns": runs[at].turns}
+            | mended
+            | _entry(_sums(of, [at]), prices)
+            | {"change": changes}
+        )
 
     return [
         {"strategy": strategy, "budget": None if limit == UNLIMITED else limit}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
+from thimble.agent.repair import Repaired
 from thimble.lab.file_text import file_text
-from thimble.models import chat
-from thimble.models.text_observations import recognise
+from thimble.models.chat import conversation
 from thimble.session.bounded import MOST_RUNS_BYTES
 from thimble.session.jsonl import from_json
 
@@ -19,14 +19,18 @@ TRAJECTORY_FORMS = (
     "give JSON or JSON Lines, gzipped or not: lists of chat-completions messages, or objects with `messages`"
 )
 
+MOST_LOST = 0.1
+"""The share of the text of a run that may be left out: with less of it, its costs are those of another run."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """One recorded run; `tools` are the tool schemas of the run, if the file has them."""
+    """One recorded run, and what was repaired in it; `tools` are the tool schemas of the run, if the file has them."""
 
     name: str
     messages: Sequence[Message]
     tools: Sequence[Schema] = ()
+    repaired: Repaired = field(default_factory=lambda: Repaired([]))
 
     @property
     def calls(self) -> list[int]:
@@ -52,22 +56,23 @@ def read(paths: Iterable[Path], observations: str | None = None) -> list[Traject
     """
     taken: set[str] = set()
     runs = []
-    for run in (run for path in paths for run in _runs(path)):
+    for run in (run for path in paths for run in _runs(path, observations)):
         names = (run.name if number == 1 else f"{run.name}~{number}" for number in count(1))
         name = next(name for name in names if name not in taken)
         taken.add(name)
-        runs.append(replace(run, name=name, messages=recognise(run.messages, observations)))
+        runs.append(replace(run, name=name))
     return runs
 
 
-def _runs(path: Path) -> Iterator[Trajectory]:
+def _runs(path: Path, observations: str | None) -> Iterator[Trajectory]:
     found = False
     for line, value in _values(path):
         for number, one in enumerate(_several(value), 1):
             found = True
             places = {"line": line, "run": 0 if one is value else number}
             place = ", ".join([str(path), *(f"{name} {at}" for name, at in places.items() if at)])
-            yield _run(one, place, name=":".join([path.name, *(str(at) for at in places.values() if at)]))
+            name = ":".join([path.name, *(str(at) for at in places.values() if at)])
+            yield _run(one, place, name, observations)
     if not found:
         raise UsageError(f"{path} holds no trajectory", TRAJECTORY_FORMS)
 
@@ -101,21 +106,19 @@ def _several(value: object) -> Sequence[object]:
 
 
 def _holds_messages(value: object) -> bool:
-    return isinstance(value, Mapping) and "messages" in value
+    return isinstance(value, Mapping) and ("messages" in value or "traj" in value)
 
 
-def _run(value: object, place: str, name: str) -> Trajectory:
-    if isinstance(value, Mapping) and "messages" not in value:
-        raise UsageError(f"{place}: an object without `messages`", TRAJECTORY_FORMS)
-    entries, rest = (value["messages"], value) if isinstance(value, Mapping) else (value, {})
-    tools = [] if rest.get("tools") is None else rest["tools"]
-    if not isinstance(tools, list) or not all(isinstance(tool, Mapping) for tool in tools):
-        raise UsageError(
-            f"{place}: tools is not a list of objects", "give tools as a chat-completions server takes them"
-        )
+def _run(value: object, place: str, name: str, observations: str | None) -> Trajectory:
     try:
-        messages = chat.read(entries)
+        found = conversation(value, observations)
     except UsageError as error:
         raise UsageError(f"{place}: {error.what}", error.fix) from error
-    given = rest.get("id")
-    return Trajectory(str(given) if isinstance(given, str | int) and given != "" else name, messages, tools)
+    repaired = found.repaired
+    whole = sum(len(message.content) for message in repaired.messages) + repaired.lost
+    if repaired.lost > MOST_LOST * whole:
+        what = f"{place}: {repaired.lost / whole:.0%} of the text would be left out ({repaired.notes[0]})"
+        raise UsageError(what, "give each result the id of its call")
+    given = value.get("id") if isinstance(value, Mapping) else None
+    name = str(given) if isinstance(given, str | int) and given != "" else name
+    return Trajectory(name, repaired.messages, found.tools, repaired)

@@ -61,7 +61,7 @@ class MessageCounter(Counter):
         if known is None or known[0] is not message:
             if len(self._by_message) >= REMEMBERED:
                 self._by_message.clear()
-            known = self._by_message[id(message)] = message, self._by_content(message)
+            known = self._by_message[id(message)] = message, self._by_content(message) + message.attached
         return known[1] if self._ratio == 1.0 else self._scaled(known[1])
 
     def _by_content(self, message: Message) -> int:

@@ -11,7 +11,7 @@ from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
 from thimble.models.chat import write
 from thimble.models.wire.bounds import LINE_BYTES, REPLY_CALLS, endless
-from thimble.models.wire.calls import arguments, given
+from thimble.models.wire.calls import given, sendable
 from thimble.models.wire.http import figure, finish
 from thimble.models.wire.text import CLOSE, OPEN
 
@@ -36,20 +36,12 @@ def sent(message: Message, thinking: str) -> dict[str, Any]:
 
     Arguments other than an object are sent as an object, since templates read them.
     """
-    calls = [replace(call, arguments=_spelt(call.arguments, arguments(call))) for call in message.calls]
-    written = write(replace(message, content=message.content or "", thinking="", calls=tuple(calls)))
+    calls = (*map(sendable, message.calls),)
+    written = write(replace(message, content=message.content or "", thinking="", calls=calls))
     if not (thinking and message.thinking):
         return written
     tagged = f"{OPEN}\n{message.thinking}\n{CLOSE}\n\n{written['content']}"
     return written | {thinking: tagged if thinking == "content" else message.thinking}
-
-
-def _spelt(text: str, value: dict[str, Any]) -> str:
-    """Arguments as the model wrote them; rewritten if they were not an object or have half a surrogate pair."""
-    made = json.dumps(value, ensure_ascii=False)
-    if "_raw" in value or (not made.isascii() and made.encode(errors="replace").decode() != made):
-        return made
-    return text
 
 
 class Events:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -29,6 +30,15 @@ def arguments(call: ToolCall) -> dict[str, Any]:
     except ValueError:
         value = None
     return value if isinstance(value, dict) else {"_raw": call.arguments}
+
+
+def sendable(call: ToolCall) -> ToolCall:
+    """The call as a server takes it as text: rewritten if its arguments are not an object or hold half a surrogate."""
+    value = arguments(call)
+    made = json.dumps(value, ensure_ascii=False)
+    if value == {"_raw": call.arguments} or (not made.isascii() and made.encode(errors="replace").decode() != made):
+        return replace(call, arguments=made)
+    return call
 
 
 def call_ids(messages: Sequence[Message]) -> set[str]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thimble.agent.budget import UNLIMITED, Budget, Prices, read_limit
 from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.events import SideCalled
-from thimble.agent.messages import Message, Schema, pending
+from thimble.agent.messages import pending
 from thimble.agent.protocols import Strategy
-from thimble.agent.repair import Repaired, repair
 from thimble.agent.side import SideModel
 from thimble.agent.steps import FIT
 from thimble.agent.view import View
-from thimble.models import chat
-from thimble.models.text_observations import NONE_RECOGNISED, recognise, recognised
+from thimble.models.chat import Conversation, conversation
+from thimble.models.chat import write as written
+from thimble.models.text_observations import NONE_RECOGNISED, recognised
 from thimble.repl.screen.redirect_output import RedirectedOutput
 from thimble.repl.screen.streams import tell, write
 from thimble.repl.screen.trace import side_began_line, side_line
@@ -26,7 +26,7 @@ from thimble.session.bounded import MOST_INPUT_BYTES, bounded
 from thimble.session.embeddings import embedder_of
 from thimble.session.jsonl import from_json, to_line
 from thimble.session.prices import read_prices
-from thimble.session.replay import replay
+from thimble.session.replay import calls, newest_calls, replay
 from thimble.session.settings_table import AUTO
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.own_code import limited
@@ -37,15 +37,6 @@ if TYPE_CHECKING:
     from thimble.session.settings import Settings
 
 DOCUMENT = 'pipe in a JSON list of messages, or {"messages": [...], "tools": [...]}'
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """What was piped in: each message as it was written and as it is read, and the tools that go with the call."""
-
-    entries: Sequence[chat.Entry]
-    messages: Sequence[Message]
-    tools: Sequence[Schema] = ()
 
 
 @limited()
@@ -72,14 +63,14 @@ def run(settings: Settings, budget: str | None, observations: str | None) -> int
         prices = Prices() if settings.price == AUTO else read_prices(settings.price)  # a filter has seen no timings
         allowed = Budget(limit, counter, counter.overhead(document.tools), prices)
         if any(getattr(part, "model", None) is side for part in getattr(strategy, "parts", [strategy])):
-            side.backend = _asked(settings.replace(budget=min(limit, allowed.size(document.messages))))
+            side.backend = _asked(settings.replace(budget=min(limit, allowed.size(document.repaired.messages))))
         prepared = prepare_document(document, settings.strategy, strategy, allowed, side)
     write(to_line(prepared))
     return 0
 
 
-def read(data: bytes, observations: str | None = None) -> Document:
-    """The document in these bytes. The pattern is one of `recognise`.
+def read(data: bytes, observations: str | None = None) -> Conversation:
+    """The conversation in these bytes. The pattern is one of `recognise`.
 
     Raises:
         UsageError: it is empty, not UTF-8, not JSON, nested too deeply, or no conversation.
@@ -95,24 +86,24 @@ def read(data: bytes, observations: str | None = None) -> Document:
         value = from_json(text)
     except ValueError as error:
         raise UsageError(f"standard input is not JSON: {error}", DOCUMENT) from error
-    entries, tools = (value.get("messages"), value.get("tools")) if isinstance(value, dict) else (value, None)
-    if not isinstance(entries, list):
-        raise UsageError("standard input holds no list of messages", DOCUMENT)
-    if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
-        raise UsageError("the tools are no list of objects", DOCUMENT)
-    return Document(entries, recognise(chat.read(entries), observations), tools or ())
+    try:
+        return conversation(value, observations)
+    except UsageError as error:
+        raise UsageError(f"standard input: {error.what}", error.fix) from error
 
 
 def prepare_document(
-    document: Document, spec: str, strategy: Strategy, budget: Budget, side: SideModel
+    document: Conversation, spec: str, strategy: Strategy, budget: Budget, side: SideModel
 ) -> dict[str, Any]:
     """The messages to send, in the form they came in, and the report; notes and side calls go to standard error too.
 
-    The strategy is asked at every model call of the conversation, since what it does may rest on what it did. A call
-    that the budget cannot hold is passed over, but for the next one.
+    The strategy is asked at the model calls of the conversation, since what it does may rest on what it did: at all of
+    them, or at the newest ones of a long conversation. A call that the budget cannot hold is passed over, but for the
+    next one.
     """
-    sound, edits = repair(document.messages), 0
-    for call in replay(sound.messages, strategy, budget, document.tools, side):
+    history, edits = document.repaired.messages, 0
+    asked, every = newest_calls(history), calls(history)
+    for call in replay(history, strategy, budget, document.tools, side, at=asked):
         edits += call.view is not None and call.view.edited
         for event in call.events:
             tell(side_line(event) if isinstance(event, SideCalled) else side_began_line(event))
@@ -120,10 +111,13 @@ def prepare_document(
         raise call.error
     view = call.view
     assert view
-    notes = [*sound.notes, *view.notes]
+    tally = Counter([*document.repaired.notes, *view.notes])
+    notes = [f"{note} ({times:,} times)" if times > 1 else note for note, times in tally.items()]
+    if len(asked) < len(every):
+        notes.append(f"the history is long: asked the strategy at the newest {len(asked):,} of {len(every):,} calls")
     for note in notes:
         tell(f"  ! {note}")
-    told = recognised(sound.messages)
+    told = recognised(history)
     if told and (told != NONE_RECOGNISED or view.taken.get(FIT)):
         tell(f"  ! {told}")
     _tell_of_tools(strategy)
@@ -132,25 +126,25 @@ def prepare_document(
     if view.tokens > view.limit:
         tokens = figures.tokens(view.tokens, budget.counter.exact)
         tell(f"  ▲ {tokens} tokens are over the budget of {view.limit:,}: {spec} sends them all the same")
-    return _written(document, spec, sound, view, edits, notes)
+    return _written(document, spec, view, edits, notes)
 
 
-def _written(
-    document: Document, spec: str, sound: Repaired, view: View, edits: int, notes: Sequence[str]
-) -> dict[str, Any]:
+def _written(document: Conversation, spec: str, view: View, edits: int, notes: Sequence[str]) -> dict[str, Any]:
     own = {f"m{number}": entry for number, entry in enumerate(document.entries, 1)}
-    fates = dict(zip((message.id for message in sound.messages), view.fates, strict=True))
+    repaired = document.repaired
+    fates = dict(zip((message.id for message in repaired.messages), view.fates, strict=True))
+    mended = {"notes": notes, "characters_mended": repaired.touched, "characters_left_out": repaired.lost}
     report = {
         "strategy": spec,
         "budget": None if view.limit == UNLIMITED else view.limit,
         "tokens_before": view.history_tokens,
         "tokens_after": view.tokens,
-        "fates": [fates.get(id_, "dropped") for id_ in own],
+        "fates": [fates.get(repaired.within.get(id_, id_), "dropped") for id_ in own],
         "inserted": [at for at, message in enumerate(view.messages) if message.id not in own],
         "edits": edits,
-        **({"notes": list(notes)} if notes else {}),
+        **(mended if notes else {}),
     }
-    return {"messages": [chat.write(message, own.get(message.id)) for message in view.messages], "report": report}
+    return {"messages": [written(message, own.get(message.id)) for message in view.messages], "report": report}
 
 
 def _asked(settings: Settings) -> Backend:

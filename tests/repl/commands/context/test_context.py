@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -93,6 +94,16 @@ def test_why_says_the_rule_with_its_numbers() -> None:
     assert said.startswith(row)
     assert "older than the newest turn" in said
     assert "the system message is first in every view" in shown(session, "/why 1", 120)
+
+
+def test_why_says_what_was_repaired(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "def prepare(messages, budget):\n    return [m for m in messages if m.role != 'tool']\n"
+    )
+    session = long_session(f"{tmp_path}/mine.py")
+    said = " ".join(shown(session, "/why 1").split())
+    assert said.endswith("repaired in this view: filled in the missing result of read_article")
+    assert "its call has no result, and no server takes a call without one" in shown(session, "/why +1", 200)
 
 
 def test_why_names_the_summary_that_stands_for_a_message() -> None:

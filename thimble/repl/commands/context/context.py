@@ -17,6 +17,7 @@ from thimble.repl.commands.context.strip import show_strip
 from thimble.repl.commands.next_prompt import say_tidy_saves
 from thimble.repl.screen.footer import fitting
 from thimble.repl.screen.pager import paged
+from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import say
 from thimble.repl.screen.trace import cut
 from thimble.session import figures
@@ -63,13 +64,15 @@ def why(session: Session, rest: str, console: Console) -> None:
 
     N is its number in /context, in the last call: /why 12, or /why +1 for the first inserted message. It names who
     changed the message: the strategy or a part of it, or `fit`, which makes a view fit that the strategy left
-    over the budget.
+    over the budget. What was repaired in that view is in a second line.
     """
     if not MESSAGE.fullmatch(rest):
         what = "/why takes the number of a message" + (f", not {rest[:40]!r}" if rest else "")
         raise UsageError(what, "write /why 12, or /why +1 for one that was inserted; /context lists them")
     xray = last_call(session)
     say(console, sentence(xray, xray.find(rest)))
+    if notes := dict.fromkeys(xray.view.notes):
+        say(console, f"repaired in this view: {line('; '.join(notes))}", "quiet")
 
 
 def show_call(xray: Xray, console: Console) -> None:
