@@ -24,6 +24,7 @@ BY_SCHEMA = "calls by schema"
 """What users are told of this way."""
 SMALL_PARAMETERS = 4e9
 """A model of fewer seldom makes a call in the server's own way (docs/results/small-models.md)."""
+NEITHER = "it can neither call tools nor write objects of a schema"
 OTHER_MODEL = "choose another model (--model NAME), or a server that takes tools or a JSON schema"
 WHOLE = ("stop", "")
 """Ends of a reply that is whole, as far as the server says."""
@@ -74,7 +75,8 @@ class ToolCaller(BackendDefaults):
     def how(self) -> Iterator[Check]:
         """The doctor's finding of how this model calls tools."""
         chosen = "" if self.wanted == "auto" else f", as --calls {self.wanted} says"
-        yield Check("calls", "ok", (self.protocol or "the tools of the server") + chosen)
+        found = (self.protocol or "the tools of the server") + chosen
+        yield Check.of("calls", self._can(self.calls), found, NEITHER, OTHER_MODEL)
 
     def use_schema(self) -> None:
         """Call by schema from now on, since the model made no call where one was due; unless the user says how."""
@@ -115,7 +117,7 @@ class ToolCaller(BackendDefaults):
         """
         key, way, said = api_key.KeyHider(), self.calls, False
         if tools and not self._can(way):
-            raise ModelError(f"{self.id.called} can neither call tools nor write objects of a schema", OTHER_MODEL)
+            raise ModelError(f"{self.id.called}: {NEITHER}", OTHER_MODEL)
         while True:
             try:
                 with closing(self._reply(way, messages, tools, expects, asked)) as deltas:
