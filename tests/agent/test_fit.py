@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 import pytest
@@ -84,6 +84,20 @@ def test_it_gives_up_only_when_nothing_is_left_to_cut(history: list[Message], li
         assert limit < view.needed_tokens <= least
     else:
         assert isinstance(view, list)
+
+
+def test_older_thinking_goes_before_anything_else_and_the_last_before_it_gives_up() -> None:
+    thought = "word " * 200
+    history = [replace(one, thinking=thought if one.calls else "") for one in react(4)]
+    plain = [replace(one, thinking="") for one in history]
+    cost = budget(10**6).size(history) - budget(10**6).size(plain)
+    least = budget(10**6).size(plain)
+    for left, kept in ((cost, 4), (cost - 1, 1), (cost // 4 + 4, 1)):
+        fitted = fit(history, budget(least + left))
+        assert [one.content for one in fitted] == [one.content for one in plain]
+        assert sum(bool(one.thinking) for one in fitted) == kept
+    short = [*history[:2], history[-2], replace(history[-1], content="17")]
+    assert [one.thinking for one in fit(short, budget(budget().size(short) - 1))] == [""] * 4
 
 
 @given(sound_histories())

@@ -87,8 +87,23 @@ def test_thinking_is_said_and_kept_apart() -> None:
         ReplyPiece("text", "yes"),
         ReplyPiece("thinking", "maybe"),
     ]
-    assert (session.history[-1].content, session.history[-1].thinking) == ("yes", "hm, maybe")
+    replied = next(event.message for event in events if isinstance(event, Replied))
+    assert (replied.content, replied.thinking) == ("yes", "hm, maybe")
     assert events[-1] == Answered("yes", "answered")
+
+
+def test_thinking_goes_back_with_its_calls_until_the_question_is_answered() -> None:
+    first, second = [Thinking("To b."), call(1)], [Thinking("To c."), call(2)]
+    session = agent(first, second, [Thinking("Done."), Text("It is.")], "Yes.")
+    for question in ("Is it?", "Really?"):
+        list(run(session, question))
+    requests = session.backend.requests  # type: ignore[attr-defined]
+    sent = [[one.thinking for one in request.messages if one.thinking] for request in requests]
+    assert sent == [[], ["To b."], ["To b.", "To c."], []]
+    sizes = [len(request.messages) for request in requests]
+    assert session.ledger.view
+    assert session.ledger.view.cached == session.budget(session.schemas()).size(requests[-1].messages[:2])
+    assert sizes == [2, 4, 6, 8]
 
 
 def test_thinking_without_an_answer_is_called_that() -> None:

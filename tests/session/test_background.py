@@ -179,8 +179,9 @@ def test_another_session_is_loaded_and_the_old_one_s_call_is_stopped(tmp_path: P
         session.load(other.settings, journal, journal.state())
         server.sees_the_client_go()
         assert [type(one) for one in written(tmp_path / "live.jsonl")] == [SideBegan, SideCalled]
-        assert session.spec == "none"
-        session.leave()
+        assert session.successor
+        assert session.successor.spec == "none"
+        session.successor.leave()
 
 
 def test_ctrl_c_while_the_old_one_is_left_lets_go_of_the_other(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ class Scripted(BackendDefaults):
 
     name = "scripted"
     model = "scripted"
+    returns_thinking = True
 
     def __init__(self, steps: Iterable[Step], counter: Counter | None = None, *, pace: float = 0) -> None:
         self.counter: Counter = counter or EstimateCounter()

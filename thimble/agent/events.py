@@ -94,7 +94,8 @@ class Replied:
 
     `stopped_by`: who ended it because the model repeated itself; "" if nobody had to. `began`: when the request
     was sent, in seconds since 1970; 0 if unknown. `written`: tokens of a reply that thimble ended, by our count, since
-    its server reports none; else None.
+    its server reports none; else None. `returns_thinking`: the thinking stays in the history until the question is
+    answered.
     """
 
     turn: int
@@ -106,6 +107,7 @@ class Replied:
     stopped_by: Stopper = ""
     began: float = 0.0
     written: int | None = None
+    returns_thinking: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Fit: make good the budget after the strategy, by steps so coarse that the prefix seldom changes.
 
-First the largest observations are halved (head and tail stay), while one is larger than an eighth of the budget.
+First the thinking of all turns but the last goes. Then the largest observations are halved (head and tail stay), while
+one is larger than an eighth of the budget.
 Then the oldest blocks go, summaries last, a quarter of the budget at a time: first those that the view before had no
 room for either, and others only where that is not enough. What never goes: the system message, the task, the current
 question, the last turn since it. If the observations of that turn cannot be halved enough either: BudgetError.
@@ -9,14 +10,14 @@ question, the last turn since it. If the observations of that turn cannot be hal
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from math import log2
 
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
-from thimble.agent.messages import Message, blocks
+from thimble.agent.messages import Message, blocks, last_turn
 from thimble.agent.turns import pinned
 
 SMALLEST = 48
@@ -35,10 +36,14 @@ def fit(
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
     """
+    if not budget.over(view):
+        return [*view]
+    last = last_turn(view)
+    view = [*(_thoughtless(message, budget.limit) for message in view[:last]), *view[last:]]
     counts = [*map(budget.counter.count, view)]
     over = budget.overhead + sum(counts) - budget.limit
     if over <= 0:
-        return [*view]
+        return view
     large = max(SMALLEST, budget.limit // 8)
     pieces = [_Piece(message, message, tokens) for message, tokens in zip(view, counts, strict=True)]
     halved = [_halved(piece, budget, large) for piece in pieces]
@@ -48,6 +53,8 @@ def fit(
         pieces = _newest(view, halved, budget, _never_goes(view, stays), gone)
         over = budget.overhead + sum(piece.tokens for piece in pieces) - budget.limit
         over = _halve_largest(pieces, over, budget, SMALLEST)
+    if over > 0 and any(message.thinking for message in view):
+        return fit([_thoughtless(message, budget.limit) for message in view], budget, stays, gone)
     if over > 0:
         raise BudgetError(budget.limit + over, budget.limit)
     return [piece.message for piece in pieces]
@@ -136,6 +143,13 @@ def _newest(
             break
         kept.add(start)
     return [pieces[at] for block in ([range(1)] if system else []) + found if block.start in kept for at in block]
+
+
+@lru_cache(maxsize=4096)
+def _thoughtless(message: Message, limit: int) -> Message:
+    """The message without its thinking, which says so."""
+    why = message.why or f"the view was over {limit:,} tokens: its thinking is left out"
+    return replace(message, thinking="", why=why) if message.thinking else message
 
 
 @lru_cache(maxsize=4096)

@@ -121,7 +121,8 @@ def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Ev
     calls = named(reply.calls, f"m{len(agent.history) + 1}")
     message = Message(next(agent.state.new_ids()), "assistant", reply.text, reply.thinking, calls)
     written = reply.tokens(counter) if reply.stopped_by else None
-    yield agent.enter(Replied(turn, message, reply.usage, *times, reply.stopped_by, reply.began, written))
+    thinking = backend.returns_thinking
+    yield agent.enter(Replied(turn, message, reply.usage, *times, reply.stopped_by, reply.began, written, thinking))
     read = reply.usage.prompt_tokens
     if read is not None and not counter.calibrate(view.tokens, read):
         yield agent.enter(PromptCut(turn, view.tokens, read, counter.exact))

@@ -90,7 +90,7 @@ class Message:
     @property
     def sent(self) -> tuple[object, ...]:
         """The parts that reach a server: two messages that are equal in them are the same bytes there."""
-        return self.role, self.content, self.calls, self.call_id, self.name
+        return self.role, self.content, self.thinking, self.calls, self.call_id, self.name
 
     def same(self, other: Message) -> bool:
         """Whether both are the same bytes to a server."""

@@ -130,6 +130,10 @@ class Backend(Protocol):
         """The way in which the model gets the tools, such as "calls by schema"; "" for the server's own way."""
 
     @property
+    def returns_thinking(self) -> bool:
+        """Whether the thinking before a call is sent back with the call, as long as its question is not answered."""
+
+    @property
     def counter(self) -> Counter:
         """Counts tokens as this model does."""
 
@@ -194,6 +198,11 @@ class BackendDefaults:
 
     def use_schema(self) -> None:
         """Nothing changes: it has one way to call."""
+
+    @property
+    def returns_thinking(self) -> bool:
+        """False: thinking is not sent back."""
+        return False
 
     def loading(self) -> Iterable[Waiting]:
         """Nothing is waited for."""

@@ -8,6 +8,7 @@ from itertools import count
 
 from thimble.agent.events import (
     CHANGEABLE,
+    Answered,
     Asked,
     Cancelled,
     Changed,
@@ -27,6 +28,8 @@ from thimble.agent.prompts import SYSTEM
 @dataclass
 class State:
     """The state after all events so far. Only events change the history: a longer one is another list.
+
+    A message of it has its thinking for as long as that goes back to the model.
 
     `strategy`: the SPEC in use. `budget`: the tokens of prompt that a call may use. `system`: the first message of a
     history. `planted`: the facts planted in it, oldest first. `model`: the one that answers, as
@@ -51,7 +54,14 @@ class State:
         if self.ledger.prepared or not isinstance(event, Replied | ReplyCancelled):
             self.ledger.add(event)
         match event:
-            case Asked(message) | Replied(message=message) | ToolReturned(message=message):
+            case Asked(message):
+                self._forget_thinking()
+                self._append(message)
+            case Answered():
+                self._forget_thinking()
+            case Replied(message=message):
+                self._append(message if event.returns_thinking else replace(message, thinking=""))
+            case ToolReturned(message=message):
                 self._append(message)
             case Cancelled(messages):
                 self._append(*messages)
@@ -76,6 +86,11 @@ class State:
         """An independent copy of the state."""
         history, ledger = [*self.history], self.ledger.copy()
         return State(**self.settings, history=history, ledger=ledger, planted=self.planted)  # type: ignore[arg-type]
+
+    def _forget_thinking(self) -> None:
+        """Leave out the thinking of what is answered: several makers demand it before, and refuse it from then on."""
+        if any(message.thinking for message in self.history):
+            self.history = [replace(one, thinking="") if one.thinking else one for one in self.history]
 
     def _append(self, *messages: Message) -> None:
         system = () if self.history else (Message("m1", "system", self.system),)

@@ -27,8 +27,9 @@ class View:
 
     `fates` has one entry a message of the history, `inserted` the positions in `messages` that are not in it.
     `overhead` belongs to no message (tool schemas, template). `cached` is the longest beginning that it shares with
-    a prompt that the server can still hold; `prefill` the rest. `edited` says that the strategy changed the prefix:
-    something of the view before is not where it was. `acted` counts the messages whose fate is new in this view.
+    a prompt that the server can still hold; `prefill` the rest. `edited` says that the prefix has changed, by the
+    strategy or by thinking that is sent no more: something of the view before is not where it was. `acted` counts the
+    messages whose fate is new in this view.
     `without`: what it would have, had nothing been done anew: the view before and what is new in the history.
     `warm` says that the server could use the prompt before at all: the same model with the same tools. `history` is
     the one beside it, repaired. `whole_cached`: the tokens that the server would still hold, had everything always

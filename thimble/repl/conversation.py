@@ -58,12 +58,15 @@ class Conversation:
     """The loop of prompt and answer."""
 
     def __init__(self, session: Session, plain: bool) -> None:
-        self.session = session
         self.plain = plain
         self._interrupts = Interrupts()
         self._introduced = False
         self._typed = ""
-        self._prompt = open_prompt(session, plain, self.introduce)
+        self._go_on_with(session)
+
+    def _go_on_with(self, session: Session) -> None:
+        self.session = session
+        self._prompt = open_prompt(session, self.plain, self.introduce)
         if isinstance(self._prompt, PlainPrompt):
             session.reading.watch(lambda words: say(self.console, words))
 
@@ -205,6 +208,8 @@ class Conversation:
             show_error(self.console, error)
         except (Exception, SystemExit):
             self._bug()
+        if self.session.successor:
+            self._go_on_with(self.session.successor)
         self._keep_typed(began)
         self._space()
         return question

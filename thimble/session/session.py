@@ -74,6 +74,7 @@ class Session:
         backends: The models to choose from, and the server that has them.
         notes: What the model has noted down.
         embedder: Makes vectors of texts; None where words alone count.
+        successor: The session that goes on after /load, in place of this one.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Session:
         self._shown_notices = 0
         self._checked: tuple[Backend, str] | None = None
         self._events: Generator[Event, None, None] | None = None
+        self.successor: Session | None = None
         self._warms = False
         self._warmings: list[BackgroundCall] = []
 
@@ -401,12 +403,12 @@ class Session:
         self._become(self.journal.state(number), Switched(number))
 
     def load(self, settings: Settings, journal: Journal, saved: SavedState) -> None:
-        """Leave this session, which is kept, and become the one that `saved` describes.
+        """Leave this session, which is kept, for the one that `saved` describes: the `successor`.
 
         Raises:
-            ThimbleError: that one cannot be used; all is as it was.
+            ThimbleError: that one cannot be used; this one goes on.
         """
-        other = Session(settings, journal, saved, self.playback, self.reading)
+        other = Session(settings, journal, saved, reading=self.reading)
         try:
             _ = other.agent
             self.leave()
@@ -414,7 +416,8 @@ class Session:
             journal.close()
             raise
         other.notices[:0] = self.news()
-        self.__dict__ = other.__dict__  # both names mean one session from here on
+        other.backends.can_pull = self.backends.can_pull
+        self.successor = other
 
     def leave(self) -> None:
         """Close the journal and release its lock, and end what runs for this session alone.

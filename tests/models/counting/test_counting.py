@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,10 +52,16 @@ def test_any_message_costs_something_and_always_the_same(make: type[EstimateCoun
 
 
 @counters
-@given(messages, texts)
-def test_what_is_not_sent_is_not_counted(make: type[EstimateCounter], message: Message, thinking: str) -> None:
-    other = Message("x", message.role, message.content, thinking, message.calls, "id", "name", "why", ("m",))
+@given(messages)
+def test_what_is_not_sent_is_not_counted(make: type[EstimateCounter], message: Message) -> None:
+    other = Message("x", message.role, message.content, message.thinking, message.calls, "id", "name", "why", ("m",))
     assert make().count(other) == make().count(message)
+
+
+@counters
+def test_thinking_that_goes_back_is_counted(make: type[EstimateCounter]) -> None:
+    turn = Message("a", "assistant", calls=(ToolCall("c", "f"),))
+    assert make().count(replace(turn, thinking="one two three four")) >= make().count(turn) + 4
 
 
 @installed
@@ -62,7 +69,7 @@ def test_what_is_not_sent_is_not_counted(make: type[EstimateCounter], message: M
 def test_the_parts_of_a_prompt_add_up_to_the_prompt(parts: Sequence[Message]) -> None:
     counter = counter_for("qwen2.5:7b")
     assert isinstance(counter, QwenCounter)
-    prompt = "".join(message_counter._rendered(part.role, part.content, part.calls) for part in parts)
+    prompt = "".join(message_counter._rendered(part) for part in parts)
     whole = counter.tokens(prompt + "<|im_start|>assistant\n")
     assert counter.overhead([]) + sum(map(counter.count, parts)) == whole
 

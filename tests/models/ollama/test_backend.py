@@ -101,14 +101,18 @@ def test_a_request_fixes_the_window_and_forbids_cutting() -> None:
     }
 
 
-def test_calls_go_back_as_objects_results_with_their_call_and_thinking_not_at_all() -> None:
+def test_calls_go_back_as_objects_results_with_their_call_and_with_their_thinking() -> None:
     wire = Wire(chat=ANSWER)
     call = ToolCall("c1", "list_articles", '{"page": 2}')
-    turn = Message("a", "assistant", "I look.", thinking="SECRET", calls=(call,))
+    turn = Message("a", "assistant", "I look.", thinking="Where?", calls=(call,))
     reply(wire, [SYSTEM, USER, turn, Message("t", "tool", "16 articles", call_id="c1", name="list_articles")])
     function = {"name": "list_articles", "arguments": {"page": 2}}
     assert wire.sent()["messages"][2:] == [
-        {"role": "assistant", "content": "I look.", "tool_calls": [{"id": "c1", "function": function}]},
+        {
+            "role": "assistant",
+            "content": "I look.",
+            "thinking": "Where?",
+            "tool_calls": [{"id": "c1", "function": function}],
+        },
         {"role": "tool", "content": "16 articles", "tool_name": "list_articles", "tool_call_id": "c1"},
     ]
-    assert "SECRET" not in json.dumps(wire.bodies)

@@ -31,7 +31,6 @@ from tests.support.openai_wire import (
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Delta, Expects, Sent, Text, Thinking, Usage
-from thimble.models.openai.wire import sent
 
 
 def reply(body: Reply, messages: Sequence[Message] = (SYSTEM, USER), **settings: Any) -> list[Delta]:
@@ -283,10 +282,25 @@ def test_a_request_in_full() -> None:
     }
 
 
-def test_thinking_stays_behind_and_no_content_is_an_empty_one() -> None:
-    message = Message("a", "assistant", None, thinking="SECRET", calls=(CALL,))  # type: ignore[arg-type]
-    assert "SECRET" not in json.dumps(sent(message))
-    assert sent(message)["content"] == ""
+@pytest.mark.parametrize(
+    ("thought", "field"),
+    [
+        (b'"reasoning":"hm"', "reasoning"),
+        (b'"reasoning_content":"hm"', "reasoning_content"),
+        (b'"content":"<think>hm</think>"', "content"),
+        (b'"content":"hm"', ""),
+    ],
+)
+def test_thinking_goes_back_in_the_field_in_which_it_came(thought: bytes, field: str) -> None:
+    turn = Message("a", "assistant", None, thinking="SECRET", calls=(CALL,))  # type: ignore[arg-type]
+    wire = Wire({CHAT: chunk(thought.decode()) + chunk("", '"stop"') + DONE})
+    model = backend(wire)
+    for returns in (False, bool(field)):
+        assert model.returns_thinking == returns
+        list(model.stream([SYSTEM, USER, turn], [TOOL]))
+        message = wire.sent()["messages"][2]
+        assert [name for name in message if "SECRET" in str(message[name])] == ([field] if returns else [])
+        assert message["content"] == ("<think>\nSECRET\n</think>\n\n" if returns and field == "content" else "")
 
 
 @pytest.mark.parametrize(

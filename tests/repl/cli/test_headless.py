@@ -20,6 +20,7 @@ from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.repl.cli import headless
 from thimble.session import jsonl
+from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.totals import totals
@@ -309,3 +310,14 @@ def test_every_field_is_documented(articles: Path, capsys: pytest.CaptureFixture
     assert types <= documented
     fields = {field for line in found for field in (*line, *line.get("usage", {}))}
     assert fields <= documented
+
+
+def test_load_hands_the_next_prompts_to_the_other_session(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one", "two", "three"):
+        settings = Settings(backend="reader", corpus=articles, files=articles, session_dir=articles)
+        session = Session(settings, Journal(articles / f"{name}.jsonl"))
+        prompts = ["mine?", "/load one", "/budget 3000", "/load two", "/budget 3000"] if name == "three" else ["mine?"]
+        assert answers(session, prompts) in (headless.DONE, headless.REFUSED)
+    for name, changes in (("one", 1), ("two", 1), ("three", 0)):
+        written = (articles / f"{name}.jsonl").read_text()
+        assert written.count('"budget","value":3000') == changes, name

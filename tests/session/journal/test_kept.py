@@ -402,12 +402,14 @@ def test_load_goes_on_with_the_other_and_keeps_this_one(folder: Path) -> None:
     assert "Resumed “one” (" in shown
     assert "2 exchanges, hybrid" in shown
     assert "you: And hybrid?\nmodel: " in shown
+    here = here.successor or here
     assert (here.agent.history, here.agent.ledger.calls, here.spec) == (history, calls, "hybrid")
     assert (here.agent.limit, here.settings.budget) == (5000, 5000)
     ask(here, "Which of the two?")
     with pytest.raises(UsageError, match="the session that you are in"):
         said(here, "/load one")
     assert "1 exchange, observation-masking" in said(here, f"/load {mine.stem if mine else ''}")
+    here = here.successor or here
     assert (here.spec, here.settings.budget) == ("observation-masking", 4000)
     assert len(shelf.listed(shelf.find(folder, "one")).questions) == 3
 

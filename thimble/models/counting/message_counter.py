@@ -31,7 +31,7 @@ PIECE_LENGTH, SEARCHED = 4_096, 512
 _WORD_ENDS = r"(?<=\S)(?= )|(?<=[^\W_])(?=[\n.,;:!?，。、！？；：])|(?<=[A-Za-z])(?=[0-9])"
 _PIECE = re.compile(rf"(?s).{{{PIECE_LENGTH - SEARCHED},{PIECE_LENGTH}}}(?:{_WORD_ENDS})|.{{1,{PIECE_LENGTH}}}")
 
-_Key = tuple[str, str, tuple[ToolCall, ...]]
+_Key = tuple[str, str, str, tuple[ToolCall, ...]]
 
 
 class MessageCounter(Counter):
@@ -55,7 +55,7 @@ class MessageCounter(Counter):
         raise NotImplementedError
 
     def count(self, message: Message) -> int:
-        """Tokens of a message in a prompt, its role markers included; its thinking is not sent and not counted."""
+        """Tokens of a message in a prompt, its role markers included."""
         known = self._by_message.get(id(message))
         if known is None or known[0] is not message:
             if len(self._by_message) >= REMEMBERED:
@@ -65,7 +65,7 @@ class MessageCounter(Counter):
 
     def _by_content(self, message: Message) -> int:
         """Its tokens by a key that a copy shares; to make the key takes longer than to know the message itself."""
-        key = (message.role, message.content, message.calls)
+        key = (message.role, message.content, message.thinking, message.calls)
         tokens = self._counted.get(key)
         if tokens is None:
             tokens = self.measured(message)
@@ -128,7 +128,7 @@ class ChatCounter(MessageCounter):
 
     def measured(self, message: Message) -> int:
         """Tokens of the message as the template writes it."""
-        return self.tokens(_rendered(message.role, message.content, message.calls))
+        return self.tokens(_rendered(message))
 
     def template(self, tools: Sequence[Schema]) -> int:
         """Tokens of the schemas, of the template around them, and of the marker that asks for the reply."""
@@ -136,9 +136,14 @@ class ChatCounter(MessageCounter):
         return around + sum(self.tokens(f"\n{_json(tool)}") for tool in tools)
 
 
-def _rendered(role: str, content: str, calls: Sequence[ToolCall]) -> str:
-    """A message as the Qwen2.5 chat template writes it; a history read from a file may hold None for a content."""
-    content = content or ""
+def _rendered(message: Message) -> str:
+    """A message as the Qwen2.5 chat template writes it, its thinking as that of Qwen3 does.
+
+    A history read from a file may hold None for a content.
+    """
+    role, content, calls = message.role, message.content or "", message.calls
+    if message.thinking:
+        content = f"<think>\n{message.thinking}\n</think>\n\n{content}"
     if role == "tool":
         role, content = "user", f"<tool_response>\n{content}\n</tool_response>"
     parts = [content] if content or not calls else []

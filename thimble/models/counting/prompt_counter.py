@@ -92,7 +92,7 @@ class PromptCounter(MessageCounter):
         return self.tokenizer is not None
 
     def count(self, message: Message) -> int:
-        """Tokens of a message in a prompt, its role markers included; its thinking is not sent and not counted."""
+        """Tokens of a message in a prompt, its role markers included."""
         return self._tried(lambda: super(PromptCounter, self).count(message), lambda: self._estimate.count(message))
 
     def overhead(self, tools: Sequence[Schema]) -> int:
@@ -132,7 +132,8 @@ class PromptCounter(MessageCounter):
             return max(0, self._added(message))
         except Refused:
             calls = [f'{{"name": "{call.name}", "arguments": {call.arguments}}}' for call in message.calls]
-            return self._known_tokenizer().text("\n".join([message.content or "", *calls])) + self._short() - 1
+            text = "\n".join([message.thinking, message.content or "", *calls])
+            return self._known_tokenizer().text(text) + self._short() - 1
 
     def _added(self, message: Message) -> int:
         match message.role:
@@ -181,7 +182,7 @@ class PromptCounter(MessageCounter):
         tokens = self._known_tokenizer().prompt(messages, tools)
         texts = [json.dumps(tools, default=dict)]
         for one in messages:
-            texts += [one.content or "", *(call.name + call.arguments for call in one.calls)]
+            texts += [one.content or "", one.thinking, *(call.name + call.arguments for call in one.calls)]
         if tokens > TEMPLATE_TOKENS + 2 * sum(len(text.encode("utf-8", "replace")) for text in texts):
             raise Refused
         return tokens

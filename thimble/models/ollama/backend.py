@@ -84,6 +84,8 @@ class Ollama(BackendDefaults):
         """Whether the model accepts tools; None if the server does not say."""
         return self._info().can("tools")
 
+    returns_thinking = True
+
     @property
     def parameters(self) -> int | None:
         """How many parameters the model has; None if the server does not say."""

@@ -61,7 +61,7 @@ class OllamaCounter(PromptCounter):
         return not self._differs and (self.tokenizer is not None or self._estimate.exact)
 
     def count(self, message: Message) -> int:
-        """Tokens of a message in a prompt, its role markers included; its thinking is not sent and not counted."""
+        """Tokens of a message in a prompt, its role markers included."""
         tokens = super().count(message)
         self._guessed = self._guessed or self.tokenizer is None
         return tokens

@@ -29,8 +29,10 @@ def prompt(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def sent(message: Message) -> dict[str, Any]:
-    """A message of a request. Thinking is left out: it is not part of the conversation."""
+    """A message of a request."""
     body: dict[str, Any] = {"role": message.role, "content": message.content or ""}
+    if message.thinking:
+        body["thinking"] = message.thinking
     if message.calls:
         body["tool_calls"] = [
             {"id": call.id, "function": {"name": call.name or UNREADABLE, "arguments": arguments(call)}}

@@ -134,6 +134,11 @@ class OpenAIBackend(BackendDefaults):
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
         return self.counter.rendered(messages, tools)
 
+    @property
+    def returns_thinking(self) -> bool:
+        """Whether its replies think; the field is known then."""
+        return bool(self._connection.thinking)
+
     def with_room(self, tokens: int) -> OpenAIBackend:
         """Itself: a server's context does not grow while it runs."""
         self._needed = tokens
@@ -150,7 +155,12 @@ class OpenAIBackend(BackendDefaults):
 
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
         """The body of a chat request."""
-        body = {"model": self.model, **wire.chat(messages, tools), **self._thinking(), **self._options.sampling()}
+        body = {
+            "model": self.model,
+            **wire.chat(messages, tools, self._connection.thinking),
+            **self._thinking(),
+            **self._options.sampling(),
+        }
         wanted = None if max_tokens is None else max_tokens + (THINKING_TOKENS if self._thinks else 0)
         space = self._space(messages, tools, wanted or 1)
         if wanted is not None:
@@ -204,6 +214,8 @@ class OpenAIBackend(BackendDefaults):
                     if not reply.finish:
                         raise http.stopped()
             yield from self._apart(tags, reply.end())
+            if self._thinks:
+                self._connection.thinking = reply.thinking or self._connection.thinking or "content"
 
     def _apart(self, tags: ReplyText, deltas: Iterable[Delta]) -> list[Delta]:
         parts = [part for delta in deltas for part in tags.take(delta)]

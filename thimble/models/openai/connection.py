@@ -31,6 +31,8 @@ class Connection(ServerConnection):
     """Off for an address that the user has not named: no key goes there."""
     key = ""
     """Sent instead of the user's, where it is set."""
+    thinking = ""
+    """The field of a message in which replies have had thinking: "content" for <think> tags in it."""
 
     def headers(self) -> Mapping[str, str]:
         """The key, where it may be sent. Raises ModelError."""

@@ -99,7 +99,7 @@ class _Vllm(_ServerTokenizer):
         return self._rendered("/detokenize", tokens=self._tokens(**self._prompt(messages, tools)))
 
     def _prompt(self, messages: Sequence[Message], tools: Sequence[Schema]) -> dict[str, Any]:
-        body = {**wire.chat(messages, tools), "add_generation_prompt": True}
+        body = {**wire.chat(messages, tools, self._connection.thinking), "add_generation_prompt": True}
         if effort := self._body.get("reasoning_effort"):  # it is accepted here only as an argument of the template
             body["chat_template_kwargs"] = {"reasoning_effort": effort, "enable_thinking": True}
         return body
@@ -118,4 +118,4 @@ class _Llama(_ServerTokenizer):
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> str:
         """A whole prompt as the model reads it."""
-        return self._rendered("/apply-template", **wire.chat(messages, tools))
+        return self._rendered("/apply-template", **wire.chat(messages, tools, self._connection.thinking))

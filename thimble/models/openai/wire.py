@@ -13,25 +13,35 @@ from thimble.models.chat import write
 from thimble.models.wire.bounds import LINE_BYTES, REPLY_CALLS, endless
 from thimble.models.wire.calls import arguments, given
 from thimble.models.wire.http import figure, finish
+from thimble.models.wire.text import CLOSE, OPEN
 
 STREAM_DONE = b"[DONE]"
+THOUGHTS = ("reasoning", "reasoning_content")
+"""Fields in which replies think."""
 EVENT_LINES = 10_000
 """Lines of data of one event."""
 
 
-def chat(messages: Sequence[Message], tools: Sequence[Schema]) -> dict[str, Any]:
-    """The messages and tools of a request; the field for tools only where there are some."""
-    body: dict[str, Any] = {"messages": list(map(sent, messages))}
+def chat(messages: Sequence[Message], tools: Sequence[Schema], thinking: str) -> dict[str, Any]:
+    """The messages and tools of a request; the field for tools only where there are some.
+
+    `thinking` is the field in which the server's replies think: "content" for <think> tags in it, "" if none has yet.
+    """
+    body: dict[str, Any] = {"messages": [sent(message, thinking) for message in messages]}
     return body | {"tools": list(tools)} if tools else body
 
 
-def sent(message: Message) -> dict[str, Any]:
-    """A message of a request. Thinking is left out: it is not part of the conversation.
+def sent(message: Message, thinking: str) -> dict[str, Any]:
+    """A message of a request, its thinking in this field; without one, it is left out.
 
     Arguments other than an object are sent as an object, since templates read them.
     """
     calls = [replace(call, arguments=_spelt(call.arguments, arguments(call))) for call in message.calls]
-    return write(replace(message, content=message.content or "", calls=tuple(calls)))
+    written = write(replace(message, content=message.content or "", thinking="", calls=tuple(calls)))
+    if not (thinking and message.thinking):
+        return written
+    tagged = f"{OPEN}\n{message.thinking}\n{CLOSE}\n\n{written['content']}"
+    return written | {thinking: tagged if thinking == "content" else message.thinking}
 
 
 def _spelt(text: str, value: dict[str, Any]) -> str:
@@ -88,7 +98,7 @@ class _Call:
 class StreamedReply:
     """A reply, collected from its chunks; `length` grows with each chunk that has content.
 
-    `taken` are the ids in use, which its calls may not have.
+    `taken` are the ids in use, which its calls may not have. `thinking`: the field in which it thinks, if it does.
     """
 
     def __init__(self, taken: set[str]) -> None:
@@ -97,6 +107,7 @@ class StreamedReply:
         self.account: dict[str, Any] = {}
         self.timings: dict[str, Any] = {}
         self.length = 0
+        self.thinking = ""
         self._taken = taken
         self._calls: list[_Call] = []
         self._numbered: dict[int, _Call] = {}
@@ -108,7 +119,8 @@ class StreamedReply:
         choices = chunk.get("choices")
         choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
         delta = _object(choice.get("delta")) or _object(choice.get("message"))
-        thinking = _text(delta.get("reasoning")) or _text(delta.get("reasoning_content"))
+        self.thinking = next((name for name in THOUGHTS if _text(delta.get(name))), self.thinking)
+        thinking = next(filter(None, (_text(delta.get(name)) for name in THOUGHTS)), "")
         refusal = _text(delta.get("refusal"))
         self.refused = self.refused or bool(refusal)
         content = _text(delta.get("content")) + refusal

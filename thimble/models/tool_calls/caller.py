@@ -94,6 +94,11 @@ class ToolCaller(BackendDefaults):
         return bool(self.protocol) or self.inner.renders_tools
 
     @property
+    def returns_thinking(self) -> bool:
+        """As the server's model has it; by schema, calls are words, and thinking is left out."""
+        return not self.protocol and self.inner.returns_thinking
+
+    @property
     def counter(self) -> Counter:
         """Counts tokens of the prompt as it is sent."""
         return self._counter if self.protocol else self.inner.counter

@@ -53,7 +53,7 @@ BUG = "this is a bug, in thimble or in a strategy of yours: the lines above say 
 
 @limited()
 def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
-    """Answer prompts one after the other in one session; the exit code is the worst that happened.
+    """Answer prompts one after the other, in one session until /load; the exit code is the worst that happened.
 
     An error ends it, because what follows may build on what went wrong. An empty answer does not, nor does a command
     that changes nothing of the session.
@@ -79,6 +79,10 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
             code = max(code, now)
             if ended:
                 break
+            if session.successor:
+                session = session.successor
+                if printer:
+                    printer.session = session
             _tell_news(session, as_json)
             _guide(session, as_json)
     except (ThimbleError, KeyboardInterrupt) as error:
@@ -146,6 +150,8 @@ def _guide(session: Session, as_json: bool) -> None:
 
 def offered_line(session: Session | None) -> str:
     """The line that a tour offers; "" where there is none."""
+    while session and session.successor:
+        session = session.successor
     return (session.tour.line(session) or "") if session and session.tour else ""
 
 

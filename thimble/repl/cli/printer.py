@@ -21,7 +21,7 @@ class Printer(Lines):
 
     def __init__(self, session: Session) -> None:
         super().__init__(console_for(plain=True))
-        self._session, self._plain, self._written = session, session.settings.plain, False
+        self.session, self._plain, self._written = session, session.settings.plain, False
         drawn_on = get_terminal_size().columns if sys.stderr and sys.stderr.isatty() else 120
         self._columns = PLAIN_WIDTH if self._plain else drawn_on
 
@@ -41,7 +41,7 @@ class Printer(Lines):
                     self.begin()
                     write(f"{answer}\n")
                 self._line("passage", passage_line(event))
-                tell(footer(self._session.agent, self._columns))
+                tell(footer(self.session.agent, self._columns))
                 self._line("note", f"  ! {unread(event.invented)}" if event.invented else "")
             case _:
                 super().show(event)

@@ -130,7 +130,8 @@ def load(session: Session, wanted: str, console: Console) -> None:
         what = f"this session would not be kept: its journal cannot be written ({journal.error})"
         raise UsageError(what, "make room for it first, then /load again")
     session.load(*kept.reopened(session.settings, path))
-    show_resumed(session, console)
+    if session.successor:
+        show_resumed(session.successor, console)
 
 
 def _row(one: Listed, here: bool) -> tuple[str, str, str]:

@@ -116,6 +116,8 @@ class Growing:
         self._tell("votes", {name: one.fields() if one else None for name, one in named.items()}, instead_of="votes")
 
     def _go_on(self) -> None:
+        while self._session.successor:
+            self._session = self._session.successor
         if not self._session.is_ready:
             return
         if self._session.journal is not self._journal:

@@ -170,6 +170,7 @@ class TerminalPrompt:
         self._meter.warm()
         self._soon(self._loaded)
         if not self._meter.error and (warming := self._session.begin_warming()):
+            self._redraw()
             warming.wait()
             self._meter.refresh()
             self._redraw()

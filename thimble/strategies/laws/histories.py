@@ -27,7 +27,7 @@ class TinyCounter(Counter):
 
     def count(self, message: Message) -> int:
         """Tokens of one message."""
-        letters = len(message.content or "")
+        letters = len(message.content or "") + len(message.thinking)
         for call in message.calls:
             letters += len(call.name) + len(call.arguments)
         return 4 + letters // 4

@@ -100,7 +100,9 @@ def _belongs(xray: Xray, place: int, width: int) -> Iterator[str]:
         asked_for = (call for call in caller.message.calls if call.id == message.call_id)
         yield from (f"{whose}{call_line(call, width - len(whose))}" for call in asked_for)
     if message.thinking:
-        yield f"its thinking, {figures.several(len(message.thinking), 'character')}, is never sent"
+        after = xray.rows[place].after
+        fate = "sent with its calls" if after and after.thinking else "not sent"
+        yield f"its thinking, {figures.several(len(message.thinking), 'character')}, is {fate}"
 
 
 def _is_result(row: Row) -> bool:
