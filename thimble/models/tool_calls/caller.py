@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
@@ -128,6 +128,7 @@ class ToolCaller(BackendDefaults):
                 with closing(self._reply(way, messages, tools, expects, asked)) as deltas:
                     for delta in deltas:
                         said = said or isinstance(delta, Text)
+                        yield from key.end() if isinstance(delta, Usage) else ()
                         yield from key.take(delta)
                 return
             except RepetitionDetected:
@@ -147,9 +148,15 @@ class ToolCaller(BackendDefaults):
         self, way: Calls, messages: Sequence[Message], tools: Sequence[Schema], expects: Expects, asked: dict[str, Any]
     ) -> Generator[Delta, None, None]:
         """One reply that is asked for in this way, its calls as calls of the tools that are there."""
-        texts, offers, turn, shape = self._question(way, messages, tools, expects)
-        usage = Usage()
-        with closing(self.inner.stream(texts, offers, expects=expects, **asked, **shape)) as deltas:
+        texts, offers, usage, turn = messages, tools, Usage(), None
+        if way == "schema":
+            texts, offers = conversation(messages, tools), ()
+            self._counter.sends(texts)
+            if expects == "text":  # unasked, too, a small model may write the object that it was told of
+                turn = Turn(tools)
+            elif tools:
+                turn, asked = Turn(tools, messages), asked | {"shape": turn_schema(messages, tools, expects == "turn")}
+        with closing(self.inner.stream(texts, offers, expects=expects, **asked)) as deltas:
             try:
                 for delta in deltas:
                     if isinstance(delta, Usage):
@@ -162,23 +169,8 @@ class ToolCaller(BackendDefaults):
                 yield from turn.end(cut=True) if turn else ()
                 raise
         is_whole = usage.finish in WHOLE
-        if turn:
-            yield from turn.end(cut=not is_whole)
+        yield from turn.end(cut=not is_whole) if turn else ()
         yield replace(usage, finish="length") if turn and turn.cut and is_whole else usage
-
-    def _question(
-        self, way: Calls, messages: Sequence[Message], tools: Sequence[Schema], expects: Expects
-    ) -> tuple[Sequence[Message], Sequence[Schema], Turn | None, Mapping[str, Any]]:
-        """The messages and tools that the model is sent in this way, the reader of its turn, and the turn's shape."""
-        if way == "tools":
-            return messages, tools, None, {}
-        texts = conversation(messages, tools)
-        self._counter.sends(texts)
-        if expects == "text":  # unasked, too, a small model may write the object that it was told of
-            return texts, (), Turn(tools), {}
-        if not tools:
-            return texts, (), None, {}
-        return texts, (), Turn(tools, messages), {"shape": turn_schema(messages, tools, expects == "turn")}
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
