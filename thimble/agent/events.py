@@ -82,10 +82,11 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class ReplyPiece:
-    """A piece of the reply, as it streams."""
+    """A piece of the reply, as it streams. `was_text`: this thinking is the text that has come so far."""
 
     kind: Literal["text", "thinking"]
     text: str
+    was_text: bool = field(default=False, metadata={"if_set": True})
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,13 +196,13 @@ class BackendDefaults:
         """Empty: the model gets the tools in the server's own way."""
         return ""
 
+    def use_schema(self) -> None:
+        """Nothing changes: it has one way to call."""
+
     @property
     def returns_thinking(self) -> bool:
         """False: thinking is not sent back."""
         return False
-
-    def use_schema(self) -> None:
-        """Nothing changes: it has one way to call."""
 
     def loading(self) -> Iterable[Waiting]:
         """Nothing is waited for."""

@@ -152,11 +152,12 @@ class Reply:
             return None
         kind: Literal["text", "thinking"] = "text" if isinstance(delta, Text) else "thinking"
         circles = self._circles[type(delta)]
-        if isinstance(delta, Thinking) and delta.was_text:
+        was_text = isinstance(delta, Thinking) and delta.was_text
+        if was_text:
             self._said[Text].seek(0)
             self._said[Text].truncate()
         said = circles.feed(delta.text)
         if circles.closed:
             self.stopped_by = "thimble"
         self._said[type(delta)].write(said)
-        return ReplyPiece(kind, said)
+        return ReplyPiece(kind, said, was_text)

@@ -94,6 +94,27 @@ def test_an_answer_is_shown_as_it_is_written(words: str, ascii_: bool, cuts: lis
     assert read(json.dumps({"answer": words}, ensure_ascii=ascii_), *cuts) == (words.rstrip(), None)
 
 
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("a\nb\x00c", "a\nb\x00c"),
+        (r"a\qb \u12", "aqb u12"),
+        (r"\ud83d\ude00 \ud83d", "😀 �"),
+        (r"\\ud83d \/\"\t", '\\ud83d /"'),
+        ('", "b": "c', ""),
+    ],
+)
+def test_what_json_does_not_have_is_read_however_it_is_cut(written: str, words: str) -> None:
+    whole = f'{{"answer": "{written}"}}'
+    assert {read(whole, at) for at in range(1, len(whole))} == {(words, None)}
+
+
+def test_a_call_with_a_control_character_is_one() -> None:
+    shown, call = read('{"search": "a\tb\n"}')
+    assert isinstance(call, ToolCall)
+    assert (shown, json.loads(call.arguments)) == ("", {"query": "a\tb\n"})
+
+
 def test_a_sentence_is_shown_when_it_has_ended_and_the_next_begins() -> None:
     turn = Turn(TOOLS)
     pieces = ['{"answer": "It guards', " a finger", ".", " ", "Two", " are", " a pair.", '"}']

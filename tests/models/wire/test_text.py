@@ -51,7 +51,7 @@ def test_nothing_is_lost_but_the_tags_and_the_blanks_around_them(reply: str) -> 
         expected = [(Thinking, thought), (Text, answer.lstrip())]
     elif tag and not before.strip():
         expected = [(Text, behind.lstrip())]
-    elif tag and "<think>" not in before and before[-1] not in "`\"'":
+    elif tag and "<think>" not in before and before[-1] != "`":
         expected = [(Thinking, before), (Text, behind.lstrip())]
     assert joined(apart([Text(reply)])) == [part for part in expected if part[1]]
 

@@ -132,6 +132,13 @@ def test_lines_have_labels() -> None:
     assert len(shown) == 5
 
 
+def test_what_turns_out_to_be_a_thought_is_not_shown_as_the_answer() -> None:
+    thought = ReplyPiece("thinking", "So a sum", was_text=True)
+    reply = [ReplyPiece("text", "So a sum"), thought, *said("It is 4.")]
+    assert lines(*reply).text == "thinking: So a sum\nmodel: It is 4.\n"
+    assert screen(*reply).text.split() == ["∴", "So", "a", "sum", "It", "is", "4."]
+
+
 def test_what_is_said_before_a_call_is_quieter_than_the_answer() -> None:
     text = screen(*said("I look.", calls=(READ,)), *said("It hides."), color=True).text
     assert "\x1b[2mI look.\x1b[0m" in text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
@@ -24,6 +24,7 @@ BY_SCHEMA = "calls by schema"
 """What users are told of this way."""
 SMALL_PARAMETERS = 4e9
 """A model of fewer seldom makes a call in the server's own way (docs/results/small-models.md)."""
+NEITHER = "it can neither call tools nor write objects of a schema"
 OTHER_MODEL = "choose another model (--model NAME), or a server that takes tools or a JSON schema"
 WHOLE = ("stop", "")
 """Ends of a reply that is whole, as far as the server says."""
@@ -74,7 +75,8 @@ class ToolCaller(BackendDefaults):
     def how(self) -> Iterator[Check]:
         """The doctor's finding of how this model calls tools."""
         chosen = "" if self.wanted == "auto" else f", as --calls {self.wanted} says"
-        yield Check("calls", "ok", (self.protocol or "the tools of the server") + chosen)
+        found = (self.protocol or "the tools of the server") + chosen
+        yield Check.of("calls", self._can(self.calls), found, NEITHER, OTHER_MODEL)
 
     def use_schema(self) -> None:
         """Call by schema from now on, since the model made no call where one was due; unless the user says how."""
@@ -93,7 +95,7 @@ class ToolCaller(BackendDefaults):
 
     @property
     def returns_thinking(self) -> bool:
-        """As the server's model has it; in a protocol, calls are words, and thinking is left out."""
+        """As the server's model has it; by schema, calls are words, and thinking is left out."""
         return not self.protocol and self.inner.returns_thinking
 
     @property
@@ -120,12 +122,13 @@ class ToolCaller(BackendDefaults):
         """
         key, way, said = api_key.KeyHider(), self.calls, False
         if tools and not self._can(way):
-            raise ModelError(f"{self.id.called} can neither call tools nor write objects of a schema", OTHER_MODEL)
+            raise ModelError(f"{self.id.called}: {NEITHER}", OTHER_MODEL)
         while True:
             try:
                 with closing(self._reply(way, messages, tools, expects, asked)) as deltas:
                     for delta in deltas:
                         said = said or isinstance(delta, Text)
+                        yield from key.end() if isinstance(delta, Usage) else ()
                         yield from key.take(delta)
                 return
             except RepetitionDetected:
@@ -145,9 +148,15 @@ class ToolCaller(BackendDefaults):
         self, way: Calls, messages: Sequence[Message], tools: Sequence[Schema], expects: Expects, asked: dict[str, Any]
     ) -> Generator[Delta, None, None]:
         """One reply that is asked for in this way, its calls as calls of the tools that are there."""
-        texts, offers, turn, shape = self._question(way, messages, tools, expects)
-        usage = Usage()
-        with closing(self.inner.stream(texts, offers, expects=expects, **asked, **shape)) as deltas:
+        texts, offers, usage, turn = messages, tools, Usage(), None
+        if way == "schema":
+            texts, offers = conversation(messages, tools), ()
+            self._counter.sends(texts)
+            if expects == "text":  # unasked, too, a small model may write the object that it was told of
+                turn = Turn(tools)
+            elif tools:
+                turn, asked = Turn(tools, messages), asked | {"shape": turn_schema(messages, tools, expects == "turn")}
+        with closing(self.inner.stream(texts, offers, expects=expects, **asked)) as deltas:
             try:
                 for delta in deltas:
                     if isinstance(delta, Usage):
@@ -160,23 +169,8 @@ class ToolCaller(BackendDefaults):
                 yield from turn.end(cut=True) if turn else ()
                 raise
         is_whole = usage.finish in WHOLE
-        if turn:
-            yield from turn.end(cut=not is_whole)
+        yield from turn.end(cut=not is_whole) if turn else ()
         yield replace(usage, finish="length") if turn and turn.cut and is_whole else usage
-
-    def _question(
-        self, way: Calls, messages: Sequence[Message], tools: Sequence[Schema], expects: Expects
-    ) -> tuple[Sequence[Message], Sequence[Schema], Turn | None, Mapping[str, Any]]:
-        """The messages and tools that the model is sent in this way, the reader of its turn, and the turn's shape."""
-        if way == "tools":
-            return messages, tools, None, {}
-        texts = conversation(messages, tools)
-        self._counter.sends(texts)
-        if expects == "text":  # unasked, too, a small model may write the object that it was told of
-            return texts, (), Turn(tools), {}
-        if not tools:
-            return texts, (), None, {}
-        return texts, (), Turn(tools, messages), {"shape": turn_schema(messages, tools, expects == "turn")}
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""

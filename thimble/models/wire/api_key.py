@@ -10,7 +10,7 @@ from dataclasses import replace
 from thimble.agent import foreign
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import ToolCall
-from thimble.agent.protocols import Delta, Text, Thinking, Usage
+from thimble.agent.protocols import Delta, Text, Thinking
 from thimble.models.wire.address import is_loopback
 
 VARIABLES = ("THIMBLE_API_KEY", "OPENAI_API_KEY", "VLLM_API_KEY")
@@ -70,9 +70,7 @@ class KeyHider:
         self._held: dict[type[Text] | type[Thinking], str] = {Text: "", Thinking: ""}
 
     def take(self, delta: Delta) -> list[Delta]:
-        """What can be shown now; all of it before the usage, which ends a reply."""
-        if isinstance(delta, Usage):
-            return [*self.end(), delta]
+        """What can be shown now."""
         if not self._key:
             return [delta]
         if isinstance(delta, ToolCall):
@@ -89,8 +87,7 @@ class KeyHider:
 
     def end(self) -> list[Delta]:
         """What was held back."""
-        held, self._held = self._held, {Text: "", Thinking: ""}
-        return [kind(text) for kind, text in held.items() if text]
+        return [kind(text) for kind, text in self._held.items() if text]
 
 
 def _begun(key: str, text: str) -> int:

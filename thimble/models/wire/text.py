@@ -9,7 +9,6 @@ from thimble.agent.protocols import Delta, Text, Thinking, Usage
 from thimble.models.wire.calls import mended
 
 OPEN, CLOSE = "<think>", "</think>"
-QUOTES = ("`", '"', "'")
 BLANKS = 1_000
 """Behind more blanks than these, a tag is text."""
 
@@ -20,7 +19,7 @@ class ReplyText:
     A model writes so if its server does not know that the model thinks, or has switched thinking off. The reply begins
     with <think>, or, where the template has already opened the thought, with the thought itself: that text has been
     shown by then, and comes once more as a `Thinking` that `was_text`. Blanks around the tags are removed. A later tag
-    is text, and so is one behind a quotation mark or <think>: the model may be writing about tags.
+    is text, and so is one behind a backtick or <think>: the model may be writing about tags.
 
     The result does not depend on how the text is cut into deltas. A possible beginning of a tag is held back, and so
     are blanks beside a tag, and half a character.
@@ -79,7 +78,7 @@ class ReplyText:
         text = "".join(self._said) if tag and kind is Text else ""
         if tag:
             self._place = "after"
-        if tag and not (OPEN in text or text.endswith(QUOTES)):
+        if tag and not (OPEN in text or text.endswith("`")):
             if text.strip():
                 yield Thinking(text, was_text=True)
             self._held = rest

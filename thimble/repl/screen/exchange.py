@@ -110,6 +110,8 @@ class Lines:
         self._wait(self._reading)
 
     def _said(self, event: ReplyPiece) -> None:
+        if event.was_text:
+            self._unsay()
         if event.kind == "thinking":
             self._thought.append(self._thinking.feed(event.text))
             return
@@ -159,6 +161,10 @@ class Lines:
         *whole, self._open = f"{self._open}{text}".split("\n")
         for each in whole:
             self._write(each)
+
+    def _unsay(self) -> None:
+        """Leave out what was said and is not shown yet."""
+        self._open = ""
 
     def _write(self, text: str) -> None:
         """Write a line of the answer; the first that is not empty has the label."""
@@ -236,6 +242,9 @@ class Screen(Lines):
         self._wait("writing")
         for block in self._blocks.feed(text):
             self._answer(block)
+
+    def _unsay(self) -> None:
+        self._blocks = Blocks()
 
     def _end_said(self, called: bool) -> None:
         for block in self._blocks.flush():

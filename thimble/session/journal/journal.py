@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
@@ -121,7 +122,7 @@ class Journal:
             while self.begun and self._remarks:
                 self._append(self._remarks.pop(0))
             if self._said:
-                self._append(ReplyPiece(self._said[0].kind, "".join(piece.text for piece in self._said)))
+                self._append(replace(self._said[0], text="".join(piece.text for piece in self._said)))
                 self._said = []
             if isinstance(record, ReplyPiece):
                 self._said, self._said_at = [record], self.clock()
@@ -139,7 +140,8 @@ class Journal:
 
     def _joins(self, piece: ReplyPiece) -> bool:
         """Whether a piece of a reply waits, to be written on one line with those before it."""
-        joins = bool(self._said) and self._said[0].kind == piece.kind and self.clock() - self._said_at < SAID_SECONDS
+        joins = bool(self._said) and self._said[0].kind == piece.kind and not piece.was_text
+        joins = joins and self.clock() - self._said_at < SAID_SECONDS
         self._said += [piece] if joins else []
         return joins
 
