@@ -75,7 +75,8 @@ def _in_time(call: Callable[[], T]) -> T:
         if any(one.f_globals.get("__name__", "").startswith("thimble.models.") for one, _ in walk_stack(frame)):
             return  # it waits for a model, whose own limits hold
         if raised:
-            os.write(2, f"thimble: {told}, and catches what would end it\nfix: catch Exception alone\n".encode())
+            said = f"thimble: {told}, and catches what would end it\nfix: catch Exception alone\n"
+            os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, said.encode())
             os._exit(2)
         raised = True
         raise TimedOut(told)
