@@ -24,15 +24,8 @@ SET_BYTES = 1_000_000
 """A file of a set has no more."""
 KNOWN = ConfigDict(extra="forbid")
 
-
-def _rising(least_most: tuple[int, int]) -> tuple[int, int]:
-    if least_most[0] > least_most[1]:
-        raise ValueError("the least comes first, then the most")
-    return least_most
-
-
 Count = Annotated[int, Field(ge=0, le=500)]
-Range = Annotated[tuple[Count, Count], AfterValidator(_rising)]
+Range = Annotated[tuple[Count, Count], AfterValidator(sorted)]
 
 
 @with_config(KNOWN)

@@ -60,7 +60,7 @@ class Child:
                 return
             self.end()
             fits(self.path)
-            self._log = tempfile.TemporaryFile()  # without a name: it ends with whoever is killed
+            self._log = tempfile.TemporaryFile()  # noqa: SIM115 (without a name, it ends with whoever is killed)
             self._context, self.key = context, secrets.token_urlsafe(32)
             program, pipe = [sys.executable, "-P", str(SERVE_FILE)], subprocess.PIPE
             process = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=self._log, start_new_session=True)

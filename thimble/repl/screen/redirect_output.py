@@ -99,28 +99,22 @@ def mark_output_of_children() -> None:
 
     A pipe takes the place of the two standard files, and this process itself writes to copies of them.
     """
-    out, err = sys.stdout, sys.stderr
-    if sys.platform == "win32" or not (out and err) or (out, err) != (sys.__stdout__, sys.__stderr__):
+    if sys.platform == "win32" or not (sys.stdout is sys.__stdout__ and sys.stderr is sys.__stderr__ is not None):
         return
-    copies = [(os.dup(stream.fileno()), stream.fileno()) for stream in (out, err)]
-    out, err = (
-        os.fdopen(copy, "w", buffering, stream.encoding, stream.errors)
-        for (copy, _), stream, buffering in zip(copies, (out, err), (-1, 1), strict=True)
-    )
-    vars(sys).update(stdout=out, __stdout__=out, stderr=err, __stderr__=err)
     here, there = os.pipe()
-    for _, place in copies:
-        os.dup2(there, place)
+    for name, buffering in (("stdout", -1), ("stderr", 1)):
+        stream = getattr(sys, name)
+        copy = os.fdopen(os.dup(stream.fileno()), "w", buffering, stream.encoding, stream.errors)
+        os.dup2(there, stream.fileno())
+        vars(sys).update({name: copy, f"__{name}__": copy})
     os.close(there)
     reader = Thread(target=_mark, args=(here,), daemon=True)
     reader.start()
 
+    @atexit.register
     def end() -> None:
-        for copy, place in copies:
-            os.dup2(copy, place)
+        os.closerange(1, 3)
         reader.join(END_SECONDS)
-
-    atexit.register(end)
 
 
 def _mark(pipe: int) -> None:
