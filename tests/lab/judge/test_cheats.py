@@ -102,7 +102,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "sends many": (
         PREPARE + 'return [*messages, *(type(messages[0])(f"z{at}", "user") for at in range(10**5))]',
-        "something other than a reply",
+        "something other than a",
     ),
     "lifts its limit": (
         "import signal\nsignal.setitimer(signal.ITIMER_PROF, 0)\nwhile True: pass\n" + PREPARE + "return messages",

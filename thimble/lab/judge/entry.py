@@ -12,9 +12,9 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import all_suffixes
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from thimble.agent.budget import Budget
 from thimble.agent.errors import UsageError
@@ -32,9 +32,9 @@ FORBIDDEN = (
     *("socket.", "sqlite3.", "subprocess."),
 )
 """How the audit events of Python begin that computing a view does not raise."""
-Sent = list[int | Message]
+Sent = Annotated[list[int | Message], Field(max_length=20_000)]
 """Messages as the jail sends them: the place of one in the history, or one of the strategy's own."""
-Prompts = list[tuple[Sent, int]]
+Prompts = Annotated[list[tuple[Sent, int]], Field(max_length=100)]
 """What a model was asked, with the tokens of each reply."""
 T = TypeVar("T")
 BEGUN = TypeAdapter(tuple[int, bool, bool])
@@ -94,9 +94,8 @@ class EntryServer:
         """The reply. Raises UsageError if the strategy fails."""
         if request is None:
             return self._begin()
-        number, new, *rest = request
+        number, new, limit, overhead, prices = request
         strategy, counter, models, history = self.plays[number]
-        limit, overhead, prices = rest
         history += new
         view = strategy.prepare([*history], Budget(limit, counter, overhead, prices))
         places = {id(message): at for at, message in enumerate(history)}
