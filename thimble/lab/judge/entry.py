@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import all_suffixes
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
@@ -28,15 +28,14 @@ from thimble.session.step_worker import StepWorker
 from thimble.strategies.spec import parse
 
 FORBIDDEN = (
-    *("ctypes.", "gc.", "os.exec", "os.fork", "os.kill", "os.posix_spawn", "os.system", "pty."),
-    *("socket.", "sqlite3.", "subprocess."),
+    *("ctypes.", "gc.", "os.exec", "os.fork", "os.kill", "os.link", "os.posix_spawn", "os.rename", "os.symlink"),
+    *("os.system", "pty.", "socket.", "sqlite3.", "subprocess."),
 )
 """How the audit events of Python begin that computing a view does not raise."""
 Sent = Annotated[list[int | Message], Field(max_length=20_000)]
 """Messages as the jail sends them: the place of one in the history, or one of the strategy's own."""
 Prompts = Annotated[list[tuple[Sent, int]], Field(max_length=100)]
 """What a model was asked, with the tokens of each reply."""
-T = TypeVar("T")
 BEGUN = TypeAdapter(tuple[int, bool, bool])
 """The number of a play, and whether its strategy is fitted and priced."""
 PREPARED = TypeAdapter(tuple[Sent, Prompts, Prompts])
@@ -75,7 +74,7 @@ class Entry(Strategy):
             self.side.begin(read(prompt), "", tokens).run()
         return read(view)
 
-    def _ask(self, expected: TypeAdapter[T], request: object) -> T:
+    def _ask(self, expected: TypeAdapter[Any], request: object) -> Any:
         try:
             return expected.validate_json(self.jail.ask(request))
         except ValueError as error:
