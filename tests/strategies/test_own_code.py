@@ -122,3 +122,15 @@ def test_a_model_that_takes_its_time_is_waited_for(tmp_path: Path) -> None:
     strategy.inner.model = waits["answer"]  # type: ignore[attr-defined]
     with limited(0.1):
         assert strategy.prepare([], budget()) == []
+
+
+def test_a_limit_that_the_code_changes_is_put_back(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import sys\nsys.set_int_max_str_digits(0)\ndef prepare(messages, budget):\n"
+        "    sys.setrecursionlimit(10**6)\n    object.__setattr__(budget, 'limit', 10**9)\n    return messages\n"
+    )
+    before, allowed = (sys.getrecursionlimit(), sys.get_int_max_str_digits()), budget()
+    limit = allowed.limit
+    build(str(path)).prepare([], allowed)
+    assert (sys.getrecursionlimit(), sys.get_int_max_str_digits(), allowed.limit) == (*before, limit)

@@ -80,3 +80,19 @@ def test_an_error_is_cut_and_cannot_steer(tmp_path: Path) -> None:
         build(str(path)).prepare(react40(), budget())
     assert caught.value.what.isprintable()
     assert len(caught.value.what) < 1_000
+
+
+@pytest.mark.parametrize("state", ["'x' * 9_000_000", "__import__('json').loads('[' * 90 + ']' * 90)", "{1, 2}"])
+def test_a_state_that_could_not_be_read_again_is_not_saved_and_that_is_told_once(state: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(f"state = {state}\ndef prepare(messages, budget): return messages\n")
+    session = scripted("So.", "So.")
+    session.use_strategy(str(path))
+    ask(session)
+    ask(session, "And now?")
+    (told,) = session.news()
+    assert told.startswith(f"{path} starts fresh on resume, since its state cannot be saved: ")
+    assert session.journal.state().kept == {
+        "notes": session.notes.state,
+        "learnt": session.agent.backend.counter.learnt,
+    }

@@ -27,7 +27,7 @@ def test_watch_checks_at_a_save_by_renaming(tmp_path: Path) -> None:
         saved.write_text((OURS / "01-count-tokens" / SOLUTION).read_text())
         saved.rename(mine)
         terminal.see("✓ 01-count-tokens", until=lambda _: mine.with_name(SOLUTION).is_file())
-        terminal.see("2 of 12")
+        terminal.see("Twelve strategies: 2 of 12")
         noted.read_again()
         assert noted.done == ["01-count-tokens", "12-contest"]
         assert noted.hints == {"01-count-tokens": 2, "03-orphan": 2}

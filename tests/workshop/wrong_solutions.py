@@ -53,6 +53,14 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
             "as-solution",
             "must be dropped",
         ),
+        (
+            function(
+                "if budget.over(messages):\n    for message in list(messages):\n"
+                "        if message not in pinned(messages):\n            messages.remove(message)\nreturn messages"
+            ),
+            "",
+            "prepare() changed the list that it was given",
+        ),
         (function("return messages if not budget.over(messages) else messages[-1:]"), "keeps-pinned", "is missing"),
         (function("return messages if not budget.over(messages) else pinned(messages)"), "keeps-order", "twice"),
     ],
@@ -102,6 +110,16 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
         ),
     ],
     "04-masking": [
+        (
+            changed("04-masking", ('"[masked]"', '""')),
+            "keeps-words",
+            "a mask is one line that says what is hidden, and is shorter: not an empty one",
+        ),
+        (
+            changed("04-masking", ('"[masked]"', 'f"<{view[place].content}>"')),
+            "keeps-words",
+            "a mask is one line that says what is hidden, and is shorter",
+        ),
         (
             function(
                 f"old = messages[:-3]\nreturn [{MASKED} if m.role == 'tool' and m in old else m for m in messages]"

@@ -102,6 +102,9 @@ def _start(given: Namespace) -> int:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a letter that the encoding lacks must not cost the answer
+    from thimble.repl.screen.redirect_output import mark_output_of_children
+
+    mark_output_of_children()
     if given.command == "config":
         from thimble.repl.cli.config import show_settings
 

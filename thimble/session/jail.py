@@ -18,8 +18,7 @@ from functools import partial
 from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
-from types import TracebackType
-from typing import IO, Any, Self, cast
+from typing import Any, Self, cast
 
 from thimble.agent.errors import UsageError, in_line
 
@@ -56,39 +55,34 @@ class Jail:
         # The child imports what this process would, but nothing of the folder, where a random.py may lie.
         places = [str(Path(place).resolve()) for place in sys.path]
         start = f"import sys; sys.path[:] = {places!r}; from thimble.session import jail; jail.serve()"
-        self._child = subprocess.Popen(
+        child = subprocess.Popen(
             [sys.executable, "-P", "-u", "-c", start],
             cwd=folder,
+            start_new_session=True,  # its own process group, which the terminal's Ctrl-C does not reach
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # its own process group, which the terminal's Ctrl-C does not reach
         )
-        pipes = self._child.stdin, self._child.stdout, self._child.stderr
-        self._stdin, self._stdout, self._stderr = cast("tuple[IO[bytes], IO[bytes], IO[bytes]]", pipes)
-        self._seconds, self._megabytes, self._left = seconds, megabytes, float(seconds + GRACE_SECONDS)
+        self._child = cast(Any, child)  # with three pipes
+        self._limits, self._left = (seconds, megabytes), float(seconds + GRACE_SECONDS)
+        self._requests: list[Any] = [(answer, seconds, megabytes)]
         self._printed = deque[bytes](maxlen=MOST_PRINTED)
-        self._threads = [Thread(target=self._read_printed, daemon=True)]
-        self._threads[0].start()
-        self._first: list[Any] = [(answer, seconds, megabytes)]
+        self._threads: list[Thread] = []
+        lines = iter(partial(self._child.stderr.readline, LONGEST_PRINTED), b"")
+        self._begin(self._printed.extend, lines)  # to the end, so that no print waits or fails
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._child.terminate()
         with suppress(subprocess.TimeoutExpired):
             self._child.wait(END_SECONDS)
         self._child.kill()
-        self._child.wait()
         for thread in self._threads:
             thread.join(END_SECONDS)
         if not any(thread.is_alive() for thread in self._threads):  # one waits where a process holds its pipe for ever
-            for pipe in (self._stdin, self._stdout, self._stderr):
-                with suppress(OSError):
-                    pipe.close()
+            self._child.__exit__(None, None, None)
 
     @property
     def printed(self) -> list[str]:
@@ -101,40 +95,39 @@ class Jail:
         Raises:
             UsageError: there is none: the code took too long, ended its process, or the answer raised this error.
         """
+        self._requests.append(request)
         replies: list[bytes] = []
         began = monotonic()
-        asking = Thread(target=self._exchange, args=([*self._first, request], replies), daemon=True)
-        self._first, self._threads[1:] = [], [asking]
-        asking.start()
+        asking = self._begin(self._exchange, replies)
         asking.join(max(0.0, self._left))
         self._left -= monotonic() - began
+        seconds, megabytes = self._limits
         if asking.is_alive():
-            raise UsageError(f"it did not end within {self._seconds} seconds", HOW_TO_END)
-        reply = replies[0] if replies else b""
-        if not reply.endswith(b"\n") or reply[:1] not in (b"+", b"-"):
-            raise self._ended(reply)
-        if reply.startswith(b"-"):
-            raise UsageError(in_line(reply[1:].decode(errors="replace")), HOW_TO_END)
-        return reply[1:-1]
+            raise UsageError(f"it did not end within {seconds} seconds", HOW_TO_END)
+        match replies:
+            case [b""] | []:
+                raise UsageError(
+                    f"its process ended before its time (exit code {self._child.wait()})",
+                    f"the code may use {megabytes:,} MB, and must not end the program",
+                )
+            case [reply] if reply[:1] == b"+" and reply[-1:] == b"\n":
+                return reply[1:-1]
+            case [reply] if reply[:1] == b"-":
+                raise UsageError(in_line(reply[1:].decode(errors="replace")), HOW_TO_END)
+        raise UsageError("its process sent something other than a reply", "write to no pipe")
 
-    def _exchange(self, requests: list[Any], replies: list[bytes]) -> None:
+    def _begin(self, target: Callable[[Any], object], argument: Any) -> Thread:
+        thread = Thread(target=target, args=(argument,), daemon=True)
+        thread.start()
+        self._threads[1:] = [thread]
+        return thread
+
+    def _exchange(self, replies: list[bytes]) -> None:
         with suppress(OSError):
-            for request in requests:
-                pickle.dump(request, self._stdin)
-            self._stdin.flush()
-        replies.append(self._stdout.readline(LONGEST_REPLY))
-
-    def _ended(self, reply: bytes) -> UsageError:
-        if reply:
-            return UsageError("its process sent something other than a reply", "write to no pipe")
-        return UsageError(
-            f"its process ended before its time (exit code {self._child.wait()})",
-            f"the code may use {self._megabytes:,} MB, and must not end the program",
-        )
-
-    def _read_printed(self) -> None:
-        """Read to the end, so that no print waits or fails."""
-        self._printed.extend(iter(partial(self._stderr.readline, LONGEST_PRINTED), b""))
+            while self._requests:
+                pickle.dump(self._requests.pop(0), self._child.stdin)
+            self._child.stdin.flush()
+        replies.append(self._child.stdout.readline(LONGEST_REPLY))
 
 
 def serve() -> None:

@@ -9,17 +9,30 @@ from typing import Any
 
 from thimble.agent.agent import Agent
 from thimble.agent.errors import UsageError
+from thimble.agent.foreign import DEPTH, is_deep
 from thimble.strategies.own_code import guarded
 from thimble.tools.notebook import Notebook
 
+MOST_STATE_BYTES = 8_000_000
+"""More of what a strategy remembers is not saved: it would be too much to read again."""
 
-def memory_of(agent: Agent, notes: Notebook) -> str:
-    """The memory, as JSON."""
+
+def memory_of(agent: Agent, notes: Notebook) -> tuple[str, str]:
+    """The memory, as JSON, and why the strategy's state is not in it, or ""."""
     kept = {"notes": notes.state, "learnt": agent.backend.counter.learnt}
+
+    def state() -> str:
+        text = json.dumps({"strategy": getattr(agent.strategy, "state", None), **kept})
+        if len(text) > MOST_STATE_BYTES:
+            raise ValueError(f"it is larger than {MOST_STATE_BYTES // 1_000_000} MB")
+        if text.count("[") + text.count("{") > DEPTH and is_deep(json.loads(text)):
+            raise ValueError("it is nested too deep")
+        return text
+
     try:
-        return guarded(lambda: json.dumps({"strategy": getattr(agent.strategy, "state", None), **kept}), "state")
-    except UsageError:  # the state of a user's own strategy: it may fail or not be JSON, and begins anew on resume
-        return json.dumps(kept)
+        return guarded(state, f"{agent.strategy_name} starts fresh on resume, since its state cannot be saved"), ""
+    except UsageError as error:  # a user's own strategy: its state may fail, not be JSON, or have no end
+        return json.dumps(kept), error.what
 
 
 def remember(

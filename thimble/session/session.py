@@ -449,7 +449,9 @@ class Session:
                 self.notices += journal.write(Changed("budget", agent.limit))
         memory = ""
         try:
-            memory = memory if isinstance(record, MEMORY_UNCHANGED) else memory_of(agent, self.notes)
+            if not isinstance(record, MEMORY_UNCHANGED):
+                memory, unsaved = memory_of(agent, self.notes)
+                self.notices += [unsaved] * (unsaved not in (*self.notices, ""))
         finally:  # Ctrl-C in a strategy of the user's own must not cost the record
             self.notices += journal.write(record, memory)
 

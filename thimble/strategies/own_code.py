@@ -24,6 +24,10 @@ HOW_TO_RETRY = "mend it, and name it again"
 
 MOST_SECONDS = 30.0
 """How long it may compute where nobody can press Ctrl-C; while it waits for a model, that model's limits hold."""
+PYTHON_LIMITS = (
+    (sys.getrecursionlimit, sys.setrecursionlimit),
+    (sys.get_int_max_str_digits, sys.set_int_max_str_digits),
+)
 _limit: ContextVar[float | None] = ContextVar("limit", default=None)
 
 
@@ -44,11 +48,22 @@ class TimedOut(BaseException):
 def in_time(call: Callable[[], T]) -> T:
     """The result of the call. Code that has caught one `TimedOut` and goes on ends the program at the next.
 
+    A limit of Python that the code changes is put back.
+
     The alarm interrupts the main thread of a POSIX system alone; anywhere else there is no limit.
 
     Raises:
         TimedOut: it computes for longer than it may.
     """
+    before = [(put_back, ask()) for ask, put_back in PYTHON_LIMITS]
+    try:
+        return _in_time(call)
+    finally:
+        for put_back, limit in before:
+            put_back(limit)
+
+
+def _in_time(call: Callable[[], T]) -> T:
     seconds = _limit.get()
     if seconds is None or sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         return call()
@@ -60,7 +75,8 @@ def in_time(call: Callable[[], T]) -> T:
         if any(one.f_globals.get("__name__", "").startswith("thimble.models.") for one, _ in walk_stack(frame)):
             return  # it waits for a model, whose own limits hold
         if raised:
-            os.write(2, f"thimble: {told}, and catches what would end it\nfix: catch Exception alone\n".encode())
+            said = f"thimble: {told}, and catches what would end it\nfix: catch Exception alone\n"
+            os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, said.encode())
             os._exit(2)
         raised = True
         raise TimedOut(told)

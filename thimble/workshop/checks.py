@@ -368,8 +368,8 @@ def wins(run: TrialRun, rivals: Sequence[str]) -> Fault | None:
     best, rival = max((measured(trials, rival).score(everything), rival) for rival in rivals)
     if own <= best:
         return Fault(-1, "", (
-            f"your score is {own:.1f}, and the best rival, {rival}, has {best:.1f}: higher wins. Facts are any words of "
-            "any result, so a pattern finds none"
+            f"your score is {own:.1f}, and the best rival, {rival}, has {best:.1f}: higher wins. Facts are any words "
+            "of any result, so a pattern finds none"
         ))  # fmt: skip
     run.said.append(f"your score is {own:.1f}, and that of the best rival, {rival}, {best:.1f}")
     return None

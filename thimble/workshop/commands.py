@@ -6,16 +6,14 @@ import json
 import shutil
 from argparse import Namespace
 from pathlib import Path
-from random import randrange
 
 from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import console_for, is_plain, say
 from thimble.workshop.exercise_set import OURS, TOML, load_set
-from thimble.workshop.judge import judge
 from thimble.workshop.progress import begin, found
-from thimble.workshop.steps import check, hint, reset, show_page
+from thimble.workshop.steps import check, hint, judged, reset, show_page
 
 EXAMPLE = "02-window"
 """The exercise of ours that a new set begins with."""
@@ -90,9 +88,9 @@ def check_set(folder: Path, out: Console) -> bool:
         UsageError: the set cannot be read.
     """
     wrong = 0
-    exercises = load_set(folder).exercises
-    for exercise in exercises:
-        begun, solved = (judge(exercise, file, randrange(2**32)) for file in (exercise.starter, exercise.solution))
+    limits = load_set(folder)
+    for exercise in limits.exercises:
+        begun, solved = (judged(exercise, file, limits)[0] for file in (exercise.starter, exercise.solution))
         faults = [f"the model solution fails: {solved.why}"] * (not solved.passed)
         faults += ["the starter passes already"] * begun.passed
         wrong += len(faults)

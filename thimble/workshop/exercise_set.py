@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import inspect
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_type_hints
 
-from thimble.agent.errors import UsageError
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
+
+from thimble.agent import foreign
+from thimble.agent.errors import UsageError, in_line
+from thimble.session.bounded import file_bytes
 from thimble.workshop.checks import named_check
 
 TOML = "workshop.toml"
 OURS = Path(__file__).parent / "exercises"
 PAGE, SOLUTION = "page.md", "solution.py"
+SET_BYTES = 1_000_000
+"""A file of a set has no more."""
+KNOWN = ConfigDict(extra="forbid")
+
+Count = Annotated[int, Field(ge=0, le=500)]
+Range = Annotated[tuple[Count, Count], AfterValidator(sorted)]
 
 
+@with_config(KNOWN)
 @dataclass(frozen=True)
 class Exercise:
     """One exercise, as the TOML has it; each field but `name`, `checks` and `hints` may be left out there.
@@ -27,18 +39,18 @@ class Exercise:
     history, and of each half of a result. `lag`: calls until the small model's reply is there.
     """
 
-    name: str
+    name: Annotated[str, Field(pattern=r"^\w[\w .-]{0,59}$")]
     folder: Path
-    checks: Sequence[str | Mapping[str, Any]]
-    hints: Sequence[str]
+    checks: Annotated[Sequence[str | Mapping[str, Any]], Field(max_length=50)]
+    hints: Annotated[Sequence[str], Field(min_length=1, max_length=50)]
     begins_as: str = "starter.py"
-    member: str = ""
-    limit: int = 700
-    turns: Sequence[int] = (1, 9)
-    words: Sequence[int] = (8, 60)
+    member: Annotated[str, Field(pattern=r"^\w*$")] = ""
+    limit: Annotated[int, Field(ge=0, le=10_000_000)] = 700
+    turns: Range = (1, 9)
+    words: Range = (8, 60)
     tools: bool = True
-    lag: int = 0
-    histories: int = 30
+    lag: Count = 0
+    histories: Annotated[Count, Field(ge=1)] = 30
 
     @property
     def page(self) -> Path:
@@ -61,15 +73,16 @@ class Exercise:
         return [(one["check"], {key: value for key, value in one.items() if key != "check"}) for one in tables]
 
 
+@with_config(KNOWN)
 @dataclass(frozen=True)
 class ExerciseSet:
     """Exercises in order, and the limits of a check: seconds of computing, megabytes of memory."""
 
     title: str
     folder: Path
-    exercises: Sequence[Exercise] = field(default=())
-    seconds: int = 10
-    megabytes: int = 2_000
+    exercises: Annotated[Sequence[Exercise], Field(min_length=1, max_length=100)]
+    seconds: Annotated[int, Field(ge=1, le=3_600)] = 10
+    megabytes: Annotated[int, Field(ge=100, le=100_000)] = 2_000
 
     def find(self, name: str) -> Exercise:
         """The exercise of this name, number, or beginning of a name, in this order. Raises UsageError."""
@@ -83,32 +96,43 @@ class ExerciseSet:
 
 
 def load_set(folder: Path) -> ExerciseSet:
-    """The set in a folder.
+    """The set in a folder: every value of its TOML is checked, and nothing outside the folder belongs to it.
 
     Raises:
         UsageError: there is none, or a line of its TOML is wrong.
     """
     path = folder / TOML
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
-        rows = [Exercise(folder=folder / row["name"], **row) for row in told.pop("exercise")]
-        made = ExerciseSet(folder=folder, exercises=rows, **told)
+        told = tomllib.loads(file_bytes(path, SET_BYTES).decode())
+        if not all(text.replace("\n", "").isprintable() for text in foreign.texts(json.dumps(told, default=str))):
+            raise ValueError("a text has a control character")
+        rows = [{**row, "folder": folder / str(row["name"])} for row in told.pop("exercise")]
+        made = TypeAdapter(ExerciseSet).validate_python({**told, "folder": folder, "exercises": rows})
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", "thimble workshop new NAME makes a set") from error
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         fix = f"an exercise has {', '.join(one.name for one in fields(Exercise) if one.name != 'folder')}"
-        raise UsageError(f"{path}: {error}", fix) from error
-    for exercise in rows:
+        raise UsageError(f"{path}: {in_line(_told(error))}", fix) from error
+    for exercise in made.exercises:
         for name, given in exercise.named_checks():
             try:
-                inspect.signature(inspect.unwrap(named_check(name))).bind(None, **given)
-            except TypeError as error:
+                function = inspect.unwrap(named_check(name))
+                inspect.signature(function).bind(None, **given)
+                for parameter, value in given.items():
+                    TypeAdapter(get_type_hints(function)[parameter]).validate_python(value)
+            except (TypeError, ValueError) as error:
                 fix = "docs/how-to/run-a-workshop.md lists the parameters of each check"
-                raise UsageError(f"{path}: {exercise.name}: {name}: {error}", fix) from error
-        missing = next(
-            (file for file in (exercise.page, exercise.starter, exercise.solution) if not file.is_file()), None
-        )
-        if missing or not exercise.hints:
-            what = f"{missing} is missing" if missing else f"{path}: {exercise.name} has no hint"
-            raise UsageError(what, "an exercise has a page, a starter, a solution and hints")
+                raise UsageError(f"{path}: {exercise.name}: {name}: {in_line(_told(error))}", fix) from error
+        for file in (exercise.page, exercise.starter, exercise.solution):
+            if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
+                raise UsageError(f"{file} is missing, or outside {folder}", "an exercise has its files in its set")
+            if file.stat().st_size > SET_BYTES:
+                raise UsageError(f"{file} is larger than {SET_BYTES // 1_000_000} MB", "make it smaller")
     return made
+
+
+def _told(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    return ": ".join(filter(None, (" ".join(map(str, first["loc"])), first["msg"])))

@@ -9,8 +9,11 @@ from functools import cached_property
 from itertools import count
 from pathlib import Path
 
-from thimble.agent.errors import UsageError
-from thimble.workshop.exercise_set import OURS, SOLUTION, TOML, Exercise, ExerciseSet, load_set
+from pydantic import TypeAdapter
+
+from thimble.agent.errors import UsageError, in_line
+from thimble.session.bounded import file_bytes
+from thimble.workshop.exercise_set import OURS, SET_BYTES, SOLUTION, TOML, Exercise, ExerciseSet, load_set
 
 PROGRESS, MINE = "progress.json", "mine.py"
 
@@ -117,8 +120,9 @@ def found(here: Path) -> Progress:
         file = folder / PROGRESS
         if file.is_file():
             try:
-                return Progress(folder, **json.loads(file.read_text(encoding="utf-8")))
-            except (ValueError, TypeError) as error:
+                told = json.loads(file_bytes(file, SET_BYTES))
+                return TypeAdapter(Progress).validate_python({**told, "folder": folder})
+            except (OSError, ValueError, TypeError, RecursionError) as error:
                 fix = "delete it, and begin again: thimble workshop init . (your files stay)"
-                raise UsageError(f"{file} cannot be read: {error}", fix) from error
+                raise UsageError(f"{file} cannot be read: {in_line(str(error))}", fix) from error
     raise UsageError("this folder is not in a workshop", "make one: thimble workshop init FOLDER")

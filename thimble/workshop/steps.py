@@ -12,11 +12,13 @@ from rich.console import Console
 from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session.jail import Jail
-from thimble.workshop.exercise_set import SOLUTION, Exercise
+from thimble.workshop.exercise_set import SOLUTION, Exercise, ExerciseSet
 from thimble.workshop.judge import WorkshopVerdict, judge
 from thimble.workshop.progress import Progress
 from thimble.workshop.trial import spec_of
 from thimble.workshop.verdict_screen import show_verdict
+
+VERDICT = TypeAdapter(WorkshopVerdict)
 
 
 def show_page(progress: Progress, out: Console) -> None:
@@ -45,13 +47,8 @@ def check(progress: Progress, out: Console) -> bool:
     exercise, file = progress.exercise, progress.file
     if not file.is_file():
         raise UsageError(f"there is no file {file}", "thimble workshop reset writes the starter there")
-    limits = progress.set
-    with Jail(partial(_judged, exercise, Path(file.name)), file.parent, limits.seconds, limits.megabytes) as jail:
-        try:
-            verdict = TypeAdapter(WorkshopVerdict).validate_json(jail.ask())
-        except UsageError as error:
-            verdict = WorkshopVerdict(False, error.what, error.fix)
-    show_verdict(exercise.name, verdict, jail.printed, out)
+    verdict, printed = judged(exercise, file, progress.set)
+    show_verdict(exercise.name, verdict, printed, out)
     if verdict.passed:
         progress.note_done()
         say(out, f"A model solution is beside your file: {file.with_name(SOLUTION)}")
@@ -59,8 +56,20 @@ def check(progress: Progress, out: Console) -> bool:
     return verdict.passed
 
 
+def judged(exercise: Exercise, file: Path, limits: ExerciseSet) -> tuple[WorkshopVerdict, list[str]]:
+    """The verdict on a file, and what it printed. It runs in a process of its own, with limits."""
+    with Jail(partial(_judged, exercise, Path(file.name)), file.parent, limits.seconds, limits.megabytes) as jail:
+        try:
+            verdict = VERDICT.validate_json(jail.ask())
+        except UsageError as error:
+            verdict = WorkshopVerdict(False, error.what, error.fix)
+        except ValueError:
+            verdict = WorkshopVerdict(False, "its process sent something other than a verdict", "write to no pipe")
+    return verdict, jail.printed
+
+
 def _judged(exercise: Exercise, file: Path, _: None) -> bytes:
-    return TypeAdapter(WorkshopVerdict).dump_json(judge(exercise, file, randrange(2**32)))
+    return VERDICT.dump_json(judge(exercise, file, randrange(2**32)))
 
 
 def hint(progress: Progress, out: Console) -> None:

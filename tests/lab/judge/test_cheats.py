@@ -86,6 +86,10 @@ REFUSED: dict[str, tuple[str, str]] = {
         PREPARE + "import thimble.corpus.library as library; return library.load()",
         "open is not allowed",
     ),
+    "gives a file another name": (
+        "import os\nos.symlink('/proc/self/cmdline', 'mine2.py')\n" + PREPARE + "return messages",
+        "os.symlink is not allowed",
+    ),
     "looks for the answers": (PREPARE + "import gc; return gc.get_objects()", "gc.get_objects is not allowed"),
     "asks a model of its own": (PREPARE + "import socket; socket.socket()", "socket.__new__ is not allowed"),
     "forks": (PREPARE + "import os; os.fork(); return messages[:]", "os.fork is not allowed"),
@@ -102,7 +106,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "sends many": (
         PREPARE + 'return [*messages, *(type(messages[0])(f"z{at}", "user") for at in range(10**5))]',
-        "something other than a reply",
+        "something other than a",
     ),
     "lifts its limit": (
         "import signal\nsignal.setitimer(signal.ITIMER_PROF, 0)\nwhile True: pass\n" + PREPARE + "return messages",

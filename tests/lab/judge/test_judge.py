@@ -21,6 +21,7 @@ from thimble.lab.judge.dialogues import FACT_WORDS, FACTS, generated, planted
 from thimble.lab.judge.measure import WEIGHTS, Measured, asked_again, measured
 from thimble.lab.replay.recorded_replay import ReplaySetting, replay
 from thimble.lab.replay.trajectories import Trajectory
+from thimble.strategies.table import STRATEGIES
 from thimble.workshop.exercise_set import OURS
 
 MODEL = ""
@@ -194,6 +195,19 @@ class Asks:
     dialogues = [planted(one, 7) for one in RUNS]
     assert found == measured(dialogues, settings(str(tmp_path / "mine.py")), lawful=False)
     assert found.costs[0] > measured(dialogues, settings("none"), lawful=False).costs[0]
+
+
+@pytest.mark.parametrize("name", family([*STRATEGIES], "comem", "summary-buffer"))
+def test_a_strategy_that_ships_comes_to_the_same_in_the_jail(name: str, tmp_path: Path) -> None:
+    kind = STRATEGIES[name]
+    text = f"from {kind.__module__} import {kind.__name__}\nclass Mine({kind.__name__}):\n    pass\n"
+    (tmp_path / "mine.py").write_text(text)
+    dialogues = [planted(one, 7) for one in generated(7)[:1]]
+    try:
+        found: Measured | str = measured(dialogues, settings(name, 8_000))
+    except UsageError as error:
+        found = error.what
+    assert judged("mine.py", tmp_path, dialogues, settings("mine.py", 8_000), 60) == found
 
 
 # --- hostile files ----------------------------------------------------------------------------------------------------

@@ -21,9 +21,9 @@ NOWHERE = "127.0.0.1:9"
 WAIT_SECONDS = 60.0
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(autouse=True)
 def _logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The logs of models that are killed stay: here."""
+    """The logs of models that crash stay: here."""
     with pytest.MonkeyPatch.context() as patch:
         folder = str(tmp_path_factory.mktemp("logs"))
         patch.setenv("TMPDIR", folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -66,7 +67,7 @@ def test_the_key_is_nowhere_but_in_memory(session: Session, local: Local) -> Non
     assert key not in "".join(sent.to + sent.body for sent in only(Sent, events))
     for name in ("cmdline", "environ"):
         assert key.encode() not in Path(f"/proc/{process}/{name}").read_bytes()
-    assert key not in Path(f"/proc/{process}/fd/2").readlink().read_text(), "the log"
+    assert key not in Path(f"/proc/{process}/fd/2").read_text(), "the log"
 
 
 def test_nobody_without_the_key_is_answered(session: Session, local: Local) -> None:
@@ -94,8 +95,8 @@ def test_a_model_that_is_killed_in_a_reply_is_told_of_and_loaded_anew(
         os.kill(process, signal.SIGKILL)
         with pytest.raises(ModelError, match=r"endless\.gguf stopped: killed by SIGKILL") as caught:
             list(asked)
-        assert "ask again" in caught.value.fix
-        assert "listening" in Path(caught.value.fix.rpartition("its log: ")[2]).read_text()
+        assert caught.value.fix == "ask again: it is loaded anew"
+        assert not [*Path(tempfile.gettempdir()).iterdir()]
         assert session.agent.history[-1].content == "How much?"
     session.leave()
 

@@ -252,3 +252,11 @@ def test_a_comparison_has_a_line_for_each_of_the_two_whose_cut_sentence_is_left_
 def test_a_part_of_a_comparison_that_is_one_cut_sentence_stays() -> None:
     shown, left = read(json.dumps({"answer": {"rust": "It is", "mould": "Wet."}}))
     assert shown + (left.text if isinstance(left, Text) else "") == "rust: It is\nmould: Wet."
+
+
+@pytest.mark.parametrize("before", ["", "{", '{"answer": "Yes.', '{"answer": "Yes."', '{"answer": "Yes."}'])
+def test_blanks_without_end_between_the_parts_of_an_answer_change_nothing(before: str) -> None:
+    pieces = [before, *[" "] * 20_000, '{"answer": "Yes."}'[len(before) :]]
+    turn = Turn([])
+    said = [delta for piece in pieces for delta in turn.take(Text(piece))] + turn.end()
+    assert "".join(delta.text for delta in said if isinstance(delta, Text)).strip() == "Yes."

@@ -34,3 +34,25 @@ def test_all_ways_of_printing() -> None:
     assert sorted(line.rstrip() for line in done.stderr.splitlines()) == sorted(
         [*["thimble itself"] * 2, *(f"  your code prints: {word}" for word in words)]
     )
+
+
+CHILDREN = r"""
+import os, sys
+from thimble.repl.screen.redirect_output import RedirectedOutput, mark_output_of_children
+mark_output_of_children()
+mark_output_of_children()
+print("answer")
+print("thimble itself", file=sys.stderr)
+with RedirectedOutput():
+    os.system(r"printf '\033]0;t\007\033[31mone\n'; printf 'two' >&2")
+os.system("echo three; (sleep 60; echo four) &")
+"""
+
+
+def test_what_child_processes_print_is_marked_too() -> None:
+    done = subprocess.run([sys.executable, "-c", CHILDREN], cwd=ROOT, capture_output=True, text=True, timeout=30)
+    assert done.stdout == "answer\n", done.stderr
+    assert "\x1b" not in done.stderr
+    said = "".join(line.removeprefix("  your code prints: ") for line in done.stderr.splitlines())
+    assert said == "thimble itselfonetwothree"
+    assert done.stderr.count("  your code prints: ") == len(done.stderr.splitlines()) - 1

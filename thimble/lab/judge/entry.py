@@ -12,9 +12,9 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import all_suffixes
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from thimble.agent.budget import Budget
 from thimble.agent.errors import UsageError
@@ -28,15 +28,14 @@ from thimble.session.step_worker import StepWorker
 from thimble.strategies.spec import parse
 
 FORBIDDEN = (
-    *("ctypes.", "gc.", "os.exec", "os.fork", "os.kill", "os.posix_spawn", "os.system", "pty."),
-    *("socket.", "sqlite3.", "subprocess."),
+    *("ctypes.", "gc.", "os.exec", "os.fork", "os.kill", "os.link", "os.posix_spawn", "os.rename", "os.symlink"),
+    *("os.system", "pty.", "socket.", "sqlite3.", "subprocess."),
 )
 """How the audit events of Python begin that computing a view does not raise."""
-Sent = list[int | Message]
+Sent = Annotated[list[int | Message], Field(max_length=20_000)]
 """Messages as the jail sends them: the place of one in the history, or one of the strategy's own."""
-Prompts = list[tuple[Sent, int]]
+Prompts = Annotated[list[tuple[Sent, int]], Field(max_length=100)]
 """What a model was asked, with the tokens of each reply."""
-T = TypeVar("T")
 BEGUN = TypeAdapter(tuple[int, bool, bool])
 """The number of a play, and whether its strategy is fitted and priced."""
 PREPARED = TypeAdapter(tuple[Sent, Prompts, Prompts])
@@ -75,7 +74,7 @@ class Entry(Strategy):
             self.side.begin(read(prompt), "", tokens).run()
         return read(view)
 
-    def _ask(self, expected: TypeAdapter[T], request: object) -> T:
+    def _ask(self, expected: TypeAdapter[Any], request: object) -> Any:
         try:
             return expected.validate_json(self.jail.ask(request))
         except ValueError as error:
@@ -94,9 +93,8 @@ class EntryServer:
         """The reply. Raises UsageError if the strategy fails."""
         if request is None:
             return self._begin()
-        number, new, *rest = request
+        number, new, limit, overhead, prices = request
         strategy, counter, models, history = self.plays[number]
-        limit, overhead, prices = rest
         history += new
         view = strategy.prepare([*history], Budget(limit, counter, overhead, prices))
         places = {id(message): at for at, message in enumerate(history)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import secrets
 import subprocess
@@ -14,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from signal import Signals
 from threading import RLock
+from typing import IO
 
 from thimble.agent.errors import ModelError
 from thimble.models.gguf.header import ANEW, read_header
@@ -42,7 +42,6 @@ class Child:
         self.path = path
         self.url = self.key = ""
         self._context = 0
-        self._log = Path()
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = RLock()
 
@@ -61,11 +60,10 @@ class Child:
                 return
             self.end()
             fits(self.path)
-            handle, log = tempfile.mkstemp(".log", f"thimble-{self.path.stem[:40]}-")
-            self._log, self._context, self.key = Path(log), context, secrets.token_urlsafe(32)
+            self._log = tempfile.TemporaryFile()  # noqa: SIM115 (without a name, it ends with whoever is killed)
+            self._context, self.key = context, secrets.token_urlsafe(32)
             program, pipe = [sys.executable, "-P", str(SERVE_FILE)], subprocess.PIPE
-            process = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=handle, start_new_session=True)
-            os.close(handle)
+            process = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=self._log, start_new_session=True)
             self._process, self._end = process, weakref.finalize(self, _end, process, self._log)
             asked = {"file": str(self.path), "key": self.key, "context": context, "threads": threads()}
             assert process.stdin
@@ -82,7 +80,7 @@ class Child:
                 raise self.died()
 
     def end(self) -> None:
-        """End it. Its log goes with it, unless it had ended before by itself."""
+        """End it. Its log goes with it."""
         if self._process:
             self._end()
         self.url, self._process = "", None
@@ -94,14 +92,20 @@ class Child:
         return False
 
     def died(self) -> ModelError:
-        """The error for a process that has ended."""
+        """The error for a process that has ended; it names a file with its log, unless it was killed."""
         code = self._process.wait() if self._process else 0
-        with self._log.open(errors="replace") as file:
-            found = REASON.search(file.read(LOG_BYTES)) if not self.url else None
+        self._log.seek(0)
+        log = self._log.read(LOG_BYTES)
+        found = REASON.search(log.decode(errors="replace")) if not self.url else None
         why = f"killed by {Signals(-code).name}" if code < 0 else f"it ended with status {code}"
         why = found[found.lastindex or 0][:TOLD_CHARACTERS] if found else why
         what = f"{self.path.name} stopped: {why}" if self.url else f"{self.path.name} could not be loaded: {why}"
-        return ModelError(what, f"{'ask again: it is loaded anew' if self.url else ANEW}; its log: {self._log}")
+        fix = "ask again: it is loaded anew" if self.url else ANEW
+        if code == -9:  # SIGKILL, of which the log says nothing
+            return ModelError(what, fix)
+        with tempfile.NamedTemporaryFile("wb", suffix=".log", prefix="thimble-", delete=False) as file:
+            file.write(log)
+        return ModelError(what, f"{fix}; its log: {file.name}")
 
 
 def fits(path: Path) -> None:
@@ -115,14 +119,11 @@ def fits(path: Path) -> None:
         raise ModelError(what, "take a smaller model")
 
 
-def _end(process: subprocess.Popen[bytes], log: Path) -> None:
-    crashed = process.poll() is not None
-    for pipe in filter(None, (process.stdin, process.stdout)):
+def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
+    for pipe in filter(None, (process.stdin, process.stdout, log)):
         pipe.close()
     try:
         process.wait(END_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    if not crashed:
-        log.unlink(missing_ok=True)

@@ -18,6 +18,8 @@ from thimble.models.wire.calls import mended
 
 LONGEST_ARGUMENT, LONGEST_ANSWER = 300, 800
 """Characters of an argument and of an answer: a small model may write one without end."""
+LONGEST_KEY, LONGEST_SENTENCE = 1_000, 4_000
+"""Characters up to the words of an answer, or between two parts; of words that wait for the end of their sentence."""
 ANSWER_BEGINNING = re.compile(r'\s*\{\s*"(?P<kind>answer|cannot_answer)"\s*:\s*(?:\{\s*"(?P<part>[^"]*)"\s*:\s*)?"')
 """What stands before the words of an answer, or of its first part."""
 NEXT_PART = re.compile(r'"\s*,\s*"(?P<part>[^"]*)"\s*:\s*"')
@@ -93,26 +95,33 @@ class Turn:
 
     def _feed(self, text: str) -> str:
         """The text to show after this piece. What does not begin as an object is text, as if nothing were enforced."""
+        if len(self._text) < LONGEST_KEY and self._text.strip() in ("", "{"):
+            text = text.lstrip()  # a model may write blanks without end
         self._text += text
         begins = ""
         if not self._said:
             if self._text.lstrip()[:1] not in ("", "{"):
                 at, self._at = self._at, len(self._text)
                 return self._text[at:]
-            self._said = ANSWER_BEGINNING.match(self._text)
+            self._said = ANSWER_BEGINNING.match(self._text, 0, LONGEST_KEY)
             if not self._said:
                 return ""
             self._at = self._said.end()
             begins = "" if self._said["kind"] == "answer" else DECLINES
             self._rest = self._label = f"{self._said['part']}: " if self._said["part"] else ""
         self._rest += self._words()
+<<<<<<< HEAD:thimble/models/tool_calls/schema.py
         while self._label and (part := NEXT_PART.match(self._text, self._at)):
+=======
+        while part := NEXT_PART.match(self._text, self._at, self._at + LONGEST_KEY):
+>>>>>>> w-contest:thimble/models/text_calls/schema.py
             self._at = part.end()
             self._end_part()
             self._label = f"{part['part']}: "
             self._rest += f"\n{self._label}{self._words()}"
         *whole, last = sentences(self._rest) or [""]
         ended = self._rest[: len(self._rest.rstrip()) - len(last)].rstrip() if whole else ""
+        ended = self._rest if len(self._rest) - len(ended) > LONGEST_SENTENCE else ended
         self._shown, self._rest = self._shown + ended, self._rest.removeprefix(ended)
         return begins + ended
 

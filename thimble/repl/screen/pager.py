@@ -27,7 +27,8 @@ class Less(Pager):
         keep_waiting()  # a question that was typed ahead is no key of less
         environment = {**os.environ, "LESSCHARSET": "utf-8", "LESSSECURE": "1"}
         with suppress(KeyboardInterrupt):  # less hears it too, and ends
-            run(["less", *LESS], input=content.encode(errors="replace"), env=environment, check=False)
+            text, out, err = content.encode(errors="replace"), sys.__stdout__, sys.__stderr__
+            run(["less", *LESS], input=text, stdout=out, stderr=err, env=environment, check=False)
 
 
 @contextmanager

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import io
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from functools import cache
+from threading import Thread
 from typing import IO, TYPE_CHECKING, TextIO
 
 from thimble.repl.screen.sanitise import clean
@@ -15,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_LETTERS = 1 << 16
 """The longest line that is waited for."""
+END_SECONDS = 1.0
+"""How long the last of it may take at the end: a process that goes on may hold the pipe for ever."""
 PRINTED = "  your code prints: "
 """Before each line, so that none reads as one of thimble's."""
 
@@ -85,6 +91,38 @@ def print_above_live(console: Console) -> Iterator[None]:
         finally:
             out.end()
             err.end()
+
+
+@cache
+def mark_output_of_children() -> None:
+    """From now on what a child process prints comes clean and marked, too.
+
+    A pipe takes the place of the two standard files, and this process itself writes to copies of them.
+    """
+    if sys.platform == "win32" or not (sys.stdout is sys.__stdout__ and sys.stderr is sys.__stderr__ is not None):
+        return
+    here, there = os.pipe()
+    for name, buffering in (("stdout", -1), ("stderr", 1)):
+        stream = getattr(sys, name)
+        copy = os.fdopen(os.dup(stream.fileno()), "w", buffering, stream.encoding, stream.errors)
+        os.dup2(there, stream.fileno())
+        vars(sys).update({name: copy, f"__{name}__": copy})
+    os.close(there)
+    reader = Thread(target=_mark, args=(here,), daemon=True)
+    reader.start()
+
+    @atexit.register
+    def end() -> None:
+        os.closerange(1, 3)
+        reader.join(END_SECONDS)
+
+
+def _mark(pipe: int) -> None:
+    with os.fdopen(pipe, errors="replace", newline="\n") as printed:
+        while text := printed.readline(MOST_LETTERS):
+            stream = sys.stderr
+            lines = stream if isinstance(stream, CleanLines) else CleanLines(_printer(stream), None)
+            lines.write(text.removesuffix("\n") + "\n")
 
 
 def _printer(stream: TextIO | None) -> Callable[[str], None]:
