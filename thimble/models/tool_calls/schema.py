@@ -110,11 +110,7 @@ class Turn:
             begins = "" if self._said["kind"] == "answer" else DECLINES
             self._rest = self._label = f"{self._said['part']}: " if self._said["part"] else ""
         self._rest += self._words()
-<<<<<<< HEAD:thimble/models/tool_calls/schema.py
-        while self._label and (part := NEXT_PART.match(self._text, self._at)):
-=======
-        while part := NEXT_PART.match(self._text, self._at, self._at + LONGEST_KEY):
->>>>>>> w-contest:thimble/models/text_calls/schema.py
+        while self._label and (part := NEXT_PART.match(self._text, self._at, self._at + LONGEST_KEY)):
             self._at = part.end()
             self._end_part()
             self._label = f"{part['part']}: "
