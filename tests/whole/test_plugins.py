@@ -240,7 +240,7 @@ def test_a_backend_of_a_package_is_used_by_its_name(install: Install, monkeypatc
     assert address_of("echo", settings) == ""
     session = Session(settings)
     ask(session, "Is anybody there?")
-    assert session.agent.history[-1].content.startswith("YOU HAVE LOOKED NOTHING UP")  # it was asked once more
+    assert session.agent.history[-1].content.startswith("THAT CALLED NO TOOL")  # it was asked once more
     assert str(make("echo").id) == "echo/parrot"
     assert type(server_at("ollama")).__module__ == "thimble.models.ollama.server"
     with pytest.raises(UsageError, match=r"lost \(echo\) cannot be used: ModuleNotFoundError"):
