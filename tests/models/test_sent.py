@@ -24,10 +24,10 @@ from tests.support.scripted_loop import Acts
 from thimble.agent.agent import Agent
 from thimble.agent.errors import ModelError
 from thimble.agent.loop import run
+from thimble.agent.printed_call import announces
 from thimble.agent.reply import Reply
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
-from thimble.agent.turns import announces
 from thimble.models.tool_calls.caller import ToolCaller
 from thimble.strategies.none import NoManagement
 

@@ -27,10 +27,10 @@ from thimble.agent.events import (
     ToolReturned,
 )
 from thimble.agent.messages import Message, ToolCall, last_turn
+from thimble.agent.printed_call import announces
 from thimble.agent.prompts import AGAIN, CLOSING_MESSAGE, NUDGE_MESSAGE
 from thimble.agent.repair import named
 from thimble.agent.reply import Reply
-from thimble.agent.turns import announces
 
 MOST_CALLS = 64
 """The most calls of one reply that are run; each other gets a result that says so."""

@@ -1,23 +1,11 @@
-"""Turns: the task and the question, what every view must show, and calls that are only announced."""
+"""Turns: which of the messages are the task and the question, and which every view must show."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from itertools import dropwhile, takewhile
 
 from thimble.agent.messages import Message, pending
-
-PRINTED_CALL = re.compile(
-    r"^[ \t]*(?P<mark><[^\n<>]{1,40}>|\[TOOL_CALLS\]|```\w*)?\s{0,9}"
-    r'(?:<function=(?P<tag>[\w.-]+)|(?P<json>\[?\s{0,9}\{[^{}]{0,60}?"name"\s{0,9}:\s{0,9}"(?P<name>[\w.-]+)"))',
-    re.MULTILINE,
-)
-"""The beginning of a call that is written as text: XML or JSON, behind a tag or a fence, or at the start of a line."""
-WORDS_BEHIND_TAG = re.compile(r"</\w+>[\s`]*[^\s`<]")
-NO_WORDS = re.compile(r"(?:\s|```|</?\w{1,40}>)*")
-_decoder = json.JSONDecoder(strict=False)
 
 
 def question(messages: Sequence[Message]) -> Message | None:
@@ -35,27 +23,6 @@ def pinned(messages: Sequence[Message]) -> list[Message]:
     """What every view must show as it is: system message, task, question, and a turn that still waits for results."""
     system = messages[0] if messages and messages[0].role == "system" else None
     return [one for one in (system, *task(messages), question(messages), *pending(messages)) if one]
-
-
-def announces(reply: str, tools: Container[str]) -> bool:
-    """Whether a reply ends with a call of one of these tools that is written as text: no server has taken it for one.
-
-    A call with words behind it is an example.
-    """
-    for found in PRINTED_CALL.finditer(reply):
-        if (found["tag"] or found["name"]) not in tools:
-            continue
-        if found["tag"] or (found["mark"] or "").startswith("<"):
-            if not WORDS_BEHIND_TAG.search(reply, found.end()):
-                return True
-            continue
-        try:
-            _, end = _decoder.raw_decode(reply, found.start("json"))
-        except (ValueError, RecursionError):
-            continue
-        if NO_WORDS.fullmatch(reply, end):
-            return True
-    return False
 
 
 def _is_asked(message: Message) -> bool:
