@@ -217,6 +217,7 @@ def test_a_result_with_an_image_is_not_written_shorter_without_it(spec: str) -> 
     assert prepared(entries, spec, 80_000)["messages"] != entries
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("spec", ["none", "observation-masking"])
 def test_about_a_long_conversation_the_strategy_is_asked_at_the_newest_calls(spec: str) -> None:
     """From a call whose number is a multiple of a power of two, so that the next call mostly finds the same prefix."""

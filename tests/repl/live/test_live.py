@@ -150,7 +150,7 @@ def test_the_last_answer_comes_with_the_end(session: Session) -> None:
 
 
 def test_a_viewer_that_never_reads_delays_nobody() -> None:
-    session, long = scripted("Yes.", "Yes.", budget=1_000_000), "x" * 3_000_000
+    session, long = scripted("Yes.", "Yes.", budget=1_000_000), "x" * 600_000
     with shown_live(session, LOSSLESS) as url:
         where = urlsplit(url)
         with socket.create_connection((where.hostname or "", where.port or 0)) as deaf:
