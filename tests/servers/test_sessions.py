@@ -101,14 +101,13 @@ def test_a_reply_comes_in_pieces_or_whole_and_is_the_same(sessions: Sessions, se
 
 
 def test_the_closing_turn_keeps_the_cache_and_runs_no_call(sessions: Sessions, server: Server) -> None:
-    """Behind a list by meaning this model calls, though it is told not to."""
+    """Behind a list by meaning this model calls, though it is told not to: in words, or in a call that is not run."""
     session = sessions.open(server, max_turns=2, temperature=0.0, seed=7, embeddings=AUTO)
     events = list(session.ask(sessions.questions[0].text))
     first, last = only(Replied, events)
     assert last.usage.cached_tokens >= first.usage.prompt_tokens - BLOCK
     assert only(Answered, events)[0].ending == "turn-limit"
-    assert [call.name for call in last.message.calls] == ["read_article"]
-    assert [event.ok for event in only(ToolReturned, events)] == [True, False]
+    assert [event.ok for event in only(ToolReturned, events)] == [True, *(False for _ in last.message.calls)]
 
 
 # ---- tokens ----
