@@ -554,9 +554,7 @@ def test_the_page_of_costs_says_what_the_replay_says(flags: str) -> None:
     out, _ = running.communicate(timeout=3600)
     page = " ".join(PAGE.read_text().split())
     assert running.returncode == 0
-    header, _, *rows = [
-        [cell.strip() for cell in line.split("|")] for line in out.splitlines() if line.startswith("|")
-    ]
+    header, _, *rows = [[cell.strip() for cell in line.split("|")] for line in out.splitlines() if line.startswith("|")]
     shown = [header.index(name) for name in ("strategy", "median run", "all tokens")]
     assert len(rows) > 4
     lines = [f"| {' | '.join(row[at] for at in shown)} |" for row in rows if row[1] != "none"]
