@@ -17,7 +17,6 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
 from thimble.corpus.library import Library
-from thimble.corpus.questions import load
 from thimble.repl.cli.flags import DESCRIPTION, EPILOG, FLAGS, USAGE
 from thimble.repl.commands.help import KEYS
 from thimble.repl.commands.strategy import first_sentence, paragraphs
@@ -256,7 +255,7 @@ class Transcript(NamedTuple):
         return next(block for block in blocks if block.startswith(f"› {self.first}"))
 
     def printed(self) -> str:
-        """What the program prints for the lines of that part. The seconds are left out: they are others each time."""
+        """What the program prints for the lines of that part."""
         from tests.support.branched_sessions import run
         from thimble.session.session import Session
         from thimble.session.settings import Settings
@@ -268,7 +267,7 @@ class Transcript(NamedTuple):
         for line in re.findall(r"^› (.*)$", self.on_page(), re.MULTILINE):
             text = run(session, line, drawn=True).removeprefix("\x1b[?25h").rpartition("\x1b[2K")[2]
             printed.append("\n".join(map(str.rstrip, f"› {line}\n{text}".rstrip().splitlines())))
-        return re.sub(r"\b\d+\.\d(?=  )", "  …", "\n\n".join(printed))
+        return "\n\n".join(printed)
 
     def write(self) -> None:
         """Put it into the page."""
@@ -282,11 +281,9 @@ THREE = (
     "What is observation masking?",
     "And what does the article about KV caches say of prefixes?",
 )
-DIALOGUE = next(one for one in load().questions if one.id == "dialogue-h10").exchanges
 TRANSCRIPTS = (
     Transcript("explanation/history-and-view.md", 5_000, "/context", ARTICLES),
     Transcript("how-to/compare-strategies.md", 2_000, "/compare\n", THREE),
-    Transcript("how-to/compare-strategies.md", 2_000, "/compare run", [each.question for each in DIALOGUE[:-1]]),
     Transcript("how-to/compare-strategies.md", 2_000, "What is observation masking?"),
 )
 

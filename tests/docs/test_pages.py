@@ -34,7 +34,6 @@ from thimble.session.settings import Settings
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ROOMS = sorted((ROOT / "thimble").glob("*/README.md"))
 LONG = {
-    "python -m scripts.first_session",
     "python -m scripts.first_answers",
     "python -m scripts.answers",
     "python -m scripts.facts",
@@ -227,12 +226,6 @@ def test_the_life_of_a_fact_on_the_page_comes_out_of_the_command_above_it(worksh
     shown = [re.sub(r"( ‹)? +[█·!×▒]+ +", ": ", row[2:], count=1) for row in rows]
     printed = run_in(workshop, command).stdout.replace(" (in use)", "").splitlines()
     assert shown == [row.strip() for row in printed if row.strip() in shown]
-
-
-@pytest.mark.nightly
-def test_the_first_session_is_what_the_program_does_today() -> None:
-    run = subprocess.run([sys.executable, "-m", "scripts.first_session"], cwd=ROOT, capture_output=True, text=True)
-    assert run.stdout == page("first-session"), "python -m scripts.first_session > docs/results/first-session.md"
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------

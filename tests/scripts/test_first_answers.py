@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts import first_answers
-from scripts.first_answers import COLUMNS, QUESTIONS, answer, wrapped
+from scripts.first_answers import COLUMNS, answer, wrapped
 from tests.support.paths import ROOT
 from thimble.models.reader.view import I_CANNOT
 
@@ -56,10 +56,6 @@ def test_the_page_is_what_the_command_prints(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out == PAGE.read_text(), (
         "make anew: python -m scripts.first_answers > docs/results/first-answers.md"
     )
-
-
-def test_there_are_twenty_questions() -> None:
-    assert len(set(QUESTIONS)) == 20
 
 
 def test_every_question_on_the_pages_is_known_here() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -184,16 +183,8 @@ def test_mistakes_are_usage_errors(flags: list[str], what: str) -> None:
     assert what in error.value.what
 
 
-RECORDED = os.environ.get("THIMBLE_TRAJECTORIES", "")
-
-
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "flags", [[], pytest.param([RECORDED], marks=pytest.mark.skipif(not RECORDED, reason="no runs"))]
-)
-def test_the_page_of_the_simulation_says_what_the_command_says(
-    flags: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    main(flags, "thimble lab simulate")
+def test_the_page_of_the_simulation_says_what_the_command_says(capsys: pytest.CaptureFixture[str]) -> None:
+    main([], "thimble lab simulate")
     page = (ROOT / "docs/results/simulation.md").read_text()
     assert " ".join(capsys.readouterr().out.split()) in " ".join(page.split())

@@ -42,7 +42,7 @@ SAME = ("base", "agent", "strategy", "sft_steps", "grpo_steps", "rank", "lowest"
 MEMORY_EPILOG = """\
 FILE is as `thimble lab replay` takes it: runs of full context. Without `tools` the agent has those that the run called.
 One run in four is held out. --out keeps what has ended: the same command goes on after an interruption.
-docs/results/comem.md has results.
+docs/results/memory-model.md has results.
 """
 
 
