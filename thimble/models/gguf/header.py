@@ -14,12 +14,11 @@ HEADER_BYTES = 32_000_000
 STRING, ARRAY = 8, 9
 NUMBERS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
 """The kinds of number of a field, as `struct` writes them."""
-BYTES = dict(
-    enumerate(
-        (1024, 512, 144, 160, 0, 0, 176, 192, 272, 288, 84, 110, 144, 176, 210, 292)
-        + (66, 74, 98, 50, 144, 110, 82, 136, 256, 512, 1024, 2048, 2048, 56, 512)
-    )
+_SIZES = (
+    "1024 512 144 160 0 0 176 192 272 288 84 110 144 176 210 292 "
+    "66 74 98 50 144 110 82 136 256 512 1024 2048 2048 56 512"
 )
+BYTES = dict(enumerate(map(int, _SIZES.split())))
 """The bytes of 256 weights of each type of ggml, from F32 to BF16; 0 for a type that went. Rarer ones are not known."""
 ANEW = "get the file anew, or name another: --model FILE.gguf"
 

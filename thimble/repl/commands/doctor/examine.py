@@ -23,7 +23,7 @@ WAIT_SECONDS = 5.0
 """The longest that a check waits for a server."""
 DONE, USAGE, MODEL = 0, 2, 3
 """Exit codes, as everywhere."""
-LATE = "see whether it is still starting, and its log; another address: --base-url; none: --backend reader"
+LATE_FIX = "see whether it is still starting, and its log; another address: --base-url; none: --backend reader"
 
 
 class Report:
@@ -81,10 +81,9 @@ class Report:
         thread = Thread(target=collect, daemon=True)
         thread.start()
         thread.join(self.seconds if waits else None)
-        if thread.is_alive():
-            state = "warn" if found or self.backend else "fail"  # what is slow does not stop a session that has a model
-            late = Check("time", state, f"{waits} gave no answer within {self.seconds:g} seconds", LATE)
-            found.append((late, MODEL))
+        if thread.is_alive():  # what is slow does not stop a session that has a model
+            late = f"{waits} gave no answer within {self.seconds:g} seconds"
+            found.append((Check("time", "warn" if found or self.backend else "fail", late, LATE_FIX), MODEL))
         for check, code in [*found]:
             self.add(group, check if needed or check.state == "ok" else replace(check, state="warn"), code)
 
