@@ -52,8 +52,8 @@ def test_a_file_of_weights_that_cannot_chat(tmp_path: Path) -> None:
     assert "no model that can chat" in error(file).what
 
 
-@pytest.mark.parametrize("share", [0.0001, 0.001, 0.01])
-def test_a_header_that_is_cut_short(tiny: Path, tmp_path: Path, share: float) -> None:
+@pytest.mark.parametrize("share", [0.0001, 0.001, 0.01, 0.5, 0.999])
+def test_a_file_that_is_cut_short(tiny: Path, tmp_path: Path, share: float) -> None:
     file, whole = tmp_path / "cut.gguf", tiny.read_bytes()
     file.write_bytes(whole[: int(len(whole) * share)])
     assert "it is cut short" in error(file).what

@@ -20,7 +20,7 @@ def checks(server: LocalModels, wanted: str) -> Iterator[Check]:
     if not is_installed():
         yield Check("package", "fail", "xllamacpp is not installed: no model runs without a server", XLLAMACPP_INSTALL)
         return
-    place, room = "model", LEAST_ROOM
+    place = "model"
     yield Check("package", "ok", f"xllamacpp {version('xllamacpp')}")
     try:
         model = server.found(server.choose(wanted))
@@ -28,7 +28,7 @@ def checks(server: LocalModels, wanted: str) -> Iterator[Check]:
         place = "file"
         header = read_header(model.path)
         yield Check(place, "ok", f"{header.architecture}, {model.path.stat().st_size / 1e9:,.1f} GB")
-        room = min(room, header.context)
+        room = min(LEAST_ROOM, header.context)
         told = f"trained for {header.context:,} tokens, {room:,} are asked for"
         yield Check.of("context", room == LEAST_ROOM, told, told, f"--budget {fitting(room)}")
         place = "memory"

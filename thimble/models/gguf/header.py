@@ -14,6 +14,12 @@ HEADER_BYTES = 32_000_000
 STRING, ARRAY = 8, 9
 NUMBERS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
 """The kinds of number of a field, as `struct` writes them."""
+_SIZES = (
+    "1024 512 144 160 0 0 176 192 272 288 84 110 144 176 210 292 "
+    "66 74 98 50 144 110 82 136 256 512 1024 2048 2048 56 512"
+)
+BYTES = dict(enumerate(map(int, _SIZES.split())))
+"""The bytes of 256 weights of each type of ggml, from F32 to BF16; 0 for a type that went. Rarer ones are not known."""
 ANEW = "get the file anew, or name another: --model FILE.gguf"
 
 
@@ -34,13 +40,14 @@ def read_header(path: Path) -> Header:
     """The header of a model's file. At most 32 MB are read.
 
     Raises:
-        ModelError: there is no such file, it is no GGUF file, a damaged one, or not of a model that can chat.
+        ModelError: there is no such file, it is no GGUF file, a damaged one, one that ends before its weights do, or
+            not of a model that can chat.
     """
     try:
         if path.exists() and not path.is_file():  # a pipe or a device would be read for ever
             raise ValueError("it is no file")
         with path.open("rb") as file:
-            return _header(_Reader(file.read(HEADER_BYTES)))
+            return _header(_Reader(file.read(HEADER_BYTES)), path.stat().st_size)
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}", ANEW) from error
     except ValueError as error:
@@ -82,10 +89,10 @@ class _Reader:
         return None
 
 
-def _header(reader: _Reader) -> Header:
+def _header(reader: _Reader, file_bytes: int) -> Header:
     if reader.numbers("4s") != (b"GGUF",):
         raise ValueError("it is no GGUF file")
-    version, tensors, fields = reader.numbers("IQQ")
+    version, count, fields = reader.numbers("IQQ")
     if version not in (2, 3):
         raise ValueError(f"its version of GGUF is {version}, not 2 or 3")
     known = {reader.text(): reader.value() for _ in range(fields)}
@@ -94,13 +101,17 @@ def _header(reader: _Reader) -> Header:
     if not isinstance(context, int) or context <= 0:
         raise ValueError("it is no model that can chat")
     tools = any("tools" in str(value) for name, value in known.items() if name.startswith("tokenizer.chat_template"))
-    return Header(str(kind), context, tools, sum(_tensor(reader) for _ in range(tensors)))
+    tensors = [_tensor(reader) for _ in range(count)]
+    whole = reader.at + max((end for _, end in tensors), default=0)
+    if file_bytes < whole:
+        raise ValueError(f"it is cut short: {file_bytes:,} bytes of {whole:,}")
+    return Header(str(kind), context, tools, sum(parameters for parameters, _ in tensors))
 
 
-def _tensor(reader: _Reader) -> int:
-    """The parameters in the next tensor, by its description."""
+def _tensor(reader: _Reader) -> tuple[int, int]:
+    """The parameters in the next tensor, and where its bytes end, counted from the first weight."""
     reader.text()
     (dimensions,) = reader.numbers("I")
-    sizes = reader.numbers(f"{dimensions}Q")
-    reader.numbers("IQ")  # the type and the place of its weights
-    return prod(sizes)
+    parameters = prod(reader.numbers(f"{dimensions}Q"))
+    kind, place = reader.numbers("IQ")
+    return parameters, place + parameters * BYTES.get(kind, 0) // 256

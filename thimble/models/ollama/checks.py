@@ -41,8 +41,7 @@ def checks(server: OllamaServer, wanted: str) -> Iterator[Check]:
     exact, estimated = "counts are exact", "counts are estimates (~) until the model has replied once"
     backend = Ollama(model, server)
     yield Check.of("tokenizer", backend.counter.exact, exact, estimated, "ask it something")
-    numbers = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
-    reports = numbers and tuple(map(int, numbers.groups())) >= REPORTS_CACHED
+    reports = tuple(map(int, re.findall(r"\d{1,9}", version)[:3])) >= REPORTS_CACHED
     reported = "the server reports what it had cached"
     otherwise = "the server does not report what it had cached: thimble estimates it (~)"
     newer = f"update Ollama to {'.'.join(map(str, REPORTS_CACHED))}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema
-from thimble.agent.protocols import Usage
 from thimble.models.openai.backend import OpenAIBackend
 from thimble.models.openai.backend import backend as backend_of
 from thimble.models.openai.connection import Connection
@@ -21,14 +21,8 @@ ASKED_TOKENS = 8_000
 """A smaller context gets a warning: the default budget does not fit."""
 
 TELL_CACHE = "vllm serve … --enable-prefix-caching --enable-prompt-tokens-details"
-_TOOL: Schema = {
-    "type": "function",
-    "function": {
-        "name": "look",
-        "description": "Look something up.",
-        "parameters": {"type": "object", "properties": {"word": {"type": "string"}}},
-    },
-}
+_WORD = {"type": "object", "properties": {"word": {"type": "string"}}}
+_TOOL: Schema = {"type": "function", "function": {"name": "look", "description": "Look it up.", "parameters": _WORD}}
 _HELLO = (Message("s", "system", "Be brief."), Message("u", "user", "Hello."))
 
 
@@ -47,28 +41,16 @@ def checks(server: OpenAIServer, wanted: str) -> Iterator[Check]:
             what = f"the key in {api_key.origin()} is not sent: without https, everyone on the way could read it"
             yield Check("key", "warn", what, "take its https:// address, or a tunnel to this machine (ssh -L)")
         place = "model"
-        model = server.choose(wanted)
-        backend = backend_of(server, model, 0)
+        backend = backend_of(server, server.choose(wanted), 0)
     except ModelError as error:
         yield Check(place, "fail", error.what, error.fix)
         return
-    yield Check(place, "ok", model)
+    yield Check(place, "ok", backend.model)
     if _version(server.connection, "/api/version"):
         what = "this is an Ollama, which would load the model for a reply: none is asked for"
         yield Check("reply", "warn", what, "--backend ollama")
-        yield from ToolCaller(backend, server.options.calls).how()
-        return
-    usage, tools = _probed(backend)
-    yield tools
-    yield _context(backend)
-    exact, estimated = (
-        "the server's own: counts are exact",
-        "the server counts for nobody: tokens are estimated, and shown with ~",
-    )
-    yield Check.of("tokenizer", backend.counter.exact, exact, estimated)
-    fix = TELL_CACHE if server.name == "vllm" else "a newer llama-server tells them"
-    told = usage.cached_tokens is not None
-    yield Check.of("prefix cache", told, "cached tokens are reported", "cached tokens are not reported", fix)
+    else:
+        yield from _of_a_reply(backend)
     yield from ToolCaller(backend, server.options.calls).how()
 
 
@@ -80,28 +62,29 @@ def _version(connection: Connection, path: str) -> str:
     return str(answer.get("version") or "")[:40] if isinstance(answer, dict) else ""
 
 
-def _probed(backend: OpenAIBackend) -> tuple[Usage, Check]:
-    """The usage of a reply of one token, and whether the server accepts tools."""
+def _of_a_reply(backend: OpenAIBackend) -> Iterator[Check]:
+    """What a reply of one token shows: whether tools are taken, how much the model holds, what the server counts."""
+    usage: Any = None
+    tools = Check("tools", "ok", "the server takes them")
     try:
-        return _account(backend, [_TOOL]), Check("tools", "ok", "the server takes them")
+        *_, usage = backend.stream(_HELLO, [_TOOL], max_tokens=1)
     except ToolsRefused as error:
-        refused = Check("tools", "warn", error.what, WITH_TOOLS)
+        tools = Check("tools", "warn", error.what, WITH_TOOLS)
+        with suppress(ModelError):
+            *_, usage = backend.stream(_HELLO, [], max_tokens=1)
     except ModelError as error:
-        return Usage(), Check("tools", "fail", error.what, error.fix)
-    with suppress(ModelError):
-        return _account(backend, []), refused
-    return Usage(), refused
-
-
-def _account(backend: OpenAIBackend, tools: Sequence[Schema]) -> Usage:
-    *_, usage = backend.stream(_HELLO, tools, max_tokens=1)
-    return usage if isinstance(usage, Usage) else Usage()
-
-
-def _context(backend: OpenAIBackend) -> Check:
-    if backend.context is None:
-        return Check("context", "warn", "the server does not tell how much the model holds", "keep the budget below it")
-    found = f"{backend.context:,} tokens of prompt and reply"
-    more = "--max-model-len 16384" if backend.name == "vllm" else "-c 16384"
-    fix = f"start the server with {more}, or lower the budget (--budget N)"
-    return Check.of("context", backend.context > ASKED_TOKENS, found, found, fix)
+        tools = Check("tools", "fail", error.what, error.fix)
+    yield tools
+    vllm, context = backend.name == "vllm", backend.context
+    if context is None:
+        yield Check("context", "warn", "the server does not tell how much the model holds", "keep the budget below it")
+    else:
+        found = f"{context:,} tokens of prompt and reply"
+        more = "--max-model-len 16384" if vllm else "-c 16384"
+        fix = f"start the server with {more}, or lower the budget (--budget N)"
+        yield Check.of("context", context > ASKED_TOKENS, found, found, fix)
+    estimated = "the server counts for nobody: tokens are estimated, and shown with ~"
+    yield Check.of("tokenizer", backend.counter.exact, "the server's own: counts are exact", estimated)
+    told, fix = getattr(usage, "cached_tokens", None) is not None, "a newer llama-server tells them"
+    reported, otherwise = "cached tokens are reported", "cached tokens are not reported"
+    yield Check.of("prefix cache", told, reported, otherwise, TELL_CACHE if vllm else fix)

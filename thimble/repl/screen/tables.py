@@ -83,6 +83,7 @@ class Table:
                 Text(column.removeprefix(">")),
                 justify="right" if figures else "left",
                 no_wrap=figures or place == 0,
+                overflow="fold",  # a path or an address that is longer than the column
             )
         for row in self.rows:
             drawn.add_row(*map(_cell, row))

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Barrier, Event
+from threading import Event
 from typing import Any
 
 import pytest
@@ -24,12 +24,12 @@ from tests.support.ollama_wire import SHOW, TAGS, loopback, send
 from tests.support.paths import ROOT
 from tests.support.pty_terminal import Terminal
 from tests.support.sessions import Paper
-from thimble.agent.errors import ModelError, UsageError
+from thimble.agent.errors import ModelError, ThimbleError, UsageError
 from thimble.models.server import Check
 from thimble.repl.__main__ import main
 from thimble.repl.commands.doctor import machine
 from thimble.repl.commands.doctor.doctor import STATES, show
-from thimble.repl.commands.doctor.examine import Finding, Look, Report, Verdict, examine, side_by_side
+from thimble.repl.commands.doctor.examine import Report, examine
 from thimble.repl.commands.table import run_command
 from thimble.repl.screen.sanitise import line
 from thimble.session.session import Session
@@ -90,10 +90,10 @@ def states(found: list[dict[str, Any]], group: str) -> dict[str, str]:
 
 
 def texts(report: Report, group: str) -> str:
-    return "\n".join(f"{f.check.state} {f.check.found} | {f.check.fix}" for f in report.findings if f.group == group)
+    return "\n".join(f"{check.state} {check.found} | {check.fix}" for of, check in report.findings if of == group)
 
 
-# ---- servers and the verdict ----
+# ---- servers, and what follows ----
 
 
 def test_a_server_that_works_is_what_a_session_would_use(capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,35 +136,50 @@ def test_a_server_that_was_asked_for_and_is_not_there_is_exit_code_3(
 
 def test_a_server_that_hangs_is_named_and_hides_nothing() -> None:
     with silent() as url:
-        report = examine(
-            Settings(backend="ollama", base_url=url), [Look("x", "y", lambda: [Check("y", "ok", "z")])], 0.3
-        )
-    assert url in texts(report, "ollama")
-    assert "no answer within 0.3 seconds" in texts(report, "ollama")
-    assert texts(report, "x") == "ok z | "
-    assert report.verdict.code == 3
-    assert report.verdict.fix
+        report = examine(Settings(backend="ollama", base_url=url), Console(file=io.StringIO()), seconds=0.3)
+    assert f"fail {url} gave no answer within 0.3 seconds" in texts(report, "ollama")
+    assert texts(report, "versions").startswith("ok ")
+    assert report.text == "No session can start: the model server gave no answer within 0.3 seconds."
+    assert (report.code, report.backend) == (3, None)
+    assert report.fix
+
+
+def test_a_server_that_is_used_and_fails_stops_the_session_and_another_does_not(
+    home: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (home / "empty").mkdir()
+    with ollama(show=b"no object") as url:
+        code, found = doctor(capsys, "--base-url", url)
+        assert code == 3
+        assert found[-1]["verdict"].startswith("A session would take ollama/qwen2.5:7b and fail: ")
+        assert (found[-1]["backend"], found[-1]["model"]) == ("ollama", "qwen2.5:7b")
+        code, found = doctor(capsys, "--backend", "reader", "--base-url", url)
+        assert (code, found[-1]["backend"]) == (0, "reader")
+        assert "fail" not in states(found, "ollama").values()
+        code, found = doctor(capsys, "--base-url", url, "--corpus", "empty")
+        assert (code, found[-1]["backend"]) == (2, None)  # what is typed wrong is told first
 
 
 # ---- the frame ----
 
 
-def test_what_may_hang_is_waited_for_side_by_side() -> None:
-    meeting, never = Barrier(3, timeout=30), Event()
-    late = Check("late", "fail", "too late")
-
-    def meets() -> Iterator[Check]:
-        meeting.wait()
-        yield Check("met", "ok", "")
+def test_what_hangs_ends_with_its_time_and_the_next_check_runs() -> None:
+    report, never = Report(seconds=0.3), Event()
 
     def hangs() -> Iterator[Check]:
         yield Check("first", "ok", "")
         never.wait(60)
 
-    found = side_by_side([*[Look("a", "", meets, late)] * 3, *[Look("b", "", hangs, late)] * 20], 1.0)
+    report.look("a", "", hangs, waits="it")
+    report.look("b", "", lambda: [Check("next", "ok", "")], waits="it")
     never.set()
-    assert [each.check.name for each in found] == ["met"] * 3 + ["first", "late"] * 20
-    assert {each.check.state for each in found[4::2]} == {"warn"}  # they had said something
+    assert [(check.name, check.state) for _, check in report.findings] == [
+        ("first", "ok"),
+        ("time", "warn"),  # it had said something
+        ("next", "ok"),
+    ]
+    assert report.code == 0
 
 
 def test_a_check_with_a_bug_hides_nothing() -> None:
@@ -172,18 +187,22 @@ def test_a_check_with_a_bug_hides_nothing() -> None:
         yield Check("one", "ok", "")
         raise ZeroDivisionError("of mine")
 
-    def refuses() -> Iterator[Check]:
-        raise ModelError("what", "fix")
+    def refuses(error: ThimbleError) -> Iterator[Check]:
+        raise error
 
-    one, bug, refused, last = side_by_side(
-        [Look("a", "n", fails), Look("b", "n", refuses), Look("c", "n", lambda: [Check("last", "ok", "")])], 1.0
-    )
-    assert one.check.name == "one"
-    assert "ZeroDivisionError: of mine" in bug.check.found
-    assert (bug.check.state, bug.error) == ("warn", None)
-    assert refused.check == Check("n", "fail", "what", "fix")
-    assert isinstance(refused.error, ModelError)
-    assert last.check.name == "last"
+    report = Report()
+    report.look("a", "n", fails)
+    assert report.code == 0
+    report.look("b", "n", refuses, ModelError("what", "fix"))
+    assert (report.code, report.text, report.fix) == (3, "No session can start: what.", "fix")
+    report.look("c", "n", refuses, UsageError("typed", "again"))
+    report.look("d", "n", refuses, UsageError("later", ""))
+    assert (report.code, report.text, report.fix) == (2, "No session can start: typed.", "again")
+    report.look("e", "n", lambda: [Check("last", "ok", "")])
+    (_, one), (_, bug), (_, refused), *_, (_, last) = report.findings
+    assert (one.name, last.name) == ("one", "last")
+    assert (bug.state, "ZeroDivisionError: of mine" in bug.found) == ("warn", True)
+    assert refused == Check("n", "fail", "what", "fix")
 
 
 def test_nothing_is_changed_and_nothing_secret_is_told(
@@ -239,52 +258,51 @@ def test_what_a_terminal_cannot_do_is_told_with_what_to_type(monkeypatch: pytest
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=200)
 STATE = st.sampled_from(sorted(STATES))
-REPORTS = st.builds(
-    Report,
-    st.lists(
-        st.builds(
-            Finding,
-            st.sampled_from(["ollama", "corpus"]),
-            st.builds(Check, st.sampled_from(["server", "a longer name"]), STATE, TEXT, TEXT),
-        ),
-        min_size=1,
-        max_size=5,
-    ),
-    st.builds(Verdict, TEXT, TEXT, st.sampled_from([0, 2, 3])),
+FINDINGS = st.tuples(
+    st.sampled_from(["ollama", "corpus"]),
+    st.builds(Check, st.sampled_from(["server", "a longer name"]), STATE, TEXT, TEXT),
 )
+
+
+def reported(*findings: tuple[str, Check]) -> Report:
+    report = Report()
+    for group, check in findings:
+        report.add(group, check)
+    return report
 
 
 def squeezed(text: str) -> str:
     return re.sub(r"\s", "", text)
 
 
-@given(REPORTS, st.booleans())
-def test_80_columns_lose_nothing(report: Report, drawn: bool) -> None:
+@given(st.lists(FINDINGS, min_size=1, max_size=5), st.booleans())
+def test_80_columns_lose_nothing(findings: list[tuple[str, Check]], drawn: bool) -> None:
+    report = reported(*findings)
     paper = Paper(80, drawn)
     show(report, paper.console)
     shown, words = squeezed(paper.text), set(paper.text.split())
-    for finding in report.findings:
-        assert squeezed(line(finding.check.found)) in shown
-    said = [line(f"{finding.check.found} {finding.check.fix}") for finding in report.findings]
-    for word in " ".join([*said, line(report.verdict.text)]).split():
-        assert word in words, "no word is broken at the edge of the terminal"
+    for _, check in findings:
+        assert squeezed(line(check.found)) in shown
+    said = [line(text) for _, check in findings for text in (check.found, check.fix)]
+    for word in " ".join([*said, line(report.text)]).split():
+        assert word in words or cell_len(word) > 60, "no word is broken at the edge of the terminal"
     assert not drawn or all(cell_len(text) <= 80 or len(text.split()) <= 2 for text in paper.lines)
 
 
 def test_plain_lines_can_be_read_aloud() -> None:
     hostile = Check("server", "fail", "no\x1b[31m \nserver", "type\x1b]0;x\x07 this")
     paper = Paper(80, drawn=False)
-    show(Report([Finding("ollama", hostile)], Verdict("None.", "that", 3)), paper.console)
+    show(reported(("ollama", hostile)), paper.console)
     assert paper.lines == [
         "ollama",
         "  error: server: no server",
         "    to mend it: type this",
-        "None.",
-        "to mend it: that",
+        "No session can start: no server.",
+        "to mend it: type this",
     ]
 
 
-def test_json_has_a_line_for_each_finding_and_one_for_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_a_line_for_each_finding_and_one_for_what_follows(capsys: pytest.CaptureFixture[str]) -> None:
     *findings, verdict = doctor(capsys)[1]
     for each in findings:
         assert list(each) == ["type", "group", "name", "state", "found", "fix"]

@@ -1,183 +1,161 @@
-"""The examination: all is looked at side by side, and what hangs or fails hides nothing of the rest."""
+"""The examination: one check after the other, each with a time limit where it asks a server."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from threading import Thread
-from typing import NamedTuple
+
+from rich.console import Console
 
 from thimble.agent.errors import ModelError, ThimbleError, UsageError
 from thimble.agent.protocols import Backend
-from thimble.models import READER, SERVERS, built_in, checks
-from thimble.models.server import Check, Server
+from thimble.models import SERVERS, built_in, checks
+from thimble.models.server import Check
+from thimble.repl.commands.doctor import machine
+from thimble.repl.commands.doctor.warm import warm
 from thimble.session.backends import SIDE_MODELS, Backends, SideName
 from thimble.session.embeddings import INSTALL, folder, unkept
 from thimble.session.settings import Settings
 from thimble.session.settings_table import BACKENDS, NONE, served_embeddings
 
-MOST_WAIT_SECONDS = 5.0
-"""The longest that anything is waited for."""
+WAIT_SECONDS = 5.0
+"""The longest that a check waits for a server."""
 DONE, USAGE, MODEL = 0, 2, 3
 """Exit codes, as everywhere."""
+LATE_FIX = "see whether it is still starting, and its log; another address: --base-url; none: --backend reader"
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """One thing to look at. A ThimbleError that `find` raises is its last finding.
+class Report:
+    """What was found, and what follows for a session that starts now: the first failure decides, usage errors first.
 
-    `late` is the finding of a check that takes too long; None for checks of this machine.
+    Attributes:
+        findings: Each finding with its group, in order.
+        used: The name of the backend that the session uses, or would use if it worked.
+        backend: The session's backend; None if no session can start.
+        text: Which model the session uses, or why none can start, in a sentence.
+        fix: What mends the failure, or "".
+        code: The exit code that the session would end with.
     """
 
-    group: str
-    name: str
-    find: Callable[[], Iterable[Check]]
-    late: Check | None = None
+    def __init__(self, used: str = "", seconds: float = WAIT_SECONDS) -> None:
+        self.used, self.seconds = used, seconds
+        self.findings: list[tuple[str, Check]] = []
+        self.backend: Backend | None = None
+        self.text = self.fix = ""
+        self.code = DONE
+
+    def look(
+        self,
+        group: str,
+        name: str,
+        find: Callable[..., Iterable[Check]],
+        *given: object,
+        waits: str = "",
+        needed: bool = True,
+    ) -> None:
+        """Run a check. Raises nothing.
+
+        Args:
+            group: The title of its findings.
+            name: What it looks at, for an error that it raises.
+            find: The check. A ThimbleError that it raises is its last finding.
+            given: Its arguments.
+            waits: What it waits for, at most `seconds`; "" for a check of this machine, which takes its time.
+            needed: Whether the session needs it; else its failures are warnings.
+        """
+        found: list[tuple[Check, int]] = []
+
+        def collect() -> None:
+            try:
+                for check in find(*given):
+                    found.append((check, MODEL))
+            except ThimbleError as error:
+                code = USAGE if isinstance(error, UsageError) else MODEL
+                found.append((Check(name, "fail", error.what, error.fix), code))
+            except Exception as error:  # a bug in one check must not hide the others
+                bug = f"this check has a bug: {type(error).__name__}: {error}"
+                found.append((Check(name, "warn", bug, "report it; the other findings stand"), MODEL))
+
+        # A thread that nobody waits for: nothing else puts an end to a name server that does not answer.
+        thread = Thread(target=collect, daemon=True)
+        thread.start()
+        thread.join(self.seconds if waits else None)
+        if thread.is_alive():  # what is slow does not stop a session that has a model
+            late = f"{waits} gave no answer within {self.seconds:g} seconds"
+            found.append((Check("time", "warn" if found or self.backend else "fail", late, LATE_FIX), MODEL))
+        for check, code in [*found]:
+            self.add(group, check if needed or check.state == "ok" else replace(check, state="warn"), code)
+
+    def add(self, group: str, check: Check, code: int = MODEL) -> None:
+        """Enter a finding; a failure stops the session with this exit code."""
+        self.findings.append((group, check))
+        if check.state != "fail" or 0 < self.code <= code:
+            return
+        start = "No session can start"
+        if self.backend and group == self.used:
+            start = f"A session would take {self.backend.id} and fail"
+        else:
+            self.backend = None
+        self.text, self.fix, self.code = f"{start}: {check.found}.", check.fix, code
 
 
-class Finding(NamedTuple):
-    """A check, its group, and the error that caused the finding, if there is one."""
-
-    group: str
-    check: Check
-    error: ThimbleError | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The verdict on a session that would start now, and its exit code. `backend` and `model` may be "" for none."""
-
-    text: str
-    fix: str = ""
-    code: int = DONE
-    backend: str = ""
-    model: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """All findings, in the order of what was looked at, and what follows from them."""
-
-    findings: Sequence[Finding]
-    verdict: Verdict
-
-
-def examine(
-    settings: Settings, others: Iterable[Look] = (), seconds: float = MOST_WAIT_SECONDS, last: Look | None = None
-) -> Report:
-    """Run every check for a session with these settings. Changes nothing and raises nothing.
+def examine(settings: Settings, console: Console, warms: bool = False, seconds: float = WAIT_SECONDS) -> Report:
+    """Check all that a session with these settings needs. Changes nothing and raises nothing.
 
     Args:
         settings: What the session would be opened with.
-        others: What else to look at.
-        seconds: The longest that servers are waited for.
-        last: What to look at when all else is done, if a session can start.
+        console: Where it would be shown.
+        warms: Whether to make the model ready, if a session can start.
+        seconds: The longest that a check waits for a server.
     """
     notices: list[str] = []
     backends = Backends(settings, notices.append)
-    started: list[Backend] = []
-    servers = _servers(backends)
-    chosen = _chosen(backends)
-    looks = [Look("session", "backend", partial(_backend, backends, started), _late("the model server", seconds))]
+    report = Report(settings.backend, seconds)
+    look = report.look
+    look("session", "backend", _backend, backends, report, waits="the model server")
+    if report.backend:
+        report.text = notices[-1] if notices else f"A session uses {report.backend.id}."
     for side in SIDE_MODELS:
         if getattr(settings, side):
-            looks.append(Look("session", side, partial(_side_model, backends, side), _late("its server", seconds)))
-    late = _late("the server of the embeddings", seconds) if served_embeddings(settings.embeddings) else None
-    looks.append(Look("session", "embeddings", partial(_embeddings, settings), late))
-    looks.append(Look("session", "strategy", partial(_strategy, settings)))
-    for name, server in servers.items():
-        find = partial(_server, server, settings.model if name == chosen else "")
-        where = server.what if isinstance(server, UsageError) else server.url
-        looks.append(Look(name, "server", find, _late(where, seconds)))
-    findings = side_by_side([*looks, *others], seconds)
-    elsewhere = servers.keys() - {chosen}
-    findings = [_tolerable(finding) if finding.group in elsewhere else finding for finding in findings]
-    verdict = _verdict(notices, findings, started, chosen)
-    if last and verdict.code == DONE:
-        findings += side_by_side([last], seconds)
-        verdict = _verdict(notices, findings, started, chosen)
-    return Report(findings, verdict)
-
-
-def side_by_side(looks: Sequence[Look], seconds: float) -> list[Finding]:
-    """The findings of each check, in order. All run in parallel; one that takes longer than so many seconds is late."""
-    found: list[list[Finding]] = [[] for _ in looks]
-    # Threads that nobody waits for: nothing else puts an end to a name server that does not answer.
-    threads = [Thread(target=_look, args=both, daemon=True) for both in zip(looks, found, strict=True)]
-    for thread in threads:
-        thread.start()
-    end, findings = time.monotonic() + seconds, list[Finding]()
-    for look, its, thread in zip(looks, found, threads, strict=True):
-        thread.join(max(0.0, end - time.monotonic()) if look.late else None)
-        findings += its
-        if look.late and thread.is_alive():  # whoever has said something is slow, not gone
-            findings.append(Finding(look.group, replace(look.late, state="warn" if its else look.late.state)))
-    return findings
-
-
-def _look(look: Look, found: list[Finding]) -> None:
-    try:
-        for check in look.find():
-            found.append(Finding(look.group, check))
-    except ThimbleError as error:
-        found.append(Finding(look.group, Check(look.name, "fail", error.what, error.fix), error))
-    except Exception as error:  # a bug in one check must not hide the others, nor be taken for what they look for
-        what = f"this check has a bug: {type(error).__name__}: {error}"
-        found.append(Finding(look.group, Check(look.name, "warn", what, "report it; the other findings stand")))
-
-
-def _late(what: str, seconds: float) -> Check:
-    fix = "see whether it is still starting, and its log; another address: --base-url"
-    return Check("time", "fail", f"{what} gave no answer within {seconds:g} seconds", fix)
-
-
-def _tolerable(finding: Finding) -> Finding:
-    """Downgrade failures of servers this session does not use to warnings."""
-    check = finding.check
-    return finding._replace(check=replace(check, state="warn")) if check.state == "fail" else finding
-
-
-def _servers(backends: Backends) -> dict[str, Server | UsageError]:
-    """Every server, or why its address is none, by the backend that it is."""
-    found: dict[str, Server | UsageError] = {}
-    asked = backends.settings.backend
-    for name in [*SERVERS, *([] if asked in BACKENDS else [asked])]:  # the last is of an installed package
+            look("session", side, _side_model, backends, side, waits="its server")
+    served = served_embeddings(settings.embeddings)
+    look("session", "embeddings", _embeddings, settings, waits="the server of the embeddings" if served else "")
+    look("session", "strategy", _strategy, settings)
+    for kind in [*SERVERS, *{settings.backend}.difference(BACKENDS)]:  # the last is of an installed package
+        needed = kind == report.used
         try:
-            found[name] = backends.server_of(name)
-        except UsageError as error:
-            found[name] = error
-    return found
+            server = backends.server_of(kind)
+        except UsageError as error:  # where it is in the way, the session has said so
+            report.add(kind, Check("address", "fail" if needed else "warn", error.what, error.fix))
+        else:
+            model = settings.model if needed else ""
+            look(kind, "server", checks, server, model, waits=server.url, needed=needed)
+    look("corpus", "articles", machine.articles, settings.corpus)
+    look("corpus", "files", machine.files, settings.files)
+    look("tokens", "vocabulary", machine.vocabulary)
+    look("terminal", "terminal", machine.terminal, console)
+    look("folders", "folders", machine.folders, settings.session_dir)
+    look("environment", "environment", machine.environment)
+    look("versions", "versions", machine.versions)
+    if warms and report.code == DONE:
+        look("warm", "model", warm, settings)
+    return report
 
 
-def _chosen(backends: Backends) -> str:
-    """Which of the servers the session would use, "" for none."""
-    try:
-        used = backends.look_for_server()
-    except UsageError:  # its address is none
-        return backends.settings.backend
-    return used.name if used else ""
-
-
-def _server(server: Server | UsageError, model: str) -> Iterable[Check]:
-    if isinstance(server, UsageError):  # told by the session where it is in the way
-        return [Check("address", "fail", server.what, server.fix)]
-    return checks(server, model)
-
-
-def _backend(backends: Backends, started: list[Backend]) -> Iterator[Check]:
-    backend = backends.first()
-    started.append(backend)
-    yield Check("backend", "ok", f"{backend.name}/{backend.model}")
+def _backend(backends: Backends, report: Report) -> Iterator[Check]:
+    if server := backends.look_for_server():
+        report.used = server.name
+    report.backend = backend = backends.first()
+    report.used = backend.name
+    yield Check("backend", "ok", f"{backend.id}")
     exact = "exact" if backend.counter.exact else "estimates, shown with ~, until the server has told"
     yield Check("token counts", "ok", exact)
 
 
 def _side_model(backends: Backends, name: SideName) -> Iterator[Check]:
-    backend = backends.side_model(name)
-    if backend:
-        yield Check(name, "ok", f"{backend.name}/{backend.model}")
+    if backend := backends.side_model(name):
+        yield Check(name, "ok", f"{backend.id}")
 
 
 def _embeddings(settings: Settings) -> Iterator[Check]:
@@ -185,15 +163,14 @@ def _embeddings(settings: Settings) -> Iterator[Check]:
     embedder = unkept(settings)
     if embedder is None:
         found = "none: the search goes by words alone"
-        yield Check.of(
-            "embeddings", settings.embeddings == NONE, found, f"{found}, wordllama is not installed", INSTALL
-        )
+        missing = f"{found}, wordllama is not installed"
+        yield Check.of("embeddings", settings.embeddings == NONE, found, missing, INSTALL)
         return
     try:
         numbers = len(embedder.embed(["Is anybody there?"])[0])
         yield Check("embeddings", "ok", f"{embedder.name}, vectors of {numbers} numbers, kept in {folder()}")
     except ModelError as error:  # a session starts all the same
-        yield Check("embeddings", "fail", error.what, error.fix)
+        yield Check("embeddings", "warn", error.what, error.fix)
 
 
 def _strategy(settings: Settings) -> Iterator[Check]:
@@ -202,19 +179,3 @@ def _strategy(settings: Settings) -> Iterator[Check]:
 
     parse(settings.strategy, SideModel(built_in(), unkept(settings)))
     yield Check("strategy", "ok", f"{settings.strategy.strip()} in {settings.budget:,} tokens")
-
-
-def _verdict(notices: Sequence[str], findings: Sequence[Finding], started: Sequence[Backend], chosen: str) -> Verdict:
-    errors = sorted((f.error for f in findings if f.error), key=lambda error: not isinstance(error, UsageError))
-    if errors:
-        code = USAGE if isinstance(errors[0], UsageError) else MODEL
-        return Verdict(f"No session can start: {errors[0].what}.", errors[0].fix, code)
-    if not started:
-        return Verdict("No session can start: the model server does not answer in time.", "--backend reader", MODEL)
-    backend = started[0]
-    broken = next((f.check for f in findings if f.group == chosen and f.check.state == "fail"), None)
-    if broken and backend.name != READER:
-        what = f"A session would take {backend.name}/{backend.model} and fail: {broken.found}."
-        return Verdict(what, broken.fix, MODEL, backend.name, backend.model)
-    text = notices[-1] if notices else f"A session uses {backend.name}/{backend.model}."
-    return Verdict(text, "", DONE, backend.name, backend.model)
