@@ -31,7 +31,6 @@ FINISH = {
     ),
     **dict.fromkeys(["length", "max_tokens", "max_output_tokens", "model_length"], "length"),
     **dict.fromkeys(["refusal", "content_filter", "safety"], "refusal"),
-    **dict.fromkeys(["load", "unload"], ""),  # Ollama's, where nothing was asked
 }
 """The ends of a reply that say all is well, that it was too long, or that the server declined."""
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
