@@ -15,7 +15,7 @@ from typing import Any
 from thimble.agent.budget import Counter
 from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import BackendDefaults, Delta, Expects, Sent, Waiting
+from thimble.agent.protocols import Backend, Delta, Expects, Sent, Waiting
 from thimble.models.ollama import wire
 from thimble.models.ollama.model_info import ModelInfo, keep_seconds, think
 from thimble.models.ollama.server import CHAT, OllamaServer
@@ -37,7 +37,7 @@ def backend(server: OllamaServer, model: str, room: int) -> Ollama:
     return Ollama(model, server, room=room)
 
 
-class Ollama(BackendDefaults):
+class Ollama(Backend):
     """A model on an Ollama server.
 
     A change of the context window reloads the model, for every client of the server. So a window that is loaded and

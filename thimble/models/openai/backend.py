@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from thimble.agent import foreign
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema
-from thimble.agent.protocols import BackendDefaults, Delta, Expects, Sent, Thinking
+from thimble.agent.protocols import Backend, Delta, Expects, Sent, Thinking
 from thimble.models.openai import wire
 from thimble.models.openai.connection import Connection
 from thimble.models.openai.errors import CHAT, refusal, unreadable
@@ -37,7 +37,7 @@ def backend(server: OpenAIServer, model: str, room: int) -> OpenAIBackend:
     return made
 
 
-class OpenAIBackend(BackendDefaults):
+class OpenAIBackend(Backend):
     """A model on an OpenAI-compatible server.
 
     The server's context is fixed when it starts, and it refuses longer prompts. So a request asks for a reply that fits

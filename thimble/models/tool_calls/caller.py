@@ -12,7 +12,7 @@ from typing import Any, Literal
 from thimble.agent.budget import Counter
 from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import Backend, BackendDefaults, Delta, Expects, Text, Usage, Waiting
+from thimble.agent.protocols import Backend, Delta, Expects, Text, Usage, Waiting
 from thimble.models.server import Calls, CallUnreadable, Check, OptionRefused, ServedBackend, ToolsRefused
 from thimble.models.tool_calls.next_turn import turn_schema
 from thimble.models.tool_calls.prompt import SchemaCounter, conversation
@@ -31,7 +31,7 @@ WHOLE = ("stop", "")
 NAMED_PARAMETERS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)([bm])\b", re.IGNORECASE)
 
 
-class ToolCaller(BackendDefaults):
+class ToolCaller(Backend):
     """A backend whose model calls tools in whichever of two ways it can.
 
     In the server's own way, or by schema: each turn is an object of a schema that the server enforces. It is by schema
