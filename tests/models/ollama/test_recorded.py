@@ -140,7 +140,7 @@ def test_the_servers_own_guard_against_repetition_is_no_broken_reply() -> None:
     [
         ("error-model-missing", ModelError, "'absent' is not installed"),
         ("error-no-tools", ToolsRefused, "smol cannot call tools"),
-        ("error-no-thinking", ModelError, "smol cannot think aloud"),
+        ("error-no-thinking", ModelError, "does not take --think for smol"),
         ("error-think-level", ModelError, 'invalid think value: "huge"'),
         ("error-busy", Busy, "the server is busy"),
         ("error-too-long-truncate-false", ModelError, "3,010 tokens"),
