@@ -28,7 +28,7 @@ from thimble.agent.agent import Agent
 from thimble.agent.events import Answered, Replied, ToolReturned
 from thimble.agent.loop import run
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import Backend, BackendDefaults, Delta, Expects, Text, Usage
+from thimble.agent.protocols import Backend, Delta, Expects, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
 from thimble.lab.replay.fake_model import newest_name
@@ -70,7 +70,7 @@ class Read:
         return next(self._parts)
 
 
-class Recorded(BackendDefaults):
+class Recorded(Backend):
     """The model of the run: a server takes its time for each prompt, and the step of the run is what it says."""
 
     def __init__(self, steps: int, server: Backend) -> None:
@@ -97,7 +97,7 @@ class Recorded(BackendDefaults):
         yield usage
 
 
-class Described(BackendDefaults):
+class Described(Backend):
     """A model on a described machine, which sleeps and writes as many words as tokens are wanted."""
 
     def __init__(self, name: str, hardware: Hardware, tokens: int) -> None:

@@ -20,7 +20,7 @@ from thimble.agent.background import BackgroundCall, Thread
 from thimble.agent.errors import Halted, ModelError
 from thimble.agent.events import SideBegan, SideCalled
 from thimble.agent.messages import Message, Schema
-from thimble.agent.protocols import BackendDefaults, Delta, Text, Usage
+from thimble.agent.protocols import Backend, Delta, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.models import built_in
 from thimble.models.ollama.backend import Ollama
@@ -155,7 +155,7 @@ def test_halting_is_heard_only_by_the_call_that_is_halted() -> None:
 # --- the thread -------------------------------------------------------------------------------------------------------
 
 
-class Slow(BackendDefaults):
+class Slow(Backend):
     """Pauses for random moments, ends as it likes, and knows how many of its replies stream at once."""
 
     name, model, counter = "slow", "tiny", TinyCounter()

@@ -13,7 +13,7 @@ from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, tool_call
 from thimble.agent.errors import ModelError, ThimbleError
 from thimble.agent.messages import Message, Schema
-from thimble.agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage
+from thimble.agent.protocols import Backend, Delta, Text, Thinking, Usage
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.repl.commands.table import run_command
 from thimble.session.forecast import forecast
@@ -41,7 +41,7 @@ FAILURES = ("", "", "model", "half", "cut", "bug")
 SPECS = ("observation-masking:window=0,target=0.2", "hybrid", "summary-buffer", "notes+offload", "delegate+thrifty")
 
 
-class Server(BackendDefaults):
+class Server(Backend):
     """A model that reads, notes, delegates and answers; its server reads a third more tokens than we count."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import BackendDefaults, Delta, Expects, Sent, Text, Thinking, Usage, Waiting
+from thimble.agent.protocols import Backend, Delta, Expects, Sent, Text, Thinking, Usage, Waiting
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.prefix import PrefixMeter
 
@@ -31,7 +31,7 @@ class ScriptedRequest:
     expects: Expects = "turn"
 
 
-class Scripted(BackendDefaults):
+class Scripted(Backend):
     """A backend that answers each call with the next step of a script, and records the prompts.
 
     It ends each reply with the usage that a server with a prefix cache would report, unless the step says its own.

@@ -194,7 +194,7 @@ def test_the_model_gets_the_tools_of_packages_and_the_user_a_line_for_each_that_
 ECHO = """
 from dataclasses import dataclass
 
-from thimble.agent.protocols import BackendDefaults, Text, Usage
+from thimble.agent.protocols import Backend, Text, Usage
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.server import ServerOptions
 
@@ -215,7 +215,7 @@ class server:
         return wanted or "parrot"
 
 
-class backend(BackendDefaults):
+class backend(Backend):
     tools = True
 
     def __init__(self, server, model, room):

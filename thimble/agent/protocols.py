@@ -1,7 +1,6 @@
 """The protocols of the loop's parts: a backend, a strategy, a tool.
 
-A subclass of `Strategy` inherits defaults for the members that it does not define; a backend derives from
-`BackendDefaults`.
+A subclass of `Backend` or `Strategy` inherits defaults for the members that it does not define.
 """
 
 from __future__ import annotations
@@ -110,41 +109,49 @@ outside the conversation, in no enforced form."""
 
 
 class Backend(Protocol):
-    """A model of a server, or a substitute. `BackendDefaults` has the defaults of some members."""
+    """A model of a server, or a substitute. A subclass must define `name`, `model`, `counter` and `stream`."""
 
     name: str
     """The name of the server, such as "ollama"."""
     model: str
     """The name of the model there."""
 
+    if TYPE_CHECKING:  # a property here would keep a subclass from setting it
+
+        @property
+        def counter(self) -> Counter:
+            """Counts tokens as this model does."""
+
     @property
     def id(self) -> ModelId:
         """Which model this is."""
+        return ModelId(self.name, self.model)
 
     @property
     def renders_tools(self) -> bool:
         """Whether a prompt begins with the tool schemas; then a prompt with other tools shares no prefix with it."""
+        return False
 
     @property
     def protocol(self) -> str:
         """The way in which the model gets the tools, such as "calls by schema"; "" for the server's own way."""
+        return ""
 
     @property
     def returns_thinking(self) -> bool:
         """Whether the thinking before a call is sent back with the call, as long as its question is not answered."""
-
-    @property
-    def counter(self) -> Counter:
-        """Counts tokens as this model does."""
+        return False
 
     def use_schema(self) -> None:
         """Have the model call by schema from now on, where it can: it made no call where one was due."""
+        return
 
     def loading(self) -> Iterable[Waiting]:
         """Make the model ready, and say meanwhile what is waited for; nothing where a server does so when it is asked.
 
         Then its counts are exact before the first prompt is made. Raises ModelError.
         """
+        return ()
 
     def stream(
         self,
@@ -173,43 +180,6 @@ class Backend(Protocol):
 
         Raises ModelError.
         """
-
-
-class BackendDefaults:
-    """The default members of a backend."""
-
-    name: str
-    model: str
-
-    @property
-    def id(self) -> ModelId:
-        """Which model this is."""
-        return ModelId(self.name, self.model)
-
-    @property
-    def renders_tools(self) -> bool:
-        """False: a prompt begins with its messages."""
-        return False
-
-    @property
-    def protocol(self) -> str:
-        """Empty: the model gets the tools in the server's own way."""
-        return ""
-
-    def use_schema(self) -> None:
-        """Nothing changes: it has one way to call."""
-
-    @property
-    def returns_thinking(self) -> bool:
-        """False: thinking is not sent back."""
-        return False
-
-    def loading(self) -> Iterable[Waiting]:
-        """Nothing is waited for."""
-        return ()
-
-    def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
-        """None: nothing tells how the model reads a prompt."""
         return None
 
 

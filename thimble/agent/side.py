@@ -16,7 +16,7 @@ from thimble.agent.errors import Halted, ModelError, RepetitionDetected
 from thimble.agent.events import SideBegan, SideCalled
 from thimble.agent.messages import Message, Schema
 from thimble.agent.prefix_cache import PrefixCache
-from thimble.agent.protocols import Backend, BackendDefaults, Delta, Embedder, Expects, Usage
+from thimble.agent.protocols import Backend, Delta, Embedder, Expects, Usage
 from thimble.agent.reply import Reply
 
 TEMPERATURE = 0.0
@@ -154,7 +154,7 @@ def _called(asked: SideCalled, reply: Reply, began: float, seconds: float, error
 
 
 @dataclass
-class _Reporting(BackendDefaults):
+class _Reporting(Backend):
     """A backend that adds an account of each call to a list."""
 
     backend: Backend

@@ -25,7 +25,7 @@ from thimble.agent.events import (
     Prepared,
 )
 from thimble.agent.messages import Message, Schema
-from thimble.agent.protocols import BackendDefaults, Delta, Expects, ModelId
+from thimble.agent.protocols import Backend, Delta, Expects, ModelId
 from thimble.agent.repair import is_sound, repair
 from thimble.models import READER
 from thimble.session import figures
@@ -262,7 +262,7 @@ class Playback:
         return f"it holds {several} under {'; '.join(under)}, in this order, from “{_question(asked[0])[:40]}” on"
 
 
-class RecordedModel(BackendDefaults):
+class RecordedModel(Backend):
     """A model of a recording. It counts as its own counter or the nearest one does, and says nothing new."""
 
     def __init__(self, name: str, model: str) -> None:

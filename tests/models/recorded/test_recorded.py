@@ -75,7 +75,7 @@ def test_vllm_leaves_a_broken_call_in_the_text_of_a_whole_reply() -> None:
         ("vllm", "wrong-model", "has no model 'tiny'"),
         ("vllm", "wrong-path", "has no /v1/chat/completions: Not Found"),
         ("vllm", "wrong-key", "requires a key (401)"),
-        ("vllm", "no-tool-parser", "the server takes no tools"),
+        ("vllm", "no-tool-parser", "tiny cannot call tools"),
         ("llama", "too-long", "longer than the model's context"),
         ("llama", "too-long-whole", "longer than the model's context"),
         ("llama", "wrong-path", "has no /v1/chat/completions"),

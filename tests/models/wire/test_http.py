@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from time import sleep
 
 import httpx
 import pytest
@@ -12,13 +11,13 @@ from thimble.agent.errors import ModelError, UsageError
 from thimble.models import make
 from thimble.models.openai.connection import Connection
 from thimble.models.openai.errors import START
-from thimble.models.wire.bounds import REPLY_CHARACTERS, Allowance, Bounds
+from thimble.models.wire.bounds import Allowance, Bounds
 from thimble.models.wire.http import figure, lines, moved, reason
 from thimble.models.wire.retry import Busy
 
 
-def allowance(quiet: float = 60.0, whole: float = 60.0) -> Allowance:
-    return Allowance(Bounds(quiet, whole, 10**9), "http://box")
+def allowance(whole: float = 60.0) -> Allowance:
+    return Allowance(Bounds(60.0, whole, 10**9), "http://box")
 
 
 def read(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -62,22 +61,9 @@ def test_a_connection_lost_before_the_first_line_is_busy_and_after_it_an_error()
     assert not isinstance(caught.value, Busy)
 
 
-def test_a_reply_that_does_not_grow_is_given_up_on_and_so_is_one_without_an_end() -> None:
-    allowance().say(REPLY_CHARACTERS)
-    with pytest.raises(ModelError, match="nothing came from http://box for 0 seconds"):
-        allowance(quiet=0).say(0)
+def test_after_the_deadline_nothing_more_is_taken() -> None:
     with pytest.raises(ModelError, match="no whole answer came from http://box in 0 seconds"):
-        allowance(whole=0).say(0)
-    with pytest.raises(ModelError, match="does not end its answer"):
-        allowance().say(REPLY_CHARACTERS + 1)
-
-
-def test_what_our_side_does_with_a_piece_is_no_silence_of_the_server() -> None:
-    short = allowance(quiet=0.05)
-    with short.ours():
-        sleep(0.1)
-        assert not short.is_over
-    assert not short.is_over
+        allowance(whole=0).take(0)
 
 
 def ask(url: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from thimble.agent.budget import UNLIMITED, Budget, Counter
 from thimble.agent.messages import Message, Schema
-from thimble.agent.protocols import BackendDefaults, Delta, Text, Usage
+from thimble.agent.protocols import Backend, Delta, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.lab.action_similarity import Action
 from thimble.lab.replay.trajectories import Trajectory
@@ -55,7 +55,7 @@ class MemoryStep:
 
 
 @dataclass
-class GivenSummary(BackendDefaults):
+class GivenSummary(Backend):
     """A memory model that writes a given summary, and knows what it was asked."""
 
     summary: str

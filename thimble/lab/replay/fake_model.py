@@ -8,7 +8,7 @@ from random import Random
 
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema
-from thimble.agent.protocols import Backend, BackendDefaults, Delta, Expects, Text, Usage
+from thimble.agent.protocols import Backend, Delta, Expects, Text, Usage
 from thimble.agent.reply import Reply
 from thimble.strategies.summary import names
 
@@ -23,7 +23,7 @@ def newest_name(messages: Sequence[Message]) -> str:
     return min(next(filter(None, found), [""]), key=len)
 
 
-class FakeModel(BackendDefaults):
+class FakeModel(Backend):
     """Answers every call of a strategy with `tokens` tokens of text, different at each call, within its `max_tokens`.
 
     Without `caches`, it reports that it has computed each prompt whole. A `writer` is a model that writes the text
@@ -31,6 +31,7 @@ class FakeModel(BackendDefaults):
     """
 
     name = "fake"
+    counter: Counter
 
     def __init__(
         self, counter: Counter, tokens: int, caches: bool = True, writer: Backend | None = None, model: str = "fake"

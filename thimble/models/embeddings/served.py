@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from thimble.agent.errors import ModelError
 from thimble.models.embeddings import unit
 from thimble.models.server import TooLong
-from thimble.models.wire.retry import Busy, Retry
+from thimble.models.wire.retry import retried
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,12 +82,8 @@ class ServedEmbedder(ABC):
 
     def _patiently(self, texts: Sequence[str]) -> Any:
         """The server's answer; a busy server is asked again."""
-        retry = Retry()
-        while True:
-            try:
-                return self._asked(texts)
-            except Busy as busy:
-                self._sleep(retry.pause(busy).seconds)
+        *_, answer = retried(lambda: [self._asked(texts)], self._sleep)
+        return answer
 
     def _checked(self, vectors: Any, wanted: int) -> NDArray[np.float32]:
         """The vectors as rows. Raises ModelError unless they are as many, as long as those before, and numbers."""

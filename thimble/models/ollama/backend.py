@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from time import monotonic
 from typing import Any
 
 from thimble.agent.budget import Counter
 from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import BackendDefaults, Delta, Expects, Sent, Waiting
+from thimble.agent.protocols import Backend, Delta, Expects, Sent, Waiting
 from thimble.models.ollama import wire
 from thimble.models.ollama.model_info import ModelInfo, keep_seconds, think
 from thimble.models.ollama.server import CHAT, OllamaServer
@@ -25,7 +25,7 @@ from thimble.models.wire.address import hidden
 from thimble.models.wire.bounds import REPLY_CALLS, Allowance, endless
 from thimble.models.wire.calls import call_ids
 from thimble.models.wire.connection import encoded
-from thimble.models.wire.retry import Busy, Retry
+from thimble.models.wire.retry import retried
 from thimble.models.wire.text import ReplyText
 
 CONTEXT_STEP_TOKENS = 16_384
@@ -37,7 +37,7 @@ def backend(server: OllamaServer, model: str, room: int) -> Ollama:
     return Ollama(model, server, room=room)
 
 
-class Ollama(BackendDefaults):
+class Ollama(Backend):
     """A model on an Ollama server.
 
     A change of the context window reloads the model, for every client of the server. So a window that is loaded and
@@ -115,15 +115,8 @@ class Ollama(BackendDefaults):
         request = encoded(self._request(messages, tools, max_tokens, temperature, shape))
         yield Sent(hidden(f"{self.server.url}{CHAT}"), request.decode())
         allowance = self.server.allowance(self.server.options.reply)
-        retry = Retry(allowance.seconds_left)
-        while True:
-            try:
-                yield from self._reply(request, messages, allowance)
-                break
-            except Busy as busy:
-                pause = retry.pause(busy)
-                yield pause
-                self.server.sleep(pause.seconds)
+        reply = partial(self._reply, request, messages, allowance)
+        yield from retried(reply, self.server.sleep, allowance.seconds_left)
         self._loaded_until = monotonic() + keep_seconds(self.server.options.keep_alive)
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
@@ -164,13 +157,12 @@ class Ollama(BackendDefaults):
         """The reply to one request, as it streams. Raises Busy before its first line, ModelError after it."""
         taken, tags = call_ids(messages), ReplyText()
         said: deque[Delta] = deque(maxlen=wire.MOST_EQUAL + 1)
-        calls = length = 0
+        calls = 0
         with closing(self.server.stream(CHAT, request, allowance, self.model)) as lines:
             for line in lines:
                 new = wire.deltas(line, taken)
                 said += new
                 calls += sum(isinstance(delta, ToolCall) for delta in new)
-                length += sum(map(wire.length, new))
                 if calls > REPLY_CALLS:
                     raise endless()
                 if line.get("done"):
@@ -179,7 +171,6 @@ class Ollama(BackendDefaults):
                     yield from tags.take(delta)
                 if line.get("done"):
                     return
-                allowance.say(length)
         raise RepetitionDetected if wire.stopped_by_guard([*said]) else http.stopped()
 
     def _request(

@@ -17,7 +17,7 @@ from thimble.models.ollama.model_info import ModelInfo, model_info, tagged
 from thimble.models.server import ServerOptions
 from thimble.models.wire import bounds, http
 from thimble.models.wire.address import gets, host_url
-from thimble.models.wire.bounds import REPLY_BYTES, Allowance, Bounds, silent
+from thimble.models.wire.bounds import Allowance, Bounds, silent
 from thimble.models.wire.connection import ServerConnection, encoded
 from thimble.models.wire.retry import after_seconds
 
@@ -29,7 +29,7 @@ SLOW_SECONDS = 10.0
 """How long a server that was too slow to tell of a model is not asked again: a session asks many times in a row."""
 PULL_SECONDS = 600.0
 """Longest silence of a download: the server sends nothing while it verifies a large layer."""
-PULL_WHOLE_SECONDS = 86_400.0
+PULL_WHOLE_SECONDS, PULL_BYTES = 86_400.0, 1_000_000_000
 LAYERS = 1_000
 """The most layers of a download that are counted."""
 VERSION_CHARACTERS = 40
@@ -143,10 +143,9 @@ class OllamaServer(ServerConnection):
             ModelError: The download failed, or the connection broke.
         """
         download = Download()
-        allowance = self.allowance(Bounds(PULL_SECONDS, PULL_WHOLE_SECONDS, REPLY_BYTES))
+        allowance = self.allowance(Bounds(PULL_SECONDS, PULL_WHOLE_SECONDS, PULL_BYTES))
         with closing(self.stream(PULL, {"model": model}, allowance, model)) as steps:
-            for number, step in enumerate(steps, 1):
-                allowance.grow(number)
+            for step in steps:
                 yield download.add(step)
                 if step.get("status") == "success":
                     self._infos.clear()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from thimble.agent.messages import Message, ToolCall
+from thimble.agent.messages import Message
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
 from thimble.models.chat import UNREADABLE
 from thimble.models.ollama.errors import unreadable
@@ -66,13 +66,6 @@ def deltas(line: Mapping[str, Any], taken: set[str]) -> list[Delta]:
             raise unreadable(json.dumps(line).encode())
         said.append(given(call.get("id"), function.get("name"), function.get("arguments"), taken))
     return said
-
-
-def length(delta: Delta) -> int:
-    """The characters of a delta; a call has at least one."""
-    if isinstance(delta, ToolCall):
-        return 1 + len(delta.name) + len(delta.arguments)
-    return len(delta.text) if isinstance(delta, Text | Thinking) else 0
 
 
 def stopped_by_guard(said: Sequence[Delta]) -> bool:

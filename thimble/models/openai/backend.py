@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from thimble.agent import foreign
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema
-from thimble.agent.protocols import BackendDefaults, Delta, Expects, Sent, Thinking
+from thimble.agent.protocols import Backend, Delta, Expects, Sent, Thinking
 from thimble.models.openai import wire
 from thimble.models.openai.connection import Connection
 from thimble.models.openai.errors import CHAT, refusal, unreadable
 from thimble.models.server import THINKING_TOKENS, CallUnreadable, OptionRefused, ServerOptions, too_small
-from thimble.models.wire import http
+from thimble.models.wire import api_key, http
 from thimble.models.wire.address import hidden
 from thimble.models.wire.bounds import Allowance
 from thimble.models.wire.calls import call_ids
 from thimble.models.wire.connection import encoded
-from thimble.models.wire.retry import Busy, Retry
+from thimble.models.wire.retry import retried
 from thimble.models.wire.text import ReplyText
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def backend(server: OpenAIServer, model: str, room: int) -> OpenAIBackend:
     return made
 
 
-class OpenAIBackend(BackendDefaults):
+class OpenAIBackend(Backend):
     """A model on an OpenAI-compatible server.
 
     The server's context is fixed when it starts, and it refuses longer prompts. So a request asks for a reply that fits
@@ -114,21 +114,14 @@ class OpenAIBackend(BackendDefaults):
         request = encoded(plain | wishes)
         yield Sent(hidden(f"{self._connection.url}{CHAT}"), request.decode())
         allowance = self._connection.allowance(self._options.reply)
-        retry = Retry(allowance.seconds_left)
-        while True:
-            try:
-                yield from self._reply(request, messages, allowance)
-                return
-            except Busy as busy:
-                pause = retry.pause(busy)
-                yield pause
-                self._connection.sleep(pause.seconds)
-            except OptionRefused:
-                if not wishes:
-                    raise
-                self._plain = True  # from now on, too
-                yield from self.stream(messages, tools, max_tokens=max_tokens, expects=expects, shape=shape)
-                return
+        reply = partial(self._reply, request, messages, allowance)
+        try:
+            yield from retried(reply, self._connection.sleep, allowance.seconds_left)
+        except OptionRefused:
+            if not wishes:
+                raise
+            self._plain = True  # from now on, too
+            yield from self.stream(messages, tools, max_tokens=max_tokens, expects=expects, shape=shape)
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
@@ -209,7 +202,6 @@ class OpenAIBackend(BackendDefaults):
                         break
                     if data:
                         yield from self._apart(tags, reply.take(self._chunk(field, data, reply)))
-                        allowance.say(reply.length)
                 else:
                     if not reply.finish:
                         raise http.stopped()
@@ -225,7 +217,7 @@ class OpenAIBackend(BackendDefaults):
     def _chunk(self, field: bytes, data: bytes, reply: wire.StreamedReply) -> dict[str, Any]:
         """The chunk in an event."""
         try:
-            chunk = foreign.read(data, strict=False)
+            chunk = foreign.read(api_key.hidden(data.decode()), strict=False)
         except ValueError as error:
             raise (http.stopped() if field else unreadable(data, self._connection.url)) from error
         return self._sound({"error": chunk} if field == b"error" else chunk, begun=reply.length > 0)

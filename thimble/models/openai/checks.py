@@ -11,8 +11,8 @@ from thimble.agent.messages import Message, Schema
 from thimble.models.openai.backend import OpenAIBackend
 from thimble.models.openai.backend import backend as backend_of
 from thimble.models.openai.connection import Connection
-from thimble.models.openai.errors import WITH_TOOLS
 from thimble.models.openai.server import OpenAIServer
+from thimble.models.refusals import WITH_TOOLS
 from thimble.models.server import Check, ToolsRefused
 from thimble.models.tool_calls.caller import ToolCaller
 from thimble.models.wire import api_key

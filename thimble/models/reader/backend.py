@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import BackendDefaults, Delta, Expects, Text
+from thimble.agent.protocols import Backend, Delta, Expects, Text
 from thimble.models.counting.prefix import PrefixMeter
 from thimble.models.hardware import Hardware
 from thimble.models.paced import paced
@@ -57,7 +57,7 @@ def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> ReaderReply:
     return ReaderReply(" ".join([*filter(None, found), step.why]), tuple(calls))
 
 
-class Reader(BackendDefaults):
+class Reader(Backend):
     """thimble's built-in default where no model is at hand: not a language model, but a deterministic reader.
 
     It finds, reads and quotes. The same messages and tools always give the same reply; it keeps nothing between two

@@ -12,12 +12,11 @@ from typing import Any, Literal
 from thimble.agent.budget import Counter
 from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.messages import Message, Schema, ToolCall
-from thimble.agent.protocols import Backend, BackendDefaults, Delta, Expects, Text, Usage, Waiting
+from thimble.agent.protocols import Backend, Delta, Expects, Text, Usage, Waiting
 from thimble.models.server import Calls, CallUnreadable, Check, OptionRefused, ServedBackend, ToolsRefused
 from thimble.models.tool_calls.next_turn import turn_schema
 from thimble.models.tool_calls.prompt import SchemaCounter, conversation
 from thimble.models.tool_calls.schema import Turn
-from thimble.models.wire import api_key
 from thimble.models.wire.calls import known_name
 
 BY_SCHEMA = "calls by schema"
@@ -31,7 +30,7 @@ WHOLE = ("stop", "")
 NAMED_PARAMETERS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)([bm])\b", re.IGNORECASE)
 
 
-class ToolCaller(BackendDefaults):
+class ToolCaller(Backend):
     """A backend whose model calls tools in whichever of two ways it can.
 
     In the server's own way, or by schema: each turn is an object of a schema that the server enforces. It is by schema
@@ -115,12 +114,12 @@ class ToolCaller(BackendDefaults):
         expects: Expects = "turn",
         **asked: Any,
     ) -> Generator[Delta, None, None]:
-        """Stream one reply without the key. Closing it closes the connection.
+        """Stream one reply. Closing it closes the connection.
 
         Raises:
             ModelError: the server cannot be used, or the model can call in neither way.
         """
-        key, way, said = api_key.KeyHider(), self.calls, False
+        way, said = self.calls, False
         if tools and not self._can(way):
             raise ModelError(f"{self.id.called}: {NEITHER}", OTHER_MODEL)
         while True:
@@ -128,12 +127,8 @@ class ToolCaller(BackendDefaults):
                 with closing(self._reply(way, messages, tools, expects, asked)) as deltas:
                     for delta in deltas:
                         said = said or isinstance(delta, Text)
-                        yield from key.end() if isinstance(delta, Usage) else ()
-                        yield from key.take(delta)
+                        yield delta
                 return
-            except RepetitionDetected:
-                yield from key.end()
-                raise
             except (ToolsRefused, OptionRefused, CallUnreadable) as refusal:
                 other: Calls = "tools" if way == "schema" else "schema"
                 if isinstance(refusal, OptionRefused) != (way == "schema") or not self._can(other):
@@ -176,8 +171,7 @@ class ToolCaller(BackendDefaults):
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
         if self.protocol:
             messages, tools = conversation(messages, tools), ()
-        rendered = self.inner.rendered(messages, tools)
-        return rendered and api_key.hidden(rendered)
+        return self.inner.rendered(messages, tools)
 
     def with_room(self, tokens: int) -> ToolCaller:
         """The same model with this much room, if its server can give it; itself where it has it already."""

@@ -75,21 +75,14 @@ def gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: f
     `suits` gets None for a body that is not JSON.
     """
     found: list[bool] = []
-    opened: list[socket.socket] = []
     # A thread, because nothing else ends the wait for a name server that does not answer.
-    probe = Thread(target=lambda: found.append(_gets(base_url, path, suits, seconds, opened)), daemon=True)
+    probe = Thread(target=lambda: found.append(_gets(base_url, path, suits, seconds)), daemon=True)
     probe.start()
     probe.join(seconds)
-    answered = found == [True]  # what comes of the end below is no answer
-    for one in opened:
-        with suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)  # a server that goes on sending keeps the thread no longer
-    return answered
+    return found == [True]
 
 
-def _gets(
-    base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: float, opened: list[socket.socket]
-) -> bool:
+def _gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: float) -> bool:
     url = urlsplit(base_url)
     try:
         with socket.create_connection((url.hostname or "", url.port or 80), seconds):
@@ -102,8 +95,6 @@ def _gets(
     kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
     connection = kind(url.hostname or "", url.port, timeout=seconds)
     try:
-        connection.connect()
-        opened.append(connection.sock)
         connection.request("GET", f"{url.path}{path}")
         response = connection.getresponse()
         answer = None

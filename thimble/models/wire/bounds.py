@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 
@@ -20,10 +18,8 @@ ASK_WHOLE_SECONDS = 30.0
 CONNECT_SECONDS = 5.0
 REPLY_SECONDS = 1_800.0
 """The longest time for a whole reply, if no setting says another: its retries and pauses included."""
-REPLY_BYTES = 256_000_000
-"""Bytes of a streamed reply."""
-REPLY_CHARACTERS = 1_000_000
-"""Characters of a reply: text, thinking, and the names and arguments of calls. No model here writes a tenth of them."""
+REPLY_BYTES = 64_000_000
+"""Bytes of a streamed reply: some 200,000 tokens, each in an event of its own."""
 REPLY_CALLS = 1_000
 """Tool calls of a reply that are read."""
 LINE_BYTES = 4_000_000
@@ -38,7 +34,7 @@ TOLD_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The bounds of one answer: seconds without progress, seconds in all, and bytes."""
+    """The bounds of one answer: seconds of silence, seconds in all, and bytes."""
 
     quiet_seconds: float
     whole_seconds: float
@@ -46,72 +42,27 @@ class Bounds:
 
 
 class Allowance:
-    """What an answer has used of its bounds. Each method but `is_over` raises ModelError where a bound is passed."""
+    """What an answer may still use of its bounds. httpx itself ends a silence."""
 
     def __init__(self, bounds: Bounds, url: str) -> None:
         self.bounds = bounds
-        self._is_ours = False
         self._url = url
-        self._begun = monotonic()
-        self.again()
-
-    def again(self) -> None:
-        """Begin anew with all but the seconds of the whole: the same question is asked once more."""
-        self._grown = monotonic()
-        self._length = self._bytes = 0
-        self._is_ended = False
+        self._deadline = monotonic() + bounds.whole_seconds
+        self._bytes = 0
 
     def seconds_left(self) -> float:
-        """Seconds left for the whole; none where it is negative."""
-        return self._begun + self.bounds.whole_seconds - monotonic()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether there was no progress for too long, or the time for the whole is over."""
-        return self._is_ended or (not self._is_ours and min(self._quiet_left(), self.seconds_left()) <= 0)
-
-    def end(self) -> None:
-        """Let it be over, whatever comes: its connection is ended."""
-        self._is_ended = True
-
-    @contextmanager
-    def ours(self) -> Iterator[None]:
-        """While our side is at work with what came: that is no silence of the server."""
-        self._is_ours, since = True, monotonic()
-        yield
-        self._grown += monotonic() - since
-        self._is_ours = False
+        """Seconds up to the deadline; negative after it."""
+        return self._deadline - monotonic()
 
     def take(self, count: int) -> None:
-        """Count bytes that came."""
+        """Count bytes that came. Raises ModelError for too many, and after the deadline."""
         self._bytes += count
         if self._bytes > self.bounds.bytes:
             raise endless()
-        if self.is_over:
-            raise self.late()
-
-    def grow(self, length: int) -> None:
-        """See how long the answer is by now, in characters or bytes: only what makes it longer is progress."""
-        if length > self._length:
-            self._length, self._grown = length, monotonic()
-        if self.is_over:
-            raise self.late()
-
-    def say(self, length: int) -> None:
-        """See how many characters the model has said by now."""
-        if length > REPLY_CHARACTERS:
-            raise endless()
-        self.grow(length)
-
-    def late(self) -> ModelError:
-        """The error for an answer that did not come in time: it says which time was too long."""
-        if self._quiet_left() <= self.seconds_left():
-            return silent(self._url, self.bounds.quiet_seconds)
-        what = f"no whole answer came from {self._url} in {self.bounds.whole_seconds:g} seconds"
-        return ModelError(what, "ask for less at once, take a faster model, or wait longer: --reply-timeout SECONDS")
-
-    def _quiet_left(self) -> float:
-        return self._grown + self.bounds.quiet_seconds - monotonic()
+        if self.seconds_left() <= 0:
+            what = f"no whole answer came from {self._url} in {self.bounds.whole_seconds:g} seconds"
+            fix = "ask for less at once, take a faster model, or wait longer: --reply-timeout SECONDS"
+            raise ModelError(what, fix)
 
 
 def endless() -> ModelError:
@@ -120,7 +71,7 @@ def endless() -> ModelError:
 
 
 def silent(url: str, seconds: float) -> ModelError:
-    """The error for a server that sends nothing, or nothing of the answer."""
+    """The error for a server that sends nothing."""
     what = f"nothing came from {url} for {seconds:g} seconds"
     return ModelError(what, "it may be loading the model or answering others: ask again, or choose a smaller model")
 

@@ -90,7 +90,6 @@ class ServerConnection(ABC):
         sockets: list[socket.socket] = []
         ended = Event()
         client = _client(self.url, allowance.bounds.quiet_seconds, self._transport)
-        allowance.again()  # what it took to load the client is no silence of the server
         Thread(target=_watch, args=(allowance, sockets, ended, background.halt()), daemon=True).start()
         try:
             with (
@@ -154,11 +153,9 @@ def _note(sockets: list[socket.socket], name: str, info: Mapping[str, Any]) -> N
 
 
 def _watch(allowance: Allowance, sockets: Sequence[socket.socket], ended: Event, halt: Event | None) -> None:
-    """End the connection when the allowance is used up, or a call in the background is stopped."""
+    """End the connection after the deadline, or when a call in the background is stopped."""
     while not ended.wait(background.SLICE_SECONDS):
-        if allowance.is_over:
-            allowance.end()
-        if allowance.is_over or (halt and halt.is_set()):
+        if allowance.seconds_left() <= 0 or (halt and halt.is_set()):
             for each in sockets:
                 with suppress(OSError):
                     socket.socket.shutdown(each, socket.SHUT_RDWR)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thimble.agent import background, foreign
 from thimble.agent.errors import ModelError
 from thimble.models.wire import api_key
-from thimble.models.wire.bounds import ANSWER_BYTES, LINE_BYTES, TOLD_CHARACTERS, Allowance, endless, silent
+from thimble.models.wire.bounds import LINE_BYTES, TOLD_CHARACTERS, Allowance, silent
 from thimble.models.wire.retry import Busy
 
 if TYPE_CHECKING:
@@ -73,31 +72,28 @@ def lines(response: httpx.Response, allowance: Allowance) -> Iterator[bytes]:
                 for line in whole:
                     line = line if begun else line.removeprefix(BOM_UTF8)
                     begun = begun or bool(line.strip())
-                    with allowance.ours():
-                        yield line
+                    yield line
     except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
         raise _lost(allowance, begun) from error
-    _ended(allowance)
+    _check(allowance)
     if last := b"".join(rest).strip():
         yield last if begun else last.removeprefix(BOM_UTF8)
 
 
 def whole(response: httpx.Response, allowance: Allowance) -> bytes:
-    """The whole body of a response, of at most 16 MB; each piece is progress. Raises ModelError."""
+    """The whole body of a response. Raises ModelError."""
     body = bytearray()
     for piece in response.iter_bytes():
+        allowance.take(len(piece))
         body += piece
-        if len(body) > ANSWER_BYTES:
-            raise endless()
-        allowance.grow(len(body))
-    _ended(allowance)
+    _check(allowance)
     return bytes(body)
 
 
-def _ended(allowance: Allowance) -> None:
-    """See that it was the server that ended an answer. Raises Halted or ModelError where we did."""
+def _check(allowance: Allowance) -> None:
+    """Raise Halted or ModelError if it was we who ended the connection."""
     background.check()
-    allowance.grow(0)
+    allowance.take(0)
 
 
 def figure(value: object) -> int | None:
@@ -142,13 +138,11 @@ def stopped() -> ModelError:
 
 
 def _lost(allowance: Allowance, begun: bool = False) -> ModelError:
-    """The error for a connection that is lost, by us or by the server; before a reply has begun it may be asked again.
+    """The error for a connection that the server lost; before a reply has begun it may be asked again.
 
-    Raises Halted in a call in the background that was stopped.
+    Raises Halted or ModelError if it was we who ended it.
     """
-    background.check()
-    if allowance.is_over:
-        return allowance.late()
+    _check(allowance)
     what, fix = "the server closed the connection without a reply", "ask again; its log may say why"
     return stopped() if begun else Busy(what, fix, state="the connection was lost")
 
@@ -186,27 +180,3 @@ def _unreachable(base_url: str, why: str, start: str) -> ModelError:
 def _one_line(text: str) -> str:
     line = " ".join(text.split()).encode(errors="replace").decode()  # JSON can spell half a character
     return line if len(line) <= TOLD_CHARACTERS else line[: TOLD_CHARACTERS - 1] + "…"
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """One kind of refusal, in the words of servers and in ours.
-
-    `what` and `fix` may name the {model} and quote the {error}.
-    """
-
-    examples: tuple[str, ...]
-    """Wordings of real servers, which `pattern` matches and no other row's pattern does."""
-
-    pattern: str
-    what: str
-    fix: str
-    kind: type[ModelError] = ModelError
-
-
-def recognised(table: Sequence[Refusal], error: str, model: str) -> ModelError | None:
-    """The error to raise for a server's words about a model; None if no row of the table matches them."""
-    for row in table:
-        if re.search(row.pattern, error, re.IGNORECASE):
-            return row.kind(row.what.format(model=model, error=error), row.fix.format(model=model))
-    return None

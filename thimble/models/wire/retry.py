@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from random import random
+from typing import TypeVar
 
 from thimble.agent.errors import ModelError
 from thimble.agent.protocols import Waiting
+
+T = TypeVar("T")
 
 TRIES = 4
 FIRST_SECONDS = 0.5
@@ -29,38 +32,28 @@ class Busy(ModelError):
         self.after_seconds = after_seconds
 
 
-class Retry:
-    """The pauses before one request is sent again, which it is up to three times.
+def retried(
+    ask: Callable[[], Iterable[T]],
+    sleep: Callable[[float], object],
+    seconds_left: Callable[[], float] = lambda: LONGEST_PAUSE_SECONDS,
+    jitter: Callable[[], float] = random,
+) -> Generator[T | Waiting, None, None]:
+    """The items that `ask` yields; where it raises Busy it is asked up to three times more, after a `Waiting` each.
 
-    They are 0.5, 1 and 2 s and up to a quarter more, so that many clients do not return at once, or as long as the
-    server asks for.
-
-    Args:
-        seconds_left: The time that is left for pauses.
-        jitter: A random number from 0 to 1.
+    The pauses are 0.5, 1 and 2 s and up to a quarter more, so that many clients do not return at once, or as long as
+    the server asks for. Raises the last Busy, at once if the server asks for more than 30 s or than is left.
     """
-
-    def __init__(
-        self,
-        seconds_left: Callable[[], float] = lambda: LONGEST_PAUSE_SECONDS,
-        jitter: Callable[[], float] = random,
-    ) -> None:
-        self._seconds_left = seconds_left
-        self._jitter = jitter
-        self._tried = 0
-
-    def pause(self, busy: Busy) -> Waiting:
-        """The pause before the next try, which the caller makes.
-
-        Raises the Busy itself after the last try, and where the server asks for a pause of more than 30 s or than is
-        left.
-        """
-        seconds = FIRST_SECONDS * 2**self._tried * (1 + self._jitter() / 4)
-        seconds = max(seconds, busy.after_seconds or 0)
-        self._tried += 1
-        if self._tried == TRIES or seconds > min(LONGEST_PAUSE_SECONDS, self._seconds_left()):
-            raise busy
-        return Waiting(f"{busy.state}: again in {seconds:.1f} s", seconds=seconds)
+    for tried in range(TRIES):
+        try:
+            yield from ask()
+            return
+        except Busy as busy:
+            pause = max(FIRST_SECONDS * 2**tried * (1 + jitter() / 4), busy.after_seconds or 0)
+            if tried == TRIES - 1 or pause > min(LONGEST_PAUSE_SECONDS, seconds_left()):
+                raise
+            waiting = Waiting(f"{busy.state}: again in {pause:.1f} s", pause)
+        yield waiting
+        sleep(pause)
 
 
 def after_seconds(headers: Mapping[str, str]) -> float | None:

@@ -11,7 +11,7 @@ from typing import Any
 from thimble.agent.budget import Budget
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema, turns
-from thimble.agent.protocols import BackendDefaults, Delta, Expects, Strategy, Text, Usage
+from thimble.agent.protocols import Backend, Delta, Expects, Strategy, Text, Usage
 from thimble.agent.side import SideModel
 from thimble.strategies.comem import Comem
 from thimble.strategies.compress import Compress
@@ -58,7 +58,7 @@ SUMMARISERS: dict[str, Callable[[Sequence[Message]], str]] = {
 
 
 @dataclass
-class Summariser(BackendDefaults):
+class Summariser(Backend):
     """A backend that answers with what a function makes of the prompt; the function may be swapped."""
 
     answer: Callable[[Sequence[Message]], str] = short
