@@ -22,7 +22,7 @@ from thimble.corpus.passages import MOST_WORDS
 from thimble.corpus.ranking import ASKING_WEIGHT, AT_HAND, EARLIER, SAID_WEIGHT
 from thimble.models.reader import answer
 from thimble.models.reader.answer import SECOND
-from thimble.models.reader.evidence import MANUAL_SCORE, NEAR_SCORE, SURE, WEAK
+from thimble.models.reader.evidence import NEAR_SCORE, SURE
 from thimble.repl.cli.headless import DONE, REFUSED
 from thimble.repl.cli.laws import BROKEN
 from thimble.repl.cli.recordings import load as load_recording
@@ -249,12 +249,12 @@ def test_the_page_on_the_reader_has_the_figures_of_the_code() -> None:
         f"at most {MOST_WORDS} words",
         f"From {SURE} on, a passage is an answer",
         f"best passage has less than {NEAR_SCORE}, none is shown",
-        f"needs a score of {MANUAL_SCORE}",
+        f"needs a score of {NEAR_SCORE}",
         f"weigh {ASKING_WEIGHT} of the others in every search",
         f"{SECOND:.0%} of the score of the first, and if there is room in {answer.QUOTED_WORDS} words",
         f"count {'half' if SAID_WEIGHT == 0.5 else SAID_WEIGHT} when the second",
         f"weigh {EARLIER} of the others, and each passage of the cited article gets {AT_HAND} more",
-        f"has less than {WEAK}, or",
+        f"has less than {SURE}, or",
     ):
         assert figure in told
 

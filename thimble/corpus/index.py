@@ -113,6 +113,14 @@ class Index:
             found[self._by_number[np.searchsorted(self.rows, rows, sorter=self._by_number)]] = scores
         return found
 
+    def entries(self, terms: Iterable[str]) -> NDArray[np.bool_]:
+        """Which passages, in the order of `rows`, are the entry of a term: they stand below it, and begin with it."""
+        import numpy as np
+
+        term = " ".join(terms)
+        sql = "SELECT rowid FROM passages WHERE (' ' || heading) LIKE '% ' || ? AND (text || ' ') LIKE ? || ' %'"
+        return np.isin(self.rows, [row for (row,) in self.ask(sql, term, term)] if term else [])
+
     def often(self, term: str) -> int:
         """In how many passages a term occurs."""
         return int(next(iter(self.ask("SELECT doc FROM vocabulary WHERE term = ?", term)), (0,))[0])

@@ -36,6 +36,8 @@ OF_ASKING = frozenset(
 )
 AT_HAND = 0.1
 """What is added to the score of a passage of an article that was spoken of."""
+DEFINED = 0.9
+"""The least score of the entry of a term, where a query asks for nothing but that term."""
 SAID_WEIGHT = 0.5
 """The weight of a word that a better passage has already."""
 
@@ -84,6 +86,7 @@ class Ranking:
             now, before = embedder.embed([query, earlier])
             both = now + EARLIER * before
             self._cosine = index.vectors(embedder) @ (both / max(float(np.linalg.norm(both)), 1e-9))
+        self._defined = DEFINED * index.entries(term for term in terms(query) if not (earlier or term in OF_ASKING))
         self._at_hand = AT_HAND * np.isin(index.articles, at_hand) if at_hand else np.zeros(total)
 
     @property
@@ -92,9 +95,12 @@ class Ranking:
         return self._scores(self._most)
 
     def _scores(self, most: NDArray[np.float64]) -> NDArray[np.float64]:
+        import numpy as np
+
         share = most @ self._shares / max(most.sum(), 1e-9)
         fit: NDArray[np.float64] = share if self._cosine is None else (share + self._cosine) / 2
-        return fit + self._at_hand * (fit > 0)
+        found: NDArray[np.float64] = np.maximum(fit + self._at_hand * (fit > 0), self._defined)
+        return found
 
     def best(self) -> Iterator[tuple[int, float]]:
         """Rows with their scores, the best first; each next one is the best for the words that are still open.

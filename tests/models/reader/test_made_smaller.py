@@ -28,7 +28,6 @@ FILES = {
     "school2.py": CODE.replace("total = 3\n", "total = 4711\n"),
     "change.diff": "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-old = 1\n+new = 2\n",
     "Makefile": "check:\n\tpytest -q\n",
-    "equal.txt": "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9w\n" * 90,
     "aaa.txt": "a long line of other words " * 60_000,
 }
 PROMPTS = (
@@ -120,12 +119,6 @@ def test_a_file_is_known_by_its_name(files: Path, name: str, request_: str) -> N
 
 def test_a_file_that_is_named_is_searched_however_large_another_is(files: Path) -> None:
     assert "ERROR worker crashed at" in Asked(files, "none")("What crashed in server.log?")
-
-
-def test_equal_lines_are_quoted_once(files: Path) -> None:
-    said = Asked(files, "none")("Read the file equal.txt")
-    assert said.count("QUJDREVG") == 1
-    assert "[equal.txt:1]\nThose were lines 1 to 80 of 90" in said
 
 
 def test_a_question_that_is_whole_is_no_follow_up(files: Path) -> None:

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from itertools import accumulate
 
 from thimble.corpus.article import OPENING
 from thimble.corpus.markdown import first_sentences
 from thimble.corpus.observations import CERTAIN, Quote, Result
-from thimble.models.reader.evidence import (
-    ROW_FILES,
-    Evidence,
-    about_thimble,
-    best_run,
-    cite,
-    evidence,
-    readable,
-    shared,
-)
-from thimble.models.reader.request import ASKS_WHAT_USER_SAID, CALCULATES, ReaderRequest
+from thimble.models.reader.evidence import Evidence, about_thimble, best_run, cite, evidence, readable
+from thimble.models.reader.request import ASKS_WHAT_USER_SAID, ReaderRequest
 from thimble.models.reader.steps import article, untold
 from thimble.models.reader.view import CLOSEST_PASSAGES, I_CANNOT, ReaderView
 
@@ -41,27 +31,14 @@ ABOUT_ME = (
     "lists the commands. I do not count, add up or conclude, and I keep no notes."
 )
 UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."
-ROWS_ONLY = "I do not count, add up or compare rows."
 WHICH = f"{I_CANNOT} tell which article you mean. Please name it."
 ASKABLE = "Ask what one of the articles says, which articles there are, or to read a file."
 
-Ending = Literal["answered", "passages", "refused"]
 
-
-@dataclass(frozen=True, slots=True)
-class ReaderAnswer:
-    """What the reader says, and whether that is an answer, passages that are only near, or a no."""
-
-    text: str
-    ending: Ending = "answered"
-
-
-def answer(wanted: ReaderRequest, view: ReaderView, tools: bool) -> ReaderAnswer:
+def answer(wanted: ReaderRequest, view: ReaderView, tools: bool) -> str:
     """The answer to a request from what is in view, or why there is none."""
     text = COMPOSERS[wanted.kind](wanted, view)
-    if text.startswith(I_CANNOT):
-        return ReaderAnswer(text if tools else f"{text} I have no tool left to read more with.", "refused")
-    return ReaderAnswer(text, "passages" if text.startswith(CLOSEST_PASSAGES) else "answered")
+    return f"{text} I have no tool left to read more with." if text.startswith(I_CANNOT) and not tools else text
 
 
 def _question(wanted: ReaderRequest, view: ReaderView) -> str:
@@ -71,26 +48,20 @@ def _question(wanted: ReaderRequest, view: ReaderView) -> str:
         return _refusal(wanted, view)
     if not any(found.sure for found in each):
         return _closest(wanted, each, view)
-    most = QUOTED_WORDS // len(each)
-    told = list[str]()
+    answers = list[str]()
     for found, part in zip(each, wanted.parts, strict=True):
-        quoted = cite(_quoted(found, part, most, len(each) > 1))
         unsure = "Perhaps: " if found.said else f"I found nothing that answers “{part}”."
-        told.append(quoted if found.sure else f"{unsure}{quoted}")
-    return "\n\n".join(dict.fromkeys(told))
+        quoted = cite(_quoted(found, part, QUOTED_WORDS // len(each)))
+        answers.append(quoted if found.sure else f"{unsure}{quoted}")
+    return "\n\n".join(dict.fromkeys(answers))
 
 
-def _quoted(found: Evidence, part: str, most: int, short: bool) -> list[Quote]:
-    """What answers a part, in at most `most` words: the best passage, and the second if it is nearly as good."""
-    best = found.said[: MOST_HITS if found.said and found.said[0].score >= CERTAIN else 2]
-    if best and short:
-        runs = [Quote(best_run(one.text, part, most), one.source) for one in best]
-        return [max(runs, key=lambda run: shared(run.text, part))]
-    chosen: list[Quote] = []
-    left = most
-    for one in best:
-        text = one.text if not chosen else best_run(one.text, part, left)
-        if not chosen or (one.score >= SECOND * best[0].score and len(text.split()) <= left):
+def _quoted(found: Evidence, part: str, left: int) -> list[Quote]:
+    """What answers a part, in at most `left` words: the best passage, and the second if it is nearly as good."""
+    chosen = list[Quote]()
+    for one in found.said[: MOST_HITS if found.score >= CERTAIN else 2]:
+        text = best_run(one.text, part, left)
+        if not chosen or (one.score >= SECOND * found.score and len(text.split()) <= left):
             chosen.append(Quote(text, one.source))
             left -= len(text.split())
     return chosen
@@ -104,8 +75,7 @@ def _closest(wanted: ReaderRequest, each: Sequence[Evidence], view: ReaderView) 
     for one in passages.values():
         place = " — ".join(filter(None, (f"“{view.title(one.source)}”" if not one.path else "", one.section)))
         lines.append(f"- {place}{': ' if place else ''}{cite([one])}")
-    counts = CALCULATES.search(wanted.text) and any(found.rows for found in each)
-    return "\n".join([*lines, *([ROWS_ONLY] if counts else [])])
+    return "\n".join(lines)
 
 
 def _refusal(wanted: ReaderRequest, view: ReaderView) -> str:
@@ -113,8 +83,6 @@ def _refusal(wanted: ReaderRequest, view: ReaderView) -> str:
     if ASKS_WHAT_USER_SAID.search(wanted.text):
         return f"{I_CANNOT} tell what you said of that: nothing of it is in view."
     errors = [act.shows.head for act in view.acts if act.current and act.shows.form == "error"]
-    if view.wants_more:
-        return f"{I_CANNOT} tell more of that: no other passage fits."
     if about_thimble(wanted.text, view):
         return f"{I_CANNOT} answer that from thimble's own pages. /help lists the commands."
     if view.hidden("search_articles"):
@@ -124,7 +92,6 @@ def _refusal(wanted: ReaderRequest, view: ReaderView) -> str:
     near = dict.fromkeys(entry for act in view.current("search_articles") for entry in act.shows.entries)
     titles = ", ".join([f"“{entry.title}” [{entry.slug}]" for entry in near][:3])
     failed = f" ({errors[-1]})" if errors else ""
-    failed += f". {ROWS_ONLY[:-1]}" if files.endswith(ROW_FILES) and CALCULATES.search(wanted.text) else ""
     nearest = f" Nearest are {titles}." if titles else ""
     return f"{I_CANNOT} answer that from {where}{failed}.{nearest} {ASKABLE}"
 
@@ -136,10 +103,8 @@ def _read(wanted: ReaderRequest, view: ReaderView) -> str:
     slug = article(wanted, view)
     if not slug:
         return _not_listed(wanted, view) if wanted.topic else WHICH
-    pages = view.pages(slug)
-    if not pages:
-        errors = [act.shows.head for act in view.current("read_article") if act.shows.form == "error"]
-        return f"{I_CANNOT} tell what “{view.title(slug)}” says: {errors[-1] if errors else 'its text is not in view'}."
+    if not (pages := view.pages(slug)):
+        return f"{I_CANNOT} tell what “{view.title(slug)}” says: {_why_not('read_article', view)}."
     page = pages[-1]
     brief = [f"“{view.title(slug)}” [{slug}], {page.head}, in brief:", *_digest(page.said)]
     if page.said and page.said[0].section == OPENING:
@@ -147,6 +112,12 @@ def _read(wanted: ReaderRequest, view: ReaderView) -> str:
     if page.last < page.of:
         brief.append(f"That was page {page.last} of {page.of}; ask me to read on for the rest.")
     return "\n".join(brief)
+
+
+def _why_not(tool: str, view: ReaderView) -> str:
+    """Why a text is not in view that was to be read."""
+    errors = [act.shows.head for act in view.current(tool) if act.shows.form == "error"]
+    return errors[-1] if errors else "its text is not in view"
 
 
 def _lines(wanted: ReaderRequest, view: ReaderView) -> str:
@@ -157,24 +128,20 @@ def _lines(wanted: ReaderRequest, view: ReaderView) -> str:
     there = [one for one in shows.said if one.line >= start or not one.line]
     meant = [one for one in there if not lines.many or one.line < start + lines.many]
     if not meant:
-        errors = [act.shows.head for act in view.current("read_file") if act.shows.form == "error"]
-        return f"{I_CANNOT} read {path} here: {errors[-1] if errors else 'its text is not in view'}."
-    quoted, many, room, before = list[str](), 0, LINES_CHARACTERS, ""
-    for one in meant:
-        if one.text != before:
-            room -= len(cite([one]))
-            if quoted and (room < 0 or len(quoted) == MOST_LINES):
-                break
-            quoted.append(cite([one]))
-        many, before = many + 1, one.text
+        return f"{I_CANNOT} read {path} here: {_why_not('read_file', view)}."
+    used = accumulate(len(one.text) for one in meant)
+    told = [one for one, so_far in zip(meant, used, strict=True) if so_far <= LINES_CHARACTERS][:MOST_LINES] or meant[
+        :1
+    ]
+    quoted = [cite(told, "\n")]
     if not shows.whole or not there[0].line:
-        return "\n".join([*quoted, f"[{path}]: no other lines are in view."])
-    last = there[many].line - 1 if many < len(there) else shows.last
-    if start == 1 and last >= shows.of:
-        return "\n".join(quoted)
-    which = f"Those were lines {start:,} to {last:,}" if last > start else f"That was line {start:,}"
-    rest = "; ask me to read on for the rest" * (last < shows.of)
-    return "\n".join([*quoted, f"{which} of {shows.of:,} of {shows.head}{rest}."])
+        return f"{quoted[0]}\n[{path}]: no other lines are in view."
+    last = there[len(told)].line - 1 if len(told) < len(there) else shows.last
+    if start > 1 or last < shows.of:
+        which = f"Those were lines {start:,} to {last:,}" if last > start else f"That was line {start:,}"
+        rest = "; ask me to read on for the rest" * (last < shows.of)
+        quoted.append(f"{which} of {shows.of:,} of {shows.head}{rest}.")
+    return "\n".join(quoted)
 
 
 def _digest(said: Sequence[Quote]) -> list[str]:
@@ -191,13 +158,11 @@ def _digest(said: Sequence[Quote]) -> list[str]:
 
 
 def _on(wanted: ReaderRequest, view: ReaderView) -> str:
-    slug = view.at_hand or next(iter(reversed(view.read)), "")
-    if not slug:
+    if not view.at_hand:
         return WHICH
-    points = _digest(untold(view, slug))
-    if points:
-        return "\n".join([f"More from {slug}:", *points])
-    return f"{I_CANNOT} tell more of {slug}: no more of its text is in view."
+    points = _digest(untold(view))
+    none = f"{I_CANNOT} tell more of {view.at_hand}: no more of its text is in view."
+    return "\n".join([f"More from {view.at_hand}:", *points]) if points else none
 
 
 def _list(wanted: ReaderRequest, view: ReaderView) -> str:

@@ -6,7 +6,7 @@ import json
 import re
 import zlib
 from bisect import bisect_right
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
 from thimble.agent.budget import Counter
@@ -15,46 +15,49 @@ from thimble.agent.protocols import Backend, Delta, Expects, Text
 from thimble.models.counting.prefix import PrefixMeter
 from thimble.models.hardware import Hardware
 from thimble.models.paced import paced
-from thimble.models.reader.answer import Ending, answer, gave
+from thimble.models.reader.answer import answer, gave
 from thimble.models.reader.request import request
 from thimble.models.reader.steps import next_step
 from thimble.models.reader.summary import asked_summary, summary
-from thimble.models.reader.view import I_CANNOT, look
+from thimble.models.reader.view import CLOSEST_PASSAGES, I_CANNOT, look
 
 PIECE = re.compile(r"\s*\S+|\s+$")
-ENDING_FINISH: Mapping[Ending, str] = {"refused": "refusal", "passages": "passages"}
-"""What the usage says of a reply that is no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderReply:
-    """What the reader says, the calls that it makes, and whether what it says is an answer."""
+    """What the reader says, and the calls that it makes."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
-    ending: Ending = "answered"
+
+    @property
+    def finish(self) -> str:
+        """What the usage says of it: `stop` of an answer or calls, else that it is a refusal or only passages."""
+        endings = {I_CANNOT: "refusal", CLOSEST_PASSAGES: "passages"}
+        return next((ending for begins, ending in endings.items() if self.text.startswith(begins)), "stop")
 
 
 def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> ReaderReply:
     """The reader's reply to a view. A pure function: what is not in the messages it does not know."""
-    if sections := asked_summary(messages, tools):
-        return ReaderReply(summary(messages[:-1], sections))
+    if wanted := asked_summary(messages, tools):
+        return ReaderReply(summary(messages[:-1], *wanted))
     view = look(messages)
     if not view.question:
-        return ReaderReply(f"{I_CANNOT} see a question here. Please ask it again.", ending="refused")
-    wanted = request(view)
-    step = next_step(wanted, view, tools)
+        return ReaderReply(f"{I_CANNOT} see a question here. Please ask it again.")
+    asked = request(view)
+    step = next_step(asked, view, tools)
     if step is None:
-        said = answer(wanted, view, bool(tools))
-        return ReaderReply(said.text, ending=said.ending)
+        return ReaderReply(answer(asked, view, bool(tools)))
+    why, helpful = step
     calls = []
-    for name, given in step.calls:
-        arguments = json.dumps(dict(given), ensure_ascii=False)
+    for name, given in helpful:
+        arguments = json.dumps(given, ensure_ascii=False)
         # An id that no other reply of the session has, and that the same view gives again.
         unique = zlib.crc32(f"{messages[-1].id}|{len(messages)}|{name}|{arguments}".encode())
         calls.append(ToolCall(f"call_{unique:08x}", name, arguments))
     found = dict.fromkeys(gave(act.shows) for act in view.acts if act.fresh and act.current)
-    return ReaderReply(" ".join([*filter(None, found), step.why]), tuple(calls))
+    return ReaderReply(" ".join([*filter(None, found), why]), tuple(calls))
 
 
 class Reader(Backend):
@@ -97,7 +100,7 @@ class Reader(Backend):
         text = said.text if max_tokens is None else self._cut(said.text, max_tokens)
         deltas: list[Text | ToolCall] = [*map(Text, PIECE.findall(text)), *(said.calls if whole else ())]
         usage = self._meter.usage(messages, tools, written if whole else text)
-        usage = replace(usage, finish=ENDING_FINISH.get(said.ending, usage.finish) if whole else "length")
+        usage = replace(usage, finish=said.finish if whole else "length")
         if self._pace is None:
             yield from deltas
             yield usage

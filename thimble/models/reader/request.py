@@ -15,11 +15,6 @@ NUMBERED = re.compile(
     rf"\b(?:lines?|records?|entry|entries)\s+(?P<first>{WRITTEN_LINE})\b(?:\s*(?:-|–|to|until|through|and)\s*(?P<last>{WRITTEN_LINE}))?",
     re.IGNORECASE,
 )
-ON = re.compile(
-    r"\W*(?:(?:and|now|then|please|ok|show|read|give|tell|me)\W+)*(?:(?:read|go|carry)\s+on|on|keep\s+reading|continue|"
-    r"(?:the\s+)?(?:rest|next\s+(?:page|part|lines))|more(?=\s+of\b|\W*$))\b",
-    re.IGNORECASE,
-)
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -44,7 +39,10 @@ REQUEST_KINDS: Mapping[str, re.Pattern[str]] = {
         rf"{LEAD}(?:note|memori[sz]e|jot)\b|{LEAD}(?:remember|keep) (?:that|this|in mind)\b",
     ),
     "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do(?! you have)))"),
-    "on": _any(rf"{LEAD}(?:read on|go on|continue|more of (?:it|that)|the rest)\W*$"),
+    "on": _any(
+        rf"{LEAD}(?:(?:read|show|give|tell|say|me)\s+)*(?:(?:go |carry )?on|keep reading|continue|(?:the )?rest|"
+        r"(?:the )?next (?:page|part|lines)|(?:a bit |some )?more)(?: (?:about|of|on|in) \S+)?(?: please)?\W*$"
+    ),
     "read": _any(
         rf"{LEAD}(?:re)?(?:read|open|look at|go back to)\b(?! (?:out|between))",
         rf"{LEAD}(?:show|print|quote)\b.*{FILE_NAME.pattern}",
@@ -97,13 +95,10 @@ ASKS_WHAT_USER_SAID = _any(
 )
 """A question with this is about what the user said."""
 FIRST_PERSON = _any(r"\b(?:we|our|ours|i|my|mine|us|me)\b")
-WE = _any(r"\b(?:we|our|ours|us)\b")
-IN_FILES = _any(r"\b(?:files?|logs?|config(?:uration)?|changelog|minutes|meetings?|readme|csv|source code)\b")
-CALCULATES = _any(
-    r"\bhow many\b",
-    r"\b(?:best|worst|count|sum|total|average|mean|median|most|least|highest|lowest|largest|smallest|longest|shortest|maximum|minimum)\b",
+IN_FILES = _any(
+    r"\b(?:files?|logs?|config(?:uration)?|changelog|minutes|meetings?|readme|csv|source code|we|ours?|us)\b"
 )
-"""A question with this may ask for a sum over rows."""
+"""A question with this is more likely about the files: they are the user's own."""
 _WH = r"(?:how|what|which|who|whose|whom|when|where|why|in which|at what|by how)\b"
 NEXT = re.compile(
     rf"\?\s+(?:and\s+)?(?=(?:\w+\s+){{0,2}}{_WH})|[,;]?\s+(?:and|or)\s+(?=(?:\w+\s+){{0,2}}{_WH})|[,;]\s+(?={_WH})",
@@ -144,8 +139,6 @@ def request(view: ReaderView) -> ReaderRequest:
     topic, slug = about(text), titled(text, view)
     if kind == "question" and slug and not topic:
         kind = "read"
-    if kind == "read" and view.wants_more:
-        kind = "on"
     files, meant = paths(text, view), lines(text)
     bare = kind in ("on", "read") or not set(terms(telling(text, view))) - set(terms(" ".join(files)))
     if meant and view.file and bare and not files:
@@ -191,7 +184,7 @@ def about(text: str) -> str:
 def titled(text: str, view: ReaderView) -> str:
     """The article whose title stands in a text; "" if none does."""
     low = f" {' '.join(words(text))} "
-    titles = (slug for slug, entry in view.entries.items() if f" {' '.join(words(entry.title))} " in low)
+    titles = (slug for slug, title in view.titles.items() if f" {' '.join(words(title))} " in low)
     return next(titles, "")
 
 
@@ -211,4 +204,4 @@ def lines(text: str) -> LineRange | None:
     if found := NUMBERED.search(text):
         first, last = (int(digits.replace(",", "")) if digits else 0 for digits in (found["first"], found["last"]))
         return LineRange(max(1, first), max(1, last - first + 1))
-    return LineRange(0) if ON.match(text) else None
+    return LineRange(0) if REQUEST_KINDS["on"].search(text) else None

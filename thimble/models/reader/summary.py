@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
 from thimble.agent.messages import Message, Schema
@@ -32,16 +31,8 @@ Points = dict[str, list[str]]
 """The points of each kind, the most important first."""
 
 
-@dataclass(frozen=True, slots=True)
-class WantedSummary:
-    """A summary as it is asked for: section names with what belongs there, and the most words it may have."""
-
-    sections: tuple[tuple[str, str], ...]
-    words: int
-
-
-def asked_summary(messages: Sequence[Message], tools: Sequence[Schema]) -> WantedSummary | None:
-    """What the last message asks for, when it asks for a summary in sections."""
+def asked_summary(messages: Sequence[Message], tools: Sequence[Schema]) -> tuple[list[tuple[str, str]], int] | None:
+    """The sections of the summary that the last message asks for, each with what belongs there, and its most words."""
     if tools or not messages or messages[-1].role != "user":
         return None
     _, line, rest = messages[-1].content.replace("\r\n", "\n").partition("\nSections:\n")
@@ -49,25 +40,25 @@ def asked_summary(messages: Sequence[Message], tools: Sequence[Schema]) -> Wante
     if not line or not names:
         return None
     most = re.search(r"\bat most ([\d,]+) words\b", messages[-1].content)
-    return WantedSummary(tuple(names), int(most[1].replace(",", "")) if most else 250)
+    return names, int(most[1].replace(",", "")) if most else 250
 
 
-def summary(messages: Sequence[Message], wanted: WantedSummary) -> str:
+def summary(messages: Sequence[Message], sections: Sequence[tuple[str, str]], most: int) -> str:
     """An extractive summary of the messages with just these sections, within the limit of words."""
     points = _points(messages)
-    kinds = [_kind(name) or _kind(about) or "found" for name, about in wanted.sections]
+    kinds = [_kind(name) or _kind(about) or "found" for name, about in sections]
     waiting = {kind: iter(points[kind]) for kind in kinds}
     chosen: list[list[str]] = [[] for _ in kinds]
-    left = wanted.words - sum(len(name.split()) for name, _ in wanted.sections)
+    left = most - sum(len(name.split()) for name, _ in sections)
     for turn in range(2 * max(map(len, points.values()))):
         for at, kind in enumerate(kinds):
             # Findings are what a summary is for: they get two places where the others get one.
             if kind == "found" or turn % 2 == 0:
-                point = _within(next(waiting[kind], ""), left - 1, wanted.words)
+                point = _within(next(waiting[kind], ""), left - 1, most)
                 chosen[at] += [point] if point else []
                 left -= len(point.split()) + 1 if point else 0
     lines: list[str] = []
-    for (name, _), said in zip(wanted.sections, chosen, strict=True):
+    for (name, _), said in zip(sections, chosen, strict=True):
         none = ["- none"] if not said and left >= 2 else []
         lines += [f"{name}:", *(f"- {point}" for point in said), *none]
         left -= 2 * len(none)
@@ -91,10 +82,10 @@ def _points(messages: Sequence[Message]) -> Points:
     """The points of the messages and of an earlier summary among them."""
     view, earlier = look(messages), _earlier(messages)
     asked = [_line(message.content) for message in messages if real_question(message)]
-    said = [*map(_cited, reversed([*view.own, *view.thoughts]))]
+    said = [cite([one]) for one in reversed([*view.own, *view.thoughts])]
     points = {
         "asked": [*asked[-1:], *asked[:1], *reversed(asked[1:-1]), *earlier["asked"]],
-        "found": [*_by_turns(said, earlier["found"]), *map(_cited, _unsaid(view)), *_listed(view)],
+        "found": [*_by_turns(said, earlier["found"]), *(cite([one]) for one in _unsaid(view)), *_listed(view)],
         "read": [*_read(view), *earlier["read"]],
         "open": [*_open(messages), *earlier["open"]],
     }
@@ -137,14 +128,10 @@ def _listed(view: ReaderView) -> Iterator[str]:
             yield f"listed: {', '.join(names)}"
 
 
-def _cited(one: Quote) -> str:
-    return cite([one])
-
-
 def _read(view: ReaderView) -> list[str]:
     """The articles and files that were read, the newest first."""
-    slugs = dict.fromkeys((*view.read, *(act.text("slug") for act in view.acts if act.name == "read_article")))
-    titles = [f"“{view.title(slug)}” [{slug}]" for slug in reversed(slugs) if slug in view.entries]
+    slugs = dict.fromkeys(act.text("slug") for act in view.acts if act.name == "read_article")
+    titles = [f"“{view.title(slug)}” [{slug}]" for slug in reversed(slugs) if slug in view.titles]
     files = [act.text("path") or act.text("name") for act in view.acts if act.shows.form == "lines"]
     return [*titles, *filter(None, files)]
 

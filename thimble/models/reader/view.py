@@ -13,7 +13,7 @@ from typing import Any
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import CLOSING, SUMMARY_TAG
 from thimble.corpus.markdown import sentences
-from thimble.corpus.observations import SLUG, USER, Entry, Quote, Result, read
+from thimble.corpus.observations import SLUG, USER, Quote, Result, read
 
 I_CANNOT = "I cannot"
 """How an answer begins that declines."""
@@ -25,11 +25,6 @@ LEAD = (
     r"i['’]d like you to|let us|let['’]s)\W+)*"
 )
 """What may stand before a request."""
-MORE = re.compile(
-    rf"{LEAD}(?:tell me |say |and )?(?:a bit |some )?more(?: (?:about|on) (?:it|that|this))?(?: please)?\W*$",
-    re.IGNORECASE,
-)
-"""A request for what was not said yet of what the question before was about."""
 ASKS = re.compile(
     rf"\?|{LEAD}(?:how|what|which|who|when|where|why|tell|show|give|explain|read|find|list|compare|summari[sz]e|search|"
     r"note|remember|define|describe|back to|is|are|am|do|does|did|can|could|will|would|has|have)\b"
@@ -40,8 +35,6 @@ ASKS = re.compile(
 """A sentence that asks for something."""
 USER_STATES = re.compile(r"^\W*(?:(?:\w+,? ){0,4}?)(?:i|we|my|our)\b", re.IGNORECASE)
 """The beginning of what users say of themselves."""
-QUOTED_LINES = re.compile(r"^(?:Those were lines [\d,]+ to|That was line) (?P<last>[\d,]{1,11}) of ", re.MULTILINE)
-"""What an answer says of the lines that it quotes."""
 CITATION = re.compile(rf"(?<!\w)\[({SLUG}|[^\[\]\s:]+:\d{{1,9}})\]")
 """What stands after a word without a blank is no citation: `web[2]`."""
 NAMED_ARTICLE = re.compile(rf"“(?P<title>[^“”]+)” \[(?P<slug>{SLUG})\]")
@@ -80,22 +73,19 @@ class Act:
 class ReaderView:
     """What one call of the reader knows; it goes by nothing else.
 
-    `wants_more`: `question` is an earlier one, and what was not said yet of it is wanted. `earlier` are the questions
-    before that, `told` what the user stated in them. `own` is what the reader quoted before the newest question,
-    `thoughts` what it quoted since. `entries` is every article that is named, by slug; `read` are the slugs of those
-    read before the question, in that order. `at_hand` is the article that the newest answer cites, `file` the file that
-    it quotes, up to `line`; "" where there is none.
+    `earlier` are the questions before `question`, `told` what the user stated in them. `own` is what the reader quoted
+    before the newest question, `thoughts` what it quoted since. `titles` are those of the articles that are named, by
+    slug. `at_hand` is the article that the newest answer cites, `file` the file that it quotes, up to `line`; "" where
+    there is none.
     """
 
     question: str
-    wants_more: bool
     earlier: tuple[str, ...]
     acts: tuple[Act, ...]
     told: tuple[Quote, ...]
     own: tuple[Quote, ...]
     thoughts: tuple[Quote, ...]
-    entries: Mapping[str, Entry]
-    read: tuple[str, ...]
+    titles: Mapping[str, str]
     at_hand: str
     file: str
     line: int
@@ -110,7 +100,7 @@ class ReaderView:
 
     def title(self, slug: str) -> str:
         """The title of an article; its slug where none is in view."""
-        return self.entries[slug].title if slug in self.entries else slug
+        return self.titles.get(slug, slug)
 
     def page(self, path: str, line: int) -> Act | None:
         """The newest call whose result shows this line of a file, or the page where it would stand."""
@@ -159,30 +149,24 @@ def look(messages: Sequence[Message]) -> ReaderView:
     """Everything that can be known from the messages."""
     asked = [index for index, message in enumerate(messages) if real_question(message)]
     start = asked[-1] if asked else len(messages)
-    wants_more = len(asked) > 1 and bool(MORE.match(messages[start].content))
-    while wants_more and len(asked) > 1 and MORE.match(messages[asked[-1]].content):
-        asked.pop()
     acts = tuple(_acts(messages, start))
     spoken = [m for m in messages[:start] if m.role == "assistant" or is_summary(m)]
     spoken = [message for message in spoken if not message.content.startswith(I_CANNOT)]
     quoted = tuple(dict.fromkeys(one for message in spoken for one in own(message.content)))
-    read_before = [slug for message in messages[:start] for slug in _read(message)]
     cited = [message.content for message in spoken if not message.calls and CITATION.search(message.content)]
-    file, line = _place(cited[-1]) if cited else ("", 0)
-    sources = CITATION.findall(cited[-1]) if cited else []
+    sources = CITATION.findall(cited[-1]) if cited else [""]
+    file, _, line = sources[-1].rpartition(":")
     return ReaderView(
         question=messages[asked[-1]].content.strip() if asked else "",
-        wants_more=wants_more,
         earlier=tuple(messages[index].content.strip() for index in asked[:-1]),
         acts=acts,
         told=tuple(dict.fromkeys(_told(messages[:start]))),
         own=quoted,
         thoughts=tuple(one for m in messages[start:] if m.role == "assistant" for one in own(m.content)),
-        entries=_entries(messages, acts),
-        read=tuple(dict.fromkeys(read_before or (one.source for one in quoted if not one.path))),
+        titles=_titles(messages, acts),
         at_hand=next((source for source in sources if ":" not in source), ""),
         file=file,
-        line=line,
+        line=int(line) if file else 0,
     )
 
 
@@ -234,33 +218,12 @@ def _told(messages: Sequence[Message]) -> Iterator[Quote]:
                 yield from (Quote(sentence, USER) for sentence in said if ours and not ASKS.search(sentence))
 
 
-def _entries(messages: Sequence[Message], acts: Sequence[Act]) -> dict[str, Entry]:
-    """The articles by slug: with the titles that are shown, or the words of the slug where none is."""
-    slugs = (slug for message in messages for slug in _read(message))
-    named = {slug: Entry(slug, slug.replace("-", " ")) for slug in slugs}
-    for message in messages:
-        if message.role != "tool":
-            named |= {one["slug"]: Entry(one["slug"], one["title"]) for one in NAMED_ARTICLE.finditer(message.content)}
-    for act in acts:
-        if act.shows.form in ("page", "hits", "listing"):
-            named |= {entry.slug: entry for entry in act.shows.entries}
-    return named
-
-
-def _place(answer: str) -> tuple[str, int]:
-    """The file that an answer quotes, and the last of its lines there."""
-    path, _, line = CITATION.findall(answer)[-1].rpartition(":")
-    told = [*QUOTED_LINES.finditer(answer)]
-    return path, int(told[-1]["last"].replace(",", "")) if told else int(line) if path else 0
-
-
-def _read(message: Message) -> list[str]:
-    """The slugs of the articles that an assistant message asks to read, or that a summary names as read."""
-    if is_summary(message):
-        return [one["slug"] for one in reversed([*NAMED_ARTICLE.finditer(message.content)])]
-    calls = (_arguments(call) for call in message.calls if call.name in ("read_article", "read"))
-    named = (arguments.get("slug") or arguments.get("name") for arguments in calls)
-    return [str(name).strip() for name in named if name]
+def _titles(messages: Sequence[Message], acts: Sequence[Act]) -> dict[str, str]:
+    """The titles of the articles that are shown, by slug."""
+    words = (message.content for message in messages if message.role != "tool")
+    named = {one["slug"]: one["title"] for text in words for one in NAMED_ARTICLE.finditer(text)}
+    shown = (act.shows.entries for act in acts if act.shows.form in ("page", "hits", "listing"))
+    return named | {entry.slug: entry.title for entries in shown for entry in entries}
 
 
 @lru_cache(maxsize=512)
