@@ -30,12 +30,8 @@ def call(id_: str, name: str, arguments: str) -> str:
 ECHOES: dict[str, Callable[[], Answer]] = {
     "text": lambda: streamed(f'{{"content":"it is {KEY}."}}'),
     "escaped": lambda: streamed(f'{{"content":"it is {SPELT}."}}'),
-    "split": lambda: streamed(*(f'{{"content":"{letter}"}}' for letter in f"it is {KEY}.")),
-    "thought": lambda: streamed(
-        f'{{"reasoning":"it is {KEY[:5]}"}}', f'{{"reasoning":"{KEY[5:]}"}}', '{"content":"x"}'
-    ),
+    "thought": lambda: streamed(f'{{"reasoning":"it is {KEY}"}}', '{"content":"x"}'),
     "arguments": lambda: streamed(call("1", "read_article", f'{{"name":"{KEY}"}}')),
-    "escaped arguments": lambda: streamed(call("1", "read_article", f'{{"name":"{SPELT}"}}')),
     "id": lambda: streamed(call(KEY, "read_article", '{"name":"x"}')),
     "name": lambda: streamed(call("1", KEY, "{}")),
     "error": lambda: says_json("401 Unauthorized", {"error": {"message": f"Incorrect API key provided: {KEY}"}}),

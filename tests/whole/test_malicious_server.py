@@ -193,7 +193,7 @@ def tried(home: Path, cases: Sequence[Case], everywhere: bool) -> list[str]:
     return [fault for trial in late for fault in trial.faults]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [KINDS[0], *(pytest.param(kind, marks=pytest.mark.nightly) for kind in KINDS[1:])])
 def test_a_server_that_means_harm_does_none(kind: str, home: Path, server: Malicious) -> None:
     faults = tried(home, [server.case(kind, mode) for mode in one_of_each_family(kind)], everywhere=False)
     assert not faults, "\n".join(faults)

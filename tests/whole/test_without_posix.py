@@ -48,8 +48,8 @@ def python(here: Path, *arguments: str, stdin: str = "") -> subprocess.Completed
 @pytest.mark.parametrize(
     ("arguments", "stdin", "out"),
     [
-        (("-p", QUESTION), "", "[context-rot]"),
-        (("--plain",), f"{QUESTION}\n", "[context-rot]"),
+        (("-p", QUESTION), "", "[glossary]"),
+        (("--plain",), f"{QUESTION}\n", "[glossary]"),
         (("prepare",), MESSAGES, '"tokens_before"'),
         (("lab", "replay", "runs.jsonl", "--strategy", "none"), "", "\nnone "),
         (("lab", "judge", "contest", "--runs", "runs.jsonl", "--csv"), "", "\nmine.py,"),
