@@ -24,6 +24,7 @@ def test_a_file_that_is_not_there_is_told_in_two_lines(tmp_path: Path) -> None:
     assert f"there is no file {tmp_path / 'none.py'} fix: give the path of" in " ".join(run.stderr.split())
 
 
+@pytest.mark.nightly
 def test_one_without_an_end_is_stopped_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("def prepare(messages, budget):\n    while True: pass\n")
