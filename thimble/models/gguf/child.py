@@ -25,8 +25,8 @@ END_SECONDS = 5.0
 """What the process is given to end by itself."""
 DEATH_SECONDS = 1.0
 LOG_BYTES = 1_000_000
-REASON = re.compile(r"error loading model: (?:\w+: )?(.+)|(GGML_ASSERT.+)|^(\w+Error: .+)", re.MULTILINE)
-"""What a line of the log says of why a model was not loaded."""
+REASONS = r"error loading model: (?:\w+: )?(.+)", r"(GGML_ASSERT.+)", r"(?m)^(\w+Error: .+)"
+"""What a line of the log says of why a model was not loaded, the best first: llama.cpp writes from several threads."""
 
 
 class Child:
@@ -96,9 +96,10 @@ class Child:
         code = self._process.wait() if self._process else 0
         self._log.seek(0)
         log = self._log.read(LOG_BYTES)
-        found = REASON.search(log.decode(errors="replace")) if not self.url else None
+        said = log.decode(errors="replace")
+        found = next(filter(None, (re.search(reason, said) for reason in REASONS)), None) if not self.url else None
         why = f"killed by {Signals(-code).name}" if code < 0 else f"it ended with status {code}"
-        why = found[found.lastindex or 0][:TOLD_CHARACTERS] if found else why
+        why = found[1][:TOLD_CHARACTERS] if found else why
         what = f"{self.path.name} stopped: {why}" if self.url else f"{self.path.name} could not be loaded: {why}"
         fix = "ask again: it is loaded anew" if self.url else ANEW
         if code == -9:  # SIGKILL, of which the log says nothing
