@@ -36,11 +36,9 @@ def fate(message: Message, copy: Message | None, covered: bool) -> Fate:
         return "summarised"
     if is_mask(copy):
         return "masked"
-    return (
-        "shortened"
-        if copy.content == message.content or "\n" in copy.content or _shares_an_end(copy.content, message.content)
-        else "masked"
-    )
+    if copy.content == message.content:  # its thinking is left out
+        return "shortened"
+    return "shortened" if "\n" in copy.content or _shares_an_end(copy.content, message.content) else "masked"
 
 
 def is_mask(message: Message) -> bool:

@@ -11,14 +11,14 @@ BudgetError.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from math import log2
 
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
-from thimble.agent.messages import Message, blocks, last_turn
+from thimble.agent.messages import Message, blocks, last_turn, without_thinking
 from thimble.agent.turns import pinned
 
 SMALLEST = 48
@@ -44,8 +44,8 @@ def fit(
     """
     if not budget.over(view):
         return [*view]
-    last = last_turn(view)
-    view = [*(_thoughtless(message, budget.limit) for message in view[:last]), *view[last:]]
+    last, why = last_turn(view), f"the view was over {budget.limit:,} tokens: its thinking is left out"
+    view = [*(without_thinking(message, why) for message in view[:last]), *view[last:]]
     counts = [*map(budget.counter.count, view)]
     over = budget.overhead + sum(counts) - budget.limit
     if over <= 0:
@@ -60,7 +60,7 @@ def fit(
         over = budget.overhead + sum(piece.tokens for piece in pieces) - budget.limit
         over = _halve_largest(pieces, over, budget, SMALLEST)
         if over > 0 and any(message.thinking for message in view):
-            return fit([_thoughtless(message, budget.limit) for message in view], budget, stays, gone, early)
+            return fit([without_thinking(message, why) for message in view], budget, stays, gone, early)
         for piece in [*pieces]:
             if over > 0 and piece.whole in early:
                 pieces.remove(piece)
@@ -153,13 +153,6 @@ def _newest(
             break
         kept.add(start)
     return [pieces[at] for block in ([range(1)] if system else []) + found if block.start in kept for at in block]
-
-
-@lru_cache(maxsize=4096)
-def _thoughtless(message: Message, limit: int) -> Message:
-    """The message without its thinking, which says so."""
-    why = message.why or f"the view was over {limit:,} tokens: its thinking is left out"
-    return replace(message, thinking="", why=why) if message.thinking else message
 
 
 @lru_cache(maxsize=4096)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 Schema = Mapping[str, Any]
@@ -99,6 +99,11 @@ class Message:
     def same(self, other: Message) -> bool:
         """Whether both are the same bytes to a server."""
         return self is other or (self.content == other.content and self.sent == other.sent)
+
+
+def without_thinking(message: Message, why: str = "") -> Message:
+    """The message without its thinking, which says `why` if nothing else is said of it; itself if it has none."""
+    return replace(message, thinking="", why=message.why or why) if message.thinking else message
 
 
 def _make_text(owner: object, what: str, names: Sequence[str], may_lack: Sequence[str] = ()) -> None:

@@ -21,7 +21,7 @@ from thimble.agent.events import (
     ToolReturned,
 )
 from thimble.agent.ledger import Ledger
-from thimble.agent.messages import Message
+from thimble.agent.messages import Message, without_thinking
 from thimble.agent.prompts import SYSTEM
 
 
@@ -60,7 +60,7 @@ class State:
             case Answered():
                 self._forget_thinking()
             case Replied(message=message):
-                self._append(message if event.returns_thinking else replace(message, thinking=""))
+                self._append(message if event.returns_thinking else without_thinking(message))
             case ToolReturned(message=message):
                 self._append(message)
             case Cancelled(messages):
@@ -90,7 +90,7 @@ class State:
     def _forget_thinking(self) -> None:
         """Leave out the thinking of what is answered: several makers demand it before, and refuse it from then on."""
         if any(message.thinking for message in self.history):
-            self.history = [replace(one, thinking="") if one.thinking else one for one in self.history]
+            self.history = [*map(without_thinking, self.history)]
 
     def _append(self, *messages: Message) -> None:
         system = () if self.history else (Message("m1", "system", self.system),)

@@ -111,8 +111,8 @@ class StreamedReply:
         choices = chunk.get("choices")
         choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
         delta = _object(choice.get("delta")) or _object(choice.get("message"))
-        self.thinking = next((name for name in THOUGHTS if _text(delta.get(name))), self.thinking)
-        thinking = next(filter(None, (_text(delta.get(name)) for name in THOUGHTS)), "")
+        thoughts = {name: text for name in THOUGHTS if (text := _text(delta.get(name)))}
+        self.thinking, thinking = next(iter(thoughts.items()), (self.thinking, ""))
         refusal = _text(delta.get("refusal"))
         self.refused = self.refused or bool(refusal)
         content = _text(delta.get("content")) + refusal
