@@ -17,8 +17,8 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
 from tests.support.histories import react
+from thimble.commands.forecast import forecast
 from thimble.repl.prompt.meter import Meter
-from thimble.session.forecast import forecast
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.strategies.table import without_a_model

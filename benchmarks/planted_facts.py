@@ -49,8 +49,8 @@ from thimble.agent.errors import ToolError
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
+from thimble.commands.replay import replay
 from thimble.models.counting.vocabulary import counter_for
-from thimble.session.replay import replay
 from thimble.strategies.kinds.excerpt import excerpt
 from thimble.strategies.spec import parse
 from thimble.tools.recall import recall_tools

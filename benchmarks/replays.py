@@ -19,8 +19,8 @@ from tests.support.histories import react
 from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget
 from thimble.agent.side import SideModel
+from thimble.commands.replay import calls, replay
 from thimble.models.counting.vocabulary import counter_for
-from thimble.session.replay import calls, replay
 from thimble.strategies.spec import parse
 from thimble.strategies.table import without_a_model
 

@@ -152,7 +152,7 @@ def view(session: Session) -> list[Row]:
     Raises:
         UsageError: nothing was sent, and the budget cannot hold the next call.
     """
-    from thimble.session.why import UNSAID, why
+    from thimble.commands.why import UNSAID, why
 
     of, strategy, exact = _last_view(session)
     count = session.agent.backend.counter.count
@@ -172,7 +172,7 @@ def view(session: Session) -> list[Row]:
 def _last_view(session: Session) -> tuple[View, str, bool]:
     """The view of the last call or of the next, its strategy, and whether its tokens are the model's own."""
     from thimble.agent.errors import UsageError
-    from thimble.session.forecast import forecast
+    from thimble.commands.forecast import forecast
 
     if (last := session.agent.ledger.prepared) is not None:
         return last.view, last.strategy, last.exact

@@ -16,7 +16,7 @@ from thimble.agent.errors import BudgetError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
 from thimble.agent.view import View, prepare
-from thimble.session.why import why
+from thimble.commands.why import why
 
 LOG = "\x1b[32mok\x1b[0m build step done   \n" * 40
 

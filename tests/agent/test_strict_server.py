@@ -29,9 +29,9 @@ from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.turns import question
 from thimble.agent.view import View, prepare
+from thimble.commands.replay import replay
 from thimble.models import chat
 from thimble.repl.cli.prepare import prepare_document
-from thimble.session.replay import replay
 
 Breaks = Callable[[list[Message]], list[Message]]
 

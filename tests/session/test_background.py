@@ -23,10 +23,10 @@ from tests.support.paths import ROOT
 from thimble.agent.background import Thread
 from thimble.agent.events import Answered, Prepared, SideBegan, SideCalled
 from thimble.agent.ledger import Call
+from thimble.commands.forecast import forecast
 from thimble.repl.cli.recordings import settled
 from thimble.repl.commands.table import run_command
 from thimble.repl.screen.theme import console_for
-from thimble.session.forecast import forecast
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.lines import Line
 from thimble.session.playback import Playback, read_recording

@@ -12,8 +12,8 @@ from tests.support.sessions import Paper, ask, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
+from thimble.commands.compact import compact
 from thimble.repl.commands.table import run_command
-from thimble.session.compact import compact
 from thimble.session.journal.folder import reopened
 from thimble.session.journal.journal import Journal
 from thimble.session.memory_file import CUT, MEMORY_SHARE, MEMORY_TITLE

@@ -18,13 +18,13 @@ from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, tool_call
 from thimble.agent.events import ReplyPiece, ToolReturned
 from thimble.agent.protocols import Text, Thinking, Usage
+from thimble.commands.replayed_seconds import replayed_seconds
 from thimble.models.hardware import HARDWARE, Hardware, largest_ratio
+from thimble.models.pace import LEGAL, NEEDED, own_rows, paces
 from thimble.repl.cli.recordings import load, pace_of, played, settled
 from thimble.repl.commands.table import run_command
-from thimble.session.hardware import LEGAL, NEEDED, own_rows, paces
 from thimble.session.journal.journal import Journal
 from thimble.session.playback import Playback, Recording
-from thimble.session.replayed_seconds import replayed_seconds
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 

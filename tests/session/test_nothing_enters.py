@@ -14,9 +14,9 @@ from tests.support.sessions import Paper, ask, tool_call
 from thimble.agent.errors import ModelError, ThimbleError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Backend, Delta, Text, Thinking, Usage
+from thimble.commands.forecast import forecast
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.repl.commands.table import run_command
-from thimble.session.forecast import forecast
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 
@@ -90,7 +90,7 @@ def kept(session: Session) -> str:
     state = getattr(agent.strategy, "state", None)
     counter: Any = agent.backend.counter
     parts = (agent.history, agent.ledger, state, agent.side._calls, agent.side.offered, session.notes.state)
-    more = (session.planted, session.guess, session.notices, agent.price_card(), sorted(agent.tools))
+    more = (session.planted, sorted(session.watchers), session.notices, agent.price_card(), sorted(agent.tools))
     learnt = counter._ratio, counter._calibrated
     return repr((*parts, *more, learnt, session.spec, agent.strategy_name, agent.limit))
 

@@ -29,6 +29,7 @@ from thimble.agent.errors import BudgetError, ModelError, NotRecorded, ThimbleEr
 from thimble.agent.events import Answered, Event, Prepared, Preparing, ReplyPiece, SideCalled, ToolCalled, ToolReturned
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Sent, Text, Thinking, Usage, Waiting
+from thimble.commands.replayed_seconds import replayed_seconds
 from thimble.models.hardware import HARDWARE
 from thimble.repl.cli.headless import answer, prompts
 from thimble.repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipped
@@ -39,7 +40,6 @@ from thimble.session.journal.lines import Line
 from thimble.session.jsonl import event as as_json
 from thimble.session.jsonl import to_line
 from thimble.session.playback import Playback, Recording, names_code, read_recording
-from thimble.session.replayed_seconds import replayed_seconds
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.strategies.table import STRATEGIES

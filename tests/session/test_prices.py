@@ -15,7 +15,7 @@ from thimble.agent.errors import UsageError
 from thimble.agent.ledger import Amount, Call
 from thimble.agent.loop import run
 from thimble.agent.protocols import ModelId, Text, Usage
-from thimble.session.prices import LEAST_CALLS, by_timings, fixed, read_prices
+from thimble.models.prices import LEAST_CALLS, by_timings, fixed, read_prices
 
 SECONDS = st.one_of(st.none(), st.floats(0, 1e6))
 TOKENS = st.one_of(st.none(), st.integers(0, 10**6))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.histories import Story, budget, react
 from thimble.agent.errors import BudgetError
-from thimble.session.replay import calls, replay
+from thimble.commands.replay import calls, replay
 from thimble.strategies.none import NoManagement
 from thimble.strategies.truncate import Truncate
 

@@ -27,12 +27,12 @@ from thimble.agent.events import Answered, SideCalled
 from thimble.agent.loop import run
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Backend, Strategy
+from thimble.commands.forecast import forecast
+from thimble.models.prices import by_timings
 from thimble.models.server import ServedBackend
 from thimble.repl.screen import trace
 from thimble.session import jsonl
-from thimble.session.forecast import forecast
 from thimble.session.once import Once
-from thimble.session.prices import by_timings
 from thimble.session.session import Session
 from thimble.session.settings import Settings, resolve
 from thimble.strategies.table import STRATEGIES

@@ -11,8 +11,8 @@ from tests.support.records import RECORDS
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import LOSSLESS, Message
+from thimble.commands.forecast import forecast
 from thimble.repl.commands.table import run_command
-from thimble.session.forecast import forecast
 from thimble.session.session import Session
 from thimble.session.settings import resolve
 from thimble.strategies.table import STRATEGIES

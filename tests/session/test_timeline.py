@@ -13,6 +13,7 @@ from tests.support.branched_sessions import run, session_in
 from tests.support.sessions import answer_call, ask
 from thimble.agent.ledger import Call, Ledger, ToolRun
 from thimble.agent.protocols import ModelId, Usage
+from thimble.commands.timeline import Timeline, timeline
 from thimble.repl.cli.recordings import SHIPPED, settled
 from thimble.session.journal.lines import read
 from thimble.session.journal.state import saved_state
@@ -20,7 +21,6 @@ from thimble.session.playback import Playback, read_recording
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.step_worker import StepWorker
-from thimble.session.timeline import Timeline, timeline
 
 AGENT, MEMORY = ModelId("s", "agent"), ModelId("s", "memory")
 TICKS = st.integers(0, 9)

@@ -14,10 +14,10 @@ from tests.support.ollama_server import Model, Ollama, rendered
 from tests.support.sessions import scripted
 from thimble.agent.errors import ModelError
 from thimble.agent.events import Asked, Replied
+from thimble.commands.forecast import forecast
 from thimble.models import backend_on
 from thimble.models.ollama.server import OllamaServer
 from thimble.models.tool_calls.caller import ToolCaller
-from thimble.session.forecast import forecast
 from thimble.session.journal.folder import reopened
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session

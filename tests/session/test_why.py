@@ -13,8 +13,8 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.view import View
-from thimble.session.replay import replay
-from thimble.session.why import UNSAID, why
+from thimble.commands.replay import replay
+from thimble.commands.why import UNSAID, why
 from thimble.strategies.own import Own
 from thimble.strategies.spec import parse
 

@@ -13,7 +13,7 @@ from tests.support.sessions import ask, scripted
 from tests.support.specs import build
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Answered
-from thimble.session.why import why
+from thimble.commands.why import why
 
 ERRORS = {
     "exit": "raise SystemExit(3)",

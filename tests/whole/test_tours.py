@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.paths import ROOT
 from tests.support.pty_terminal import Terminal
+from thimble.commands.tour import TOURS, Tour
 from thimble.repl.conversation import NEW_HERE
-from thimble.session.tour import TOURS, Tour
 
 OFF_THE_SCRIPT = (
     "/nonsense",

@@ -11,7 +11,7 @@ from typing import Any
 from thimble.agent.budget import UNLIMITED, Prices, read_limit
 from thimble.agent.errors import UsageError
 from thimble.models import READER
-from thimble.session.prices import read_prices
+from thimble.models.prices import read_prices
 from thimble.session.settings import Settings
 from thimble.session.settings_table import served_embeddings
 

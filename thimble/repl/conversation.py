@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from thimble.agent.errors import Stopped, ThimbleError
 from thimble.agent.events import Answered
+from thimble.commands.tour import tour_of
 from thimble.repl.prompt.interrupts import Interrupts
 from thimble.repl.prompt.prompt import PlainPrompt, TerminalPrompt, open_prompt
 from thimble.repl.screen.keys import key, silent_keyboard
@@ -140,10 +141,10 @@ class Conversation:
             from thimble.repl.screen.resumed import show_resumed
 
             show_resumed(self.session, self.console)
-        if self.session.tour:
+        if tour := tour_of(self.session):
             from thimble.repl.commands.tour import waiting
 
-            say(self.console, waiting(self.session.tour), "quiet")
+            say(self.console, waiting(tour), "quiet")
         elif self._is_new():
             self._prompt.greet("", NEW_HERE)
         if isinstance(self._prompt, PlainPrompt):
@@ -175,7 +176,7 @@ class Conversation:
             self.introduce()
             self._ask(question)
         self._tell_news()
-        if question is not None and self.session.tour:
+        if question is not None and tour_of(self.session):
             from thimble.repl.commands.tour import guide
 
             guide(self.session, self.console)
@@ -270,7 +271,7 @@ class Conversation:
         self.console.print(shown, no_wrap=True, overflow="ignore", crop=False)
 
     def _reveal(self) -> None:
-        if self.session.guess:
+        if "guess" in self.session.watchers:
             from thimble.repl.commands.predict import show_reveal
 
             show_reveal(self.session, self.console)

@@ -12,9 +12,9 @@ from thimble.agent.errors import ModelError, ThimbleError, UsageError
 from thimble.agent.protocols import Backend, ModelId
 from thimble.models import READER, backend_on, built_in, find, room, server_at
 from thimble.models.gguf import is_file
+from thimble.models.pace import machines
 from thimble.models.server import DEFAULT_MODEL, NoModel, ServedBackend, Server, ServerOptions
 from thimble.models.wire.address import is_loopback, masked
-from thimble.session.hardware import machines
 from thimble.session.once import Once
 from thimble.session.settings import Settings, address_of, sends_key
 from thimble.session.settings_table import ADDRESS_OF, AUTO

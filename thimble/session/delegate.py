@@ -14,7 +14,7 @@ from thimble.agent.prompts import DELEGATE
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
-from thimble.session.prices import fixed
+from thimble.models.prices import fixed
 
 BRIEF_WORDS = 250
 """The length asked of the brief."""

@@ -10,10 +10,10 @@ from thimble.agent.agent import Agent
 from thimble.agent.protocols import Backend, Embedder, Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.state import State
+from thimble.models.prices import by_timings, fixed, read_prices
 from thimble.session.backends import SIDE_MODELS, Backends
 from thimble.session.calls import by_schema
 from thimble.session.delegate import brief
-from thimble.session.prices import by_timings, fixed, read_prices
 from thimble.session.settings import Settings
 from thimble.session.settings_table import AUTO
 from thimble.strategies.paper_names import in_our_names

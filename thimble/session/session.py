@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from thimble.agent.agent import Agent
 from thimble.agent.budget import LEAST_BUDGET, MOST_BUDGET
@@ -22,6 +22,7 @@ from thimble.agent.prompts import BY_SCHEMA, SYSTEM
 from thimble.agent.protocols import Backend, ModelId, Strategy, Waiting
 from thimble.agent.side import SideModel
 from thimble.models import READER
+from thimble.models.prices import fixed
 from thimble.models.server import ServedBackend
 from thimble.session.articles import Reading
 from thimble.session.backends import Backends
@@ -37,7 +38,6 @@ from thimble.session.make_agent import equip, make_agent, strategy_of
 from thimble.session.memory import memory_of, remember
 from thimble.session.once import Once
 from thimble.session.plant import plant
-from thimble.session.prices import fixed
 from thimble.session.settings import MEMORY_FILE, Settings, refuse_code
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.paper_names import in_our_names
@@ -46,15 +46,20 @@ from thimble.tools.notebook import Notebook
 if TYPE_CHECKING:
     from thimble.agent.background import BackgroundCall
     from thimble.corpus.library import Library
-    from thimble.session.guess import Guess
     from thimble.session.playback import Playback
-    from thimble.session.tour import Tour
     from thimble.session.watched_strategy import WatchedStrategy
 
 T = TypeVar("T")
 SKIPPED_SHOWN = 5
 MEMORY_UNCHANGED = ReplyPiece | Waiting | Preparing | Branched | Switched | Toured
 """Records after which the session remembers what it did before."""
+
+
+class Watcher(Protocol):
+    """Is told of every event and remark of a session."""
+
+    def see(self, session: Session, event: object) -> None:
+        """Take note of what has happened."""
 
 
 class Session:
@@ -67,8 +72,7 @@ class Session:
         playback: The recorded session that answers; None where a model does.
         reading: How far the reading of the articles is.
         notices: One-line words for the user. Those about the articles come when these are first read.
-        guess: What the room expects of the next prompt, until it is revealed.
-        tour: The lesson that leads through the session; None where there is none.
+        watchers: Who is told of all that happens, by name: a tour, a guess.
         watched: The strategy of the user's own that is read anew when its file has changed.
         trusted: The SPECs that the user has typed: they may be code.
         backends: The models to choose from, and the server that has them.
@@ -88,8 +92,7 @@ class Session:
         self.settings, self.journal, self.saved, self.playback = settings, journal or Journal(), saved, playback
         self.reading = reading or Reading()
         self.notices = [*settings.notices, *(playback.notices if playback else ())]
-        self.guess: Guess | None = None
-        self.tour = self._toured()
+        self.watchers: dict[str, Watcher] = {}
         self.watched: WatchedStrategy | None = None
         self.trusted = {settings.strategy.strip()}
         widest = saved.widest if saved else 0
@@ -208,8 +211,6 @@ class Session:
                 asked = run(agent, question)
             with closing(asked) as events:
                 for event in events:
-                    if self.guess:
-                        self.guess.see(event)
                     yield event
                     from_memory = isinstance(event, Answered) and event.from_memory
                     if from_memory and fails_to_call(agent, question, self.library):
@@ -264,24 +265,9 @@ class Session:
         return found
 
     def see(self, event: object) -> None:
-        """Let the tour take note of what has happened."""
-        if self.tour:
-            self.tour.see(self, event)
-
-    def _toured(self) -> Tour | None:
-        """The tour that goes on, if there was one."""
-        toured = self.journal.tree.tour
-        if not toured.tour:
-            return None
-        from thimble.session.tour import TOURS, Tour
-
-        return Tour(toured.tour, max(0, toured.step), said=True) if toured.tour in TOURS else None
-
-    def keep_tour(self) -> None:
-        """Write to the journal how far the tour is, where that is news to it."""
-        now = Toured(self.tour.name, self.tour.at) if self.tour else Toured("", 0)
-        if self.journal.begun and now != self.journal.tree.tour:
-            self.record(now)
+        """Tell the watchers what has happened."""
+        for watcher in [*self.watchers.values()]:
+            watcher.see(self, event)
 
     def remark(self, remark: Remark) -> None:
         """Write a remark to the journal."""
@@ -537,7 +523,6 @@ class Session:
         self._stop_background()
         agent.strategy = strategy
         self._use(self.backends.widened(backend))
-        self.guess = None
         same_strategy = not any(_is_of(change, "strategy") for change in changes)
         same_model = not any(_is_of(change, "model") for change in changes)
         self._restore(agent, then, same_strategy, same_model)

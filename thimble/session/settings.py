@@ -10,8 +10,8 @@ from typing import Any
 from thimble.agent.errors import UsageError, did_you_mean
 from thimble.corpus.reading import read_text
 from thimble.models.hardware import HARDWARE, Hardware
+from thimble.models.pace import Pace, own_rows, paces
 from thimble.models.wire.address import hidden, masked
-from thimble.session.hardware import Pace, own_rows, paces
 from thimble.session.settings_table import ADDRESS_OF, AUTO, BACKENDS, SETTINGS, Given, SettingsTable
 
 ADDRESSES = tuple(dict.fromkeys(ADDRESS_OF.values()))

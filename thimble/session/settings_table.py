@@ -159,7 +159,7 @@ def embedding_model(given: Given) -> str:
 def price_card(given: Given) -> str:
     """`auto`, or a card."""
     from thimble.agent.errors import UsageError
-    from thimble.session.prices import read_prices
+    from thimble.models.prices import read_prices
 
     card = text(given)
     try:
@@ -172,7 +172,7 @@ def price_card(given: Given) -> str:
 def pacing(given: Given) -> str:
     """A pace, as it is written."""
     from thimble.models.hardware import HARDWARE
-    from thimble.session.hardware import paces
+    from thimble.models.pace import paces
 
     if isinstance(given.value, bool) or not isinstance(given.value, int | float | str):
         raise ValueError

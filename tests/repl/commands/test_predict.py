@@ -18,10 +18,10 @@ from thimble.agent.errors import ModelError, ThimbleError
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
+from thimble.commands.guess import Guess, guess_of, places, take
 from thimble.repl.commands.predict import ranges, reveal
 from thimble.repl.commands.table import run_command
 from thimble.repl.conversation import Conversation
-from thimble.session.guess import Guess, places, take
 from thimble.session.session import Session
 from thimble.strategies.table import STRATEGIES
 
@@ -69,13 +69,13 @@ def test_anything_else_is_a_usage_error_that_shows_the_form(text: str, most: int
 def test_a_guess_of_what_stayed_is_all_right_and_its_contrary_all_wrong(name: str) -> None:
     session = reading(name, asked=2)
     before = len(session.agent.history)
-    guess = session.guess = take(session.agent.history, "all")
+    guess = session.watchers["guess"] = take(session.agent.history, "all")
     views = [event.view for event in ask(session, QUESTIONS[2]) if isinstance(event, Prepared)]
     assert guess.view == views[0]
     stayed = {place for place in range(1, before + 1) if views[0].fates[place - 1] == "kept"}
     assert guess.stayed == stayed
     for stays, right in ((stayed, before), (set(range(1, before + 1)) - stayed, 0)):
-        session.guess = Guess(guess.messages, frozenset(stays), views[0])
+        session.watchers["guess"] = Guess(guess.messages, frozenset(stays), views[0])
         assert f"Predicted: {right:,} of {before:,} right" in reveal(session)[0]
 
 
@@ -96,12 +96,12 @@ def test_the_surprises_are_told_by_number_with_the_rule() -> None:
 def test_it_waits_for_a_prompt_that_is_sent() -> None:
     session = scripted("One.", "Two.")
     ask(session)
-    session.guess = take(session.agent.history, "all")
+    session.watchers["guess"] = take(session.agent.history, "all")
     session.agent.state.budget = 30
     with pytest.raises(Exception, match="tokens"):
         ask(session, "Too much?")
     assert reveal(session) == []
-    assert session.guess
+    assert guess_of(session)
     session.agent.state.budget = 8_000
     ask(session, "And?")
     assert reveal(session)
@@ -116,11 +116,11 @@ def conversed(session: Session, capsys: pytest.CaptureFixture[str]) -> str:
 def test_a_conversation_tells_it_after_the_footer_and_after_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     session = scripted("One.", "Two.", ModelError("gone", "start it"))
     ask(session)
-    session.guess = take(session.agent.history, "all")
+    session.watchers["guess"] = take(session.agent.history, "all")
     assert conversed(session, capsys).splitlines()[-1] == "Predicted: 3 of 3 right (100%) for the next prompt"
-    session.guess = take(session.agent.history, "none")
+    session.watchers["guess"] = take(session.agent.history, "none")
     assert "Predicted: 0 of 5 right" in conversed(session, capsys)
-    assert session.guess is None
+    assert guess_of(session) is None
 
 
 # ---- the list ----

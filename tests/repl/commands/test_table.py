@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.sessions import Paper, ask, scripted, tool_call, type_command
 from thimble.agent.errors import ThimbleError
+from thimble.commands.forecast import forecast
 from thimble.repl.commands.table import COMMANDS, run_command
-from thimble.session.forecast import forecast
 from thimble.session.session import Session
 
 

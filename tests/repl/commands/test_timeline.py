@@ -16,13 +16,13 @@ from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.ledger import Amount, Ledger, ToolRun
 from thimble.agent.protocols import ModelId, Usage
+from thimble.commands.timeline import timeline
 from thimble.models.hardware import HARDWARE, Hardware
 from thimble.repl.commands.table import run_command
 from thimble.repl.commands.timeline import bound
 from thimble.repl.screen.gantt import axis, chart
 from thimble.session.session import Session
 from thimble.session.settings import Settings
-from thimble.session.timeline import timeline
 
 AGENT, MEMORY = ModelId("ollama", "qwen3:8b"), ModelId("ollama", "qwen3:0.6b")
 

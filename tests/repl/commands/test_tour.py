@@ -11,13 +11,14 @@ from tests.support.scripted import Reply
 from tests.support.sessions import Paper, ask, scripted, tool_call, type_command
 from thimble.agent.errors import ThimbleError
 from thimble.agent.messages import Message, Schema
+from thimble.commands.tour import TOUR_CHECKS, TOURS, Tour, put_on, tour_of
+from thimble.repl.cli.headless import offered_line
 from thimble.repl.commands.table import run_command
 from thimble.repl.commands.tour import guide
 from thimble.session.journal.folder import reopened
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings
-from thimble.session.tour import TOUR_CHECKS, TOURS, Tour
 
 SLUG = "context-windows"
 TYPED = st.one_of(
@@ -44,7 +45,7 @@ def reading(**rest: object) -> Session:
 
 def types(session: Session, text: str, paper: Paper) -> list[str]:
     """Send a line as a conversation does, an empty one as Enter; the questions that were asked by it."""
-    text = text.strip() or (session.tour and session.tour.line(session)) or ""
+    text = text.strip() or offered_line(session)
     question = type_command(session, text, paper.console) if text.startswith("/") else text
     asked = [question] if question else []
     for one in asked:
@@ -52,7 +53,7 @@ def types(session: Session, text: str, paper: Paper) -> list[str]:
             ask(session, one)
         except ThimbleError:
             asked = []
-    if session.tour:
+    if tour_of(session):
         guide(session, paper.console)
     return asked
 
@@ -98,13 +99,14 @@ def test_whatever_is_typed_the_tour_goes_on_or_waits_and_sends_nothing_by_itself
     run_command(session, "/tour", paper.console)
     guide(session, paper.console)
     for text in typed:
-        before, name = (session.tour.at, session.tour.name) if session.tour else (0, ""), len(model.requests)
-        line = text.strip() or (session.tour and session.tour.line(session)) or ""
+        was = tour_of(session)
+        before, requests = (was.at, was.name) if was else (0, ""), len(model.requests)
+        line = text.strip() or offered_line(session)
         asked = types(session, text, paper)
         if not asked and not line.startswith(("/probe", "/compare", "/retry")):
-            assert len(model.requests) == name, "a model is asked only what the user sends"
+            assert len(model.requests) == requests, "a model is asked only what the user sends"
         sent += len(asked)
-        here = session.tour
+        here = tour_of(session)
         assert here is None or here.step
         if here and before[1] == here.name and not line.startswith("/tour"):
             assert here.at >= before[0]
@@ -119,8 +121,9 @@ def test_whatever_is_typed_the_tour_goes_on_or_waits_and_sends_nothing_by_itself
 
 def at(session: Session, check: str) -> None:
     """Put the session on a step that waits for this alone."""
-    session.tour = Tour("context")
-    session.tour.steps = [type(session.tour.steps[0])("Look.", "/stats", [check])]
+    made = Tour("context")
+    made.steps = [type(made.steps[0])("Look.", "/stats", [check])]
+    put_on(session, made)
 
 
 SEEN = {
@@ -146,11 +149,11 @@ def test_a_step_is_seen_by_what_happened(check: str) -> None:
     for text in before:
         types(session, text, paper)
     at(session, check)
-    here = session.tour
+    here = tour_of(session)
     types(session, "/strategy", paper)
-    assert session.tour is here or check in ("planted", "over-budget"), "what is not so yet is waited for"
+    assert tour_of(session) is here or check in ("planted", "over-budget"), "what is not so yet is waited for"
     types(session, last, paper)
-    assert session.tour is None
+    assert tour_of(session) is None
     assert "That was the tour" in paper.text
 
 
@@ -158,7 +161,7 @@ def test_a_failed_command_is_not_seen() -> None:
     session, paper = reading(), Paper()
     at(session, "ran why")
     types(session, "/why 99", paper)
-    assert session.tour
+    assert tour_of(session)
     assert "The tour waits for" not in paper.text, "the step is said in full first"
     types(session, "/why 99", paper)
     assert paper.lines[-1] == "The tour waits for the table of /why · back: /tour (skip, stop)"
@@ -193,16 +196,16 @@ def test_a_session_that_was_left_in_the_middle_goes_on_there(tmp_path: Path) -> 
     session, paper = Session(Settings(backend="reader", session_dir=tmp_path), Journal(path)), Paper()
     for text in ("/tour hour", "", "", "", ""):
         types(session, text, paper)
-    there = session.tour
+    there = tour_of(session)
     assert there
     assert there.at == 4
     types(session, "/fork 0 none", paper)
     session.leave()
     again = Session(*reopened(Settings(backend="reader", session_dir=tmp_path), path))
-    assert again.tour
-    assert (again.tour.name, again.tour.at) == ("hour", 4), "on whatever branch"
+    assert tour_of(again)
+    assert (tour_of(again).name, tour_of(again).at) == ("hour", 4), "on whatever branch"
     types(again, "/tour stop", paper)
     again.leave()
     last = Session(*reopened(Settings(backend="reader", session_dir=tmp_path), path))
-    assert last.tour is None
+    assert tour_of(last) is None
     last.leave()

@@ -9,8 +9,8 @@ from tests.support.histories import TinyCounter
 from tests.support.sessions import ask, scripted, tool_call
 from thimble.agent.errors import BudgetError
 from thimble.agent.events import Prepared
+from thimble.commands.forecast import Forecast, forecast
 from thimble.repl.prompt.meter import Meter
-from thimble.session.forecast import Forecast, forecast
 from thimble.session.session import Session
 from thimble.strategies.table import STRATEGIES
 

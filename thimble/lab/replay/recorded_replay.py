@@ -16,6 +16,8 @@ from thimble.agent.reply import Reply
 from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned, task
 from thimble.agent.view import View
+from thimble.commands.replay import ReplayedCall
+from thimble.commands.replay import replay as replay_history
 from thimble.lab.action_similarity import Action, similarity
 from thimble.lab.experiment_flags import settings_of
 from thimble.lab.replay.fake_model import AnsweredPrompt, FakeModel
@@ -23,8 +25,6 @@ from thimble.lab.replay.trajectories import Trajectory
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.vocabulary import counter_for
 from thimble.models.embeddings.static import static_embedder
-from thimble.session.replay import ReplayedCall
-from thimble.session.replay import replay as replay_history
 from thimble.session.session import Session
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.spec import parse

@@ -18,7 +18,7 @@ from thimble.corpus.score import score
 from thimble.lab.action_similarity import Action
 from thimble.lab.run.jobs import Job
 from thimble.models import READER
-from thimble.session.prices import read_prices
+from thimble.models.prices import read_prices
 from thimble.session.session import Session
 from thimble.session.step_worker import StepWorker
 from thimble.session.totals import cost, totals

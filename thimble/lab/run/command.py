@@ -24,8 +24,8 @@ from thimble.lab.run.study_rows import study_rows
 from thimble.lab.run.study_tables import findings, wrong_answers
 from thimble.lab.store import Store
 from thimble.models import READER
+from thimble.models.prices import read_prices
 from thimble.session.parser import Parser
-from thimble.session.prices import read_prices
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.settings_table import SETTINGS, Given

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from thimble.agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
 from thimble.agent.events import Answered, Event
+from thimble.commands.tour import tour_of
 from thimble.repl.screen.redirect_output import RedirectedOutput
 from thimble.repl.screen.sanitise import clean
 from thimble.repl.screen.streams import Unwritable, aside, tell, write, write_json
@@ -64,6 +65,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     if session.saved:
         _tell_resumed(session, as_json)
     _tell_news(session, as_json)
+    tour_of(session)  # the tour of a resumed session watches from the first prompt on
     printer = _printer(session, as_json)
     code = DONE
     try:
@@ -134,7 +136,7 @@ def _tell_resumed(session: Session, as_json: bool) -> None:
 
 def _guide(session: Session, as_json: bool) -> None:
     """Go on with the tour, and tell the line that it offers: an empty one sends it."""
-    if not session.tour:
+    if not tour_of(session):
         return
     from thimble.repl.commands.tour import guide
     from thimble.repl.screen.tables import Paper
@@ -152,7 +154,8 @@ def offered_line(session: Session | None) -> str:
     """The line that a tour offers; "" where there is none."""
     while session and session.successor:
         session = session.successor
-    return (session.tour.line(session) or "") if session and session.tour else ""
+    tour = tour_of(session) if session else None
+    return (tour.line(session) or "") if session and tour else ""
 
 
 def _aside(text: str) -> None:
@@ -238,7 +241,7 @@ def _ask(session: Session, question: str, printer: Printer | None) -> int:
                 write(jsonl.to_line(jsonl.event(event, session.agent.ledger.call_of(event))))
             if isinstance(event, Answered):
                 code, what, fix = NO_ANSWERS.get(event.ending, (DONE, "", ""))
-    if session.guess:
+    if "guess" in session.watchers:
         from thimble.repl.commands.predict import reveal
 
         for told in reveal(session):

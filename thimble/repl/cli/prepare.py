@@ -15,8 +15,10 @@ from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.steps import FIT
 from thimble.agent.view import View
+from thimble.commands.replay import calls, newest_calls, replay
 from thimble.models.chat import Conversation, conversation
 from thimble.models.chat import write as written
+from thimble.models.prices import read_prices
 from thimble.models.text_observations import NONE_RECOGNISED, recognised
 from thimble.repl.screen.redirect_output import RedirectedOutput
 from thimble.repl.screen.streams import tell, write
@@ -25,8 +27,6 @@ from thimble.session import figures
 from thimble.session.bounded import MOST_INPUT_BYTES, bounded
 from thimble.session.embeddings import embedder_of
 from thimble.session.jsonl import from_json, to_line
-from thimble.session.prices import read_prices
-from thimble.session.replay import calls, newest_calls, replay
 from thimble.session.settings_table import AUTO
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.own_code import limited

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from thimble.commands.compact import compact as fold
 from thimble.repl.commands.command import command
 from thimble.repl.commands.next_prompt import say_next_prompt
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import moving, say
 from thimble.session import figures
-from thimble.session.compact import compact as fold
 from thimble.session.session import Session
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from thimble.commands.forecast import Forecast, forecast
 from thimble.repl.screen.theme import say
 from thimble.session import figures
-from thimble.session.forecast import Forecast, forecast
 from thimble.session.session import Session
 
 

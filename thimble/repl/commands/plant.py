@@ -5,13 +5,13 @@ from __future__ import annotations
 from rich.console import Console
 
 from thimble.agent.events import Planted
+from thimble.commands.forecast import forecast
+from thimble.commands.why import why
 from thimble.repl.commands.command import command
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import say
 from thimble.session import figures
-from thimble.session.forecast import forecast
 from thimble.session.session import Session
-from thimble.session.why import why
 
 
 @command("plant FACT", "Experiments")

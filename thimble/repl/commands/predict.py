@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from thimble.commands.guess import guess_of, take
+from thimble.commands.why import why
 from thimble.repl.commands.command import command, one_of
 from thimble.repl.commands.context.listing import first_words
 from thimble.repl.screen import trace
@@ -17,9 +19,7 @@ from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session import figures
-from thimble.session.guess import take
 from thimble.session.session import Session
-from thimble.session.why import why
 
 HOW_TO_GUESS = "Guess which of them stay: /predict 1-4 9 12, /predict all or /predict none."
 
@@ -33,10 +33,11 @@ def predict(session: Session, text: str, console: Console) -> None:
     and the rule for every surprise. A second guess replaces the first; off takes it back.
     """
     if text.lower() == "off":
-        had, session.guess = session.guess, None
+        had = session.watchers.pop("guess", None)
         say(console, "The guess is taken back." if had else "There is no guess to take back.")
     elif text:
-        guess = session.guess = take(session.agent.history, text)
+        guess = take(session.agent.history, text)
+        session.watchers["guess"] = guess
         stay, of = len(guess.stays), len(guess.messages)
         say(console, f"The guess: {stay:,} of {figures.several(of, 'message')} stay as they are, {of - stay:,} do not.")
         if 0 < stay < of:
@@ -46,8 +47,8 @@ def predict(session: Session, text: str, console: Console) -> None:
         say(console, "There is no message yet to guess at: ask a question first, or /plant a fact.")
     else:
         messages(session, console.width if is_drawn(console) else 160).show(console)
-        if session.guess:
-            say(console, f"The guess so far: {ranges(sorted(session.guess.stays)) or 'none'} stay.", "name")
+        if guessed := guess_of(session):
+            say(console, f"The guess so far: {ranges(sorted(guessed.stays)) or 'none'} stay.", "name")
         say(console, HOW_TO_GUESS, "quiet")
 
 
@@ -97,10 +98,11 @@ def reveal(session: Session) -> list[str]:
 
     The surprises follow: messages that did not stay, by fate and rule, then messages that stayed.
     """
-    guess = session.guess
+    guess = guess_of(session)
     if guess is None or guess.view is None:
         return []
-    session.guess, view, stayed = None, guess.view, guess.stayed
+    del session.watchers["guess"]
+    view, stayed = guess.view, guess.stayed
     of = len(guess.messages)
     right = of - len(guess.stays ^ stayed)
     told = [f"Predicted: {right:,} of {of:,} right ({figures.share(right, of)}) for the next prompt"]

@@ -15,6 +15,7 @@ from thimble.agent.ledger import Call, Ledger
 from thimble.agent.messages import Message
 from thimble.agent.steps import FIT
 from thimble.agent.view import View
+from thimble.models.prices import by_timings
 from thimble.repl.commands.command import command
 from thimble.repl.screen.footer import level
 from thimble.repl.screen.pager import paged
@@ -22,7 +23,6 @@ from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session import figures
-from thimble.session.prices import by_timings
 from thimble.session.session import Session
 from thimble.session.totals import cost, totals
 

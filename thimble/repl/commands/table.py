@@ -12,11 +12,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from thimble.agent.errors import ThimbleError, UsageError, did_you_mean
+from thimble.commands.tour import Ran
 from thimble.repl.commands.command import Command
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session.session import Session
-from thimble.session.tour import Ran
 
 FILES = (
     "strategy",

@@ -10,8 +10,10 @@ from thimble.agent.errors import UsageError
 from thimble.agent.ledger import Call
 from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId
+from thimble.commands.timeline import Span, Timeline, timeline
 from thimble.models import READER
 from thimble.models.hardware import Hardware, fitted, largest_summary
+from thimble.models.pace import machines
 from thimble.repl.commands.command import command, one_of
 from thimble.repl.screen.gantt import SPAN_KINDS, chart, name_of
 from thimble.repl.screen.pager import paged
@@ -19,9 +21,7 @@ from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session import figures
-from thimble.session.hardware import machines
 from thimble.session.session import Session
-from thimble.session.timeline import Span, Timeline, timeline
 
 SUMMARISERS = ("memory", "summary", "brief")
 """The purposes of calls that make a summary."""

@@ -7,11 +7,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from thimble.agent.errors import UsageError
+from thimble.commands.tour import TOURS, Tour, keep, put_on, tour_of
 from thimble.repl.commands.command import command, one_of
 from thimble.repl.screen.sanitise import clean
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session.session import Session
-from thimble.session.tour import TOURS, Tour
 
 HOW, PLAIN_HOW = "Enter sends the line · Tab edits it", "Enter sends the next line"
 
@@ -24,7 +24,7 @@ def tour(session: Session, text: str, console: Console) -> None:
     Each step says what to look for and offers a line: Enter sends it, Tab takes it to be edited. Ask anything else
     meanwhile: the tour waits. /tour shows the step again, /tour skip goes to the next one, /tour stop ends it.
     """
-    word, there = text.lower(), session.tour
+    word, there = text.lower(), tour_of(session)
     if session.playback:
         raise UsageError("a cassette is played here", "leave it, and write thimble tour")
     if word in ("skip", "stop") and there is None:
@@ -32,21 +32,21 @@ def tour(session: Session, text: str, console: Console) -> None:
     if word and word not in (*TOURS, "skip", "stop"):
         raise UsageError(f"there is no tour {text[:40]!r}", f"write /tour NAME: {', '.join(TOURS)}")
     if word == "stop":
-        session.tour = None
-        session.keep_tour()
+        put_on(session, None)
         say(console, "The tour is over; the session goes on.")
         return
     if word == "skip" and there:
         there.go_on()
     elif word or there is None:
-        session.tour = there = Tour(word or TOURS[0])
+        there = Tour(word or TOURS[0])
+        put_on(session, there)
     there.said = False
     say(console, f"The tour of {there.title}. Wander as you like: it waits. /tour comes back, /tour stop ends it.")
 
 
 def guide(session: Session, console: Console) -> None:
     """Go on as far as the tour was seen, and print the step that waits: in full at first, then in a line."""
-    if here := session.tour:
+    if here := tour_of(session):
         here.see(session)
         while here.is_seen:
             if here.step and not here.said:
@@ -58,8 +58,9 @@ def guide(session: Session, console: Console) -> None:
         if here.step is None:
             others = " and ".join(f"/tour {name}" for name in TOURS if name != here.name)
             _show(console, Text(), f"That was the tour of {here.title}. There are {others}. The session goes on.")
-            session.tour = None
-        elif here.said:
+            put_on(session, None)
+            return
+        if here.said:
             say(console, waiting(here), "quiet")
         else:
             here.said = True
@@ -69,7 +70,7 @@ def guide(session: Session, console: Console) -> None:
                 HOW if is_drawn(console) else PLAIN_HOW,
             )
             _show(console, Text(), here.step.say)
-    session.keep_tour()
+        keep(session, here)
 
 
 def waiting(tour: Tour) -> str:

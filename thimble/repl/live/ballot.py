@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
+from thimble.commands.guess import Guess, places
 from thimble.repl.commands.context.listing import first_words
 from thimble.repl.commands.export.page import Fields
 from thimble.repl.screen import trace
-from thimble.session.guess import Guess, places
 
 MOST_VOTERS, MOST_OF_ONE_ADDRESS = 500, 50
 FIRST, NEWEST = 2, 12
@@ -42,7 +42,7 @@ class Ballot:
 
     def see(self, event: Prepared) -> None:
         """Close, and learn what stayed."""
-        self._guess.see(event)
+        self._guess.view = event.view
 
     def fields(self) -> Fields:
         """The messages with their votes, and whether each stayed, which nobody knows before it has seen the prompt."""

@@ -12,10 +12,10 @@ from rich.cells import cell_len
 from thimble.agent.errors import ThimbleError
 from thimble.agent.fates import Fate
 from thimble.agent.view import View
+from thimble.commands.forecast import Forecast, forecast
 from thimble.repl.screen.footer import Level, fitting, level
 from thimble.repl.screen.sanitise import line
 from thimble.session import figures
-from thimble.session.forecast import Forecast, forecast
 
 if TYPE_CHECKING:
     from thimble.session.session import Session

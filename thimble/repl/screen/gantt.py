@@ -9,10 +9,10 @@ from itertools import count, pairwise
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from thimble.commands.timeline import Kind, Lane, Span, Timeline
 from thimble.repl.screen import trace
 from thimble.repl.screen.sanitise import line
 from thimble.session import figures
-from thimble.session.timeline import Kind, Lane, Span, Timeline
 
 SPAN_KINDS: dict[Kind, tuple[str, str, str, str]] = {
     "load": ("L", "·", "quiet", "load, queue"),

@@ -10,12 +10,12 @@ from rich.text import Text
 
 from thimble.agent.events import Event, Prepared, ToolCalled, ToolReturned
 from thimble.agent.view import View
+from thimble.commands.why import UNSAID, why
 from thimble.repl.screen import trace
 from thimble.repl.screen.exchange import Screen
 from thimble.repl.screen.keys import forget
 from thimble.repl.screen.sanitise import clean, line
 from thimble.session import figures
-from thimble.session.why import UNSAID, why
 
 WAITING_MARK = "Enter ▸"
 SHOWN_LINES = 10

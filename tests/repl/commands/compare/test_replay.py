@@ -18,10 +18,10 @@ from thimble.agent.messages import Message
 from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
 from thimble.agent.view import View
+from thimble.commands.replay import Replayed, calls, replay, replay_agent, replayed
 from thimble.repl.commands.compare.compare import by_default, parse_arguments
 from thimble.repl.commands.compare.replay_table import starred
 from thimble.repl.commands.table import run_command
-from thimble.session.replay import Replayed, calls, replay, replay_agent, replayed
 from thimble.session.session import Session
 from thimble.strategies.spec import parse
 from thimble.strategies.table import STRATEGIES, asks_a_model

@@ -13,11 +13,11 @@ from tests.support.sessions import Paper, scripted, tool_call
 from tests.support.sessions import ask as ask_session
 from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.protocols import Delta, Text, Thinking
+from thimble.commands.trial import Trial, ask, known
 from thimble.corpus.questions import load
 from thimble.repl.commands.table import run_command
 from thimble.session.session import Session
 from thimble.session.settings import Settings
-from thimble.session.trial import Trial, ask, known
 
 WEBARENA = "How well did humans do on the WebArena tasks?"
 RIGHT = "Humans did 78.24% of them. [benchmarks]"

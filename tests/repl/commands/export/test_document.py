@@ -16,6 +16,7 @@ from tests.support.branched_sessions import run, session_in
 from tests.support.exported import export, read
 from tests.support.sessions import ask, scripted
 from thimble.agent.messages import Message, ToolCall
+from thimble.commands.timeline import timeline
 from thimble.repl.commands.export.page import embedded
 from thimble.repl.screen.gantt import name_of
 from thimble.session import jsonl
@@ -23,7 +24,6 @@ from thimble.session.jsonl import to_json
 from thimble.session.session import Session
 from thimble.session.step_worker import StepWorker
 from thimble.session.story import stories
-from thimble.session.timeline import timeline
 
 NASTY = st.text(st.characters() | st.sampled_from("<>&\x7f\u2028\u2029\ud800\x1b\u202e"))
 SPECS = ["none", "observation-masking:window=1", "sliding-window", "hybrid", "notes+offload"]

@@ -40,7 +40,9 @@ def kept(session: Session) -> bytes:
     agent = session.agent
     strategy = json.dumps(getattr(agent.strategy, "state", {}), sort_keys=True)
     ledger = [*agent.ledger.calls], agent.ledger.prepared, agent.ledger.sent, agent.ledger.exchanges
-    return pickle.dumps((repr(agent.history), strategy, repr(ledger), session.notes.state, session.spec, session.guess))
+    return pickle.dumps(
+        (repr(agent.history), strategy, repr(ledger), session.notes.state, session.spec, sorted(session.watchers))
+    )
 
 
 @pytest.mark.parametrize(

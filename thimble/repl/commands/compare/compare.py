@@ -8,11 +8,11 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
+from thimble.commands.replay import Replayed, replayed
 from thimble.repl.commands.command import command
 from thimble.repl.commands.compare.each import under_each
 from thimble.repl.commands.compare.replay_table import show_replayed
 from thimble.repl.commands.strategy import last_spec
-from thimble.session.replay import Replayed, replayed
 from thimble.session.session import Session
 from thimble.strategies.spec import parse
 from thimble.strategies.table import without_a_model

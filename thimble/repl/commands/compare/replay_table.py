@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from thimble.agent.events import SideCalled
+from thimble.commands.replay import Replayed, calls
 from thimble.repl.commands.context.rows import rows_of
 from thimble.repl.commands.context.strip import bar, messages_before, widths
 from thimble.repl.screen.pager import paged
@@ -17,7 +18,6 @@ from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import FATE_LETTERS, in_use, is_drawn, say
 from thimble.repl.screen.trace import cut
 from thimble.session import figures
-from thimble.session.replay import Replayed, calls
 from thimble.session.session import Session
 
 BEST = "* best of those that kept to the budget at every call"

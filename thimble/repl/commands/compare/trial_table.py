@@ -11,6 +11,7 @@ from rich.text import Text
 
 from thimble.agent.errors import Stopped
 from thimble.agent.ledger import Amount
+from thimble.commands.trial import Trial, ask, known, verdict
 from thimble.corpus.questions import Exchange
 from thimble.repl.commands.compare.each import under_each
 from thimble.repl.screen.sanitise import clean, line
@@ -19,7 +20,6 @@ from thimble.repl.screen.theme import in_use, is_drawn, say
 from thimble.repl.screen.trace import cut
 from thimble.session import figures
 from thimble.session.session import Session
-from thimble.session.trial import Trial, ask, known, verdict
 
 ANSWER_CHARACTERS = 600
 """Characters of an answer that are shown."""

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from thimble.agent.errors import UsageError
+from thimble.commands.forecast import forecast
 from thimble.repl.commands.command import command, one_of
 from thimble.repl.commands.context.listing import folded, most_rows, show_list, span
 from thimble.repl.commands.context.message import sentence, show_message
@@ -21,7 +22,6 @@ from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import say
 from thimble.repl.screen.trace import cut
 from thimble.session import figures
-from thimble.session.forecast import forecast
 from thimble.session.session import Session
 
 MESSAGE = re.compile(r"\+?\d{1,9}")

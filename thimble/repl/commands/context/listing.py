@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from thimble.agent.messages import Message
+from thimble.commands.forecast import DRAFT
 from thimble.repl.commands.context.rows import Row, Xray
 from thimble.repl.commands.context.strip import TOOLS, letter
 from thimble.repl.screen.sanitise import line
@@ -16,7 +17,6 @@ from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn
 from thimble.repl.screen.trace import call_line, cut
 from thimble.session import figures
-from thimble.session.forecast import DRAFT
 from thimble.session.memory_file import memory_of_system
 
 Group = Sequence[Row]

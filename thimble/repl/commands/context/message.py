@@ -9,13 +9,13 @@ from itertools import islice, takewhile
 from rich.console import Console
 
 from thimble.agent.messages import Message
+from thimble.commands.why import UNSAID, why
 from thimble.repl.commands.context.rows import Row, Xray
 from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import clean, line
 from thimble.repl.screen.theme import say
 from thimble.repl.screen.trace import call_line
 from thimble.session import figures
-from thimble.session.why import UNSAID, why
 
 MOST_COMPARED = 10_000
 """Lines of a text that are compared: to compare more would take seconds."""

@@ -109,7 +109,7 @@ def next_call(session: Session) -> Xray:
     Raises:
         UsageError: the budget cannot hold it.
     """
-    from thimble.session.forecast import forecast
+    from thimble.commands.forecast import forecast
 
     found = forecast(session, "", foreign=True)
     if found.view is None:

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId
+from thimble.commands.timeline import timeline
+from thimble.commands.why import why
 from thimble.repl.commands.export.markdown import asked, grounds
 from thimble.repl.commands.timeline import sums, words
 from thimble.repl.screen import trace
@@ -31,9 +33,7 @@ from thimble.session import figures
 from thimble.session.journal.header import sampling
 from thimble.session.jsonl import selected
 from thimble.session.story import Exchange, ModelCall, Story
-from thimble.session.timeline import timeline
 from thimble.session.totals import totals
-from thimble.session.why import why
 
 if TYPE_CHECKING:
     from thimble.agent.budget import Counter

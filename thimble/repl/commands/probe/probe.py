@@ -15,10 +15,10 @@ from thimble.agent.protocols import Usage
 from thimble.agent.reply import Reply
 from thimble.agent.turns import question as asked_last
 from thimble.agent.view import View
+from thimble.commands.why import why
 from thimble.corpus.fact_match import missing, quotes
 from thimble.corpus.words import content_words, stems
 from thimble.session.session import Session
-from thimble.session.why import why
 
 FACT_SENTENCE = re.compile(r"(?P<subject>\S.{1,79}?) (?P<is>is|are|was|were) \S")
 LOWERED = ("The", "A", "An", "My", "Our", "Your", "His", "Her", "Its", "Their", "This", "That")

@@ -14,12 +14,12 @@ from rich.text import Text
 from thimble.agent.events import Planted
 from thimble.agent.fates import Fate
 from thimble.agent.view import View
+from thimble.commands.replay import calls, replay_agent
 from thimble.corpus.fact_match import quotes
 from thimble.repl.commands.compare.each import under_each
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import in_use, is_drawn, say
-from thimble.session.replay import calls, replay_agent
 from thimble.session.session import Session
 
 Mark = Literal["stands", "gone", "over", "refused"]

@@ -9,43 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from thimble.agent.events import Answered, Prepared, ToolReturned
-from thimble.session.journal.records import Aside, Branched
-
-if TYPE_CHECKING:
-    from thimble.agent.agent import Agent
-    from thimble.agent.events import Planted
-    from thimble.session.guess import Guess
-    from thimble.session.settings import Settings
+from thimble.session.journal.records import Aside, Branched, Toured
+from thimble.session.session import Session
 
 TOURS = ("context", "hour", "strategies")
 """The tours by name, the shortest first."""
 FOLDER = Path(__file__).parent / "tours"
-
-
-class Watched(Protocol):
-    """What a tour looks at: a session."""
-
-    settings: Settings
-    guess: Guess | None
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether the agent is made."""
-
-    @property
-    def agent(self) -> Agent:
-        """The agent."""
-
-    @property
-    def spec(self) -> str:
-        """The strategy in use."""
-
-    @property
-    def planted(self) -> tuple[Planted, ...]:
-        """The planted facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +27,7 @@ class Ran:
     command: str
 
 
-Check = Callable[["Watched", object, str], bool]
+Check = Callable[[Session, object, str], bool]
 """Whether this is so, in this session after this event: all that is so at all times needs no event, which is None then.
 
 The text is what follows the name of the check in a step.
@@ -91,7 +63,7 @@ TOUR_CHECKS: dict[str, tuple[str, Check]] = {
         lambda session, event, _: isinstance(event, Prepared) and event.view.tokens > event.view.limit,
     ),
     "planted": ("a planted fact", lambda session, event, _: session.is_ready and bool(session.planted)),
-    "guessed": ("a guess", lambda session, event, _: session.guess is not None),
+    "guessed": ("a guess", lambda session, event, _: "guess" in session.watchers),
     "probe-missed": ("a /probe that misses", lambda session, event, _: bool(_probed(event).get("missing"))),
     "probe-found": ("a /probe that finds it", lambda session, event, _: _probed(event).get("missing") == []),
     "asked-each": (
@@ -134,7 +106,7 @@ class Tour:
         """The step that waits; None at the end."""
         return self.steps[self.at] if self.at < len(self.steps) else None
 
-    def see(self, session: Watched, event: object = None) -> None:
+    def see(self, session: Session, event: object = None) -> None:
         """Take note of what has happened, or of what is so."""
         if self.step:
             self._came |= {check for check in self.step.seen if _holds(check, session, event)}
@@ -155,7 +127,7 @@ class Tour:
         """To the next step."""
         self.at, self.said, self._came = self.at + 1, False, set()
 
-    def line(self, session: Watched) -> str | None:
+    def line(self, session: Session) -> str | None:
         """The line that the step offers; None where there is none, or not yet."""
         offered = self.step.line if self.step else None
         if offered is None or "{" not in offered:
@@ -163,12 +135,36 @@ class Tour:
         return offered.format(**_numbers(session)) if session.is_ready else None
 
 
-def _holds(check: str, session: Watched, event: object) -> bool:
+def tour_of(session: Session) -> Tour | None:
+    """The tour of a session: the one that watches it, or the one that it was on when it was left."""
+    found, kept = session.watchers.get("tour"), session.journal.tree.tour
+    if not isinstance(found, Tour) and kept.tour in TOURS:
+        found = session.watchers["tour"] = Tour(kept.tour, max(0, kept.step), said=True)
+    return found if isinstance(found, Tour) else None
+
+
+def put_on(session: Session, tour: Tour | None) -> None:
+    """Let this tour lead through the session from now on; None for no tour."""
+    if tour:
+        session.watchers["tour"] = tour
+    else:
+        session.watchers.pop("tour", None)
+    keep(session, tour)
+
+
+def keep(session: Session, tour: Tour | None) -> None:
+    """Write to the session file how far the tour is, if it does not say so yet."""
+    now = Toured(tour.name, tour.at) if tour else Toured("", 0)
+    if session.journal.begun and now != session.journal.tree.tour:
+        session.record(now)
+
+
+def _holds(check: str, session: Session, event: object) -> bool:
     name, _, value = check.partition(" ")
     return TOUR_CHECKS[name][1](session, event, value)
 
 
-def _numbers(session: Watched) -> dict[str, int]:
+def _numbers(session: Session) -> dict[str, int]:
     """The numbers of the messages that a line can name; the newest message, where there is no such one."""
     history, view = session.agent.history, session.agent.ledger.view
     places = {message.id: number for number, message in enumerate(history, 1)}

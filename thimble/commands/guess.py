@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from thimble.agent.errors import UsageError
-from thimble.agent.events import Event, Prepared
+from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
 from thimble.agent.view import View
+from thimble.session.journal.records import Branched, Switched
+from thimble.session.session import Session
 
 GUESS_FORM = "write /predict 1-4 9 12, the numbers of those that stay as they are, or /predict all, none, off"
 
@@ -18,23 +20,31 @@ GUESS_FORM = "write /predict 1-4 9 12, the numbers of those that stay as they ar
 class Guess:
     """What the room says: of the messages that stood there, those at the places `stays`, counted from 1, will stay.
 
-    It is fed the events of the next exchange: `view` is that of its first call.
+    It watches the session: `view` is that of the first call after it. It is void on another branch.
     """
 
     messages: Sequence[Message]
     stays: frozenset[int]
     view: View | None = None
 
-    def see(self, event: Event) -> None:
+    def see(self, session: Session, event: object) -> None:
         """Take note of a view that is sent."""
         if isinstance(event, Prepared):
             self.view = self.view or event.view
+        elif isinstance(event, Branched | Switched):
+            session.watchers.pop("guess", None)
 
     @property
     def stayed(self) -> frozenset[int]:
         """The places whose messages are in the view as they were."""
         kept = {message.id for message, fate in self.view.fated if fate == "kept"} if self.view else set()
         return frozenset(place for place, message in enumerate(self.messages, 1) if message.id in kept)
+
+
+def guess_of(session: Session) -> Guess | None:
+    """The guess that waits for its prompt, or to be revealed."""
+    found = session.watchers.get("guess")
+    return found if isinstance(found, Guess) else None
 
 
 def take(history: Sequence[Message], text: str) -> Guess:

@@ -15,10 +15,10 @@ from thimble.agent.errors import BudgetError, ModelError, NotRecorded
 from thimble.agent.events import Answered, Ending, PromptCut
 from thimble.agent.ledger import NOTHING, Amount, Call
 from thimble.agent.loop import run
+from thimble.commands.replay import broke
 from thimble.corpus.questions import Exchange, load
 from thimble.corpus.score import score, shows
 from thimble.models.reader.view import CLOSEST_PASSAGES
-from thimble.session.replay import broke
 from thimble.session.settings import Settings
 from thimble.session.totals import priced, totals
 

@@ -1,4 +1,4 @@
-"""The hardware that settings name: rows of the user's files beside those of the program, and a pace by its name."""
+"""A pace by its name, and the hardware that a user's files describe."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""What a command works out of a session, without a screen."""
