@@ -1,22 +1,12 @@
 # ruff: noqa: E501, T201
-"""The table of laws: what each says, where it is tried, over what, and on how many examples.
+"""The table of laws: what each says, where it is tried, and over what.
 
 python -m tests.support.laws_table    # the table in Markdown, as docs/reference/laws.md shows it
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from importlib import import_module
-from math import prod
-from typing import Any
-
-from hypothesis import is_hypothesis_test
-
-from tests.conftest import ASKED, PROFILE, examples
-
-BY_NIGHT = ("agent/", "strategies/", "session/test_timeline.py", "models/test_chat.py")
-"""Whose laws `make nightly` tries on many examples."""
 
 LAWS = """
 Strategies
@@ -62,68 +52,23 @@ folders | Only what is harmless counts, and the rest is told | session/test_fold
 """
 
 
-def tests_of(module: Any, prefix: str) -> Iterator[Callable[..., None]]:
-    """The laws of a file that begin so: those that Hypothesis tries; all, where it tries none."""
-    found = [test for name, test in vars(module).items() if name.startswith(prefix)]
-    yield from [test for test in found if is_hypothesis_test(test)] or found
-
-
-def parameters(test: Callable[..., None]) -> int:
-    """How often pytest runs a test."""
-    return prod(len(of_mark) for of_mark in _parameters(test))
-
-
-def is_nightly(test: Callable[..., None]) -> bool:
-    """Whether only `make nightly` runs a test."""
-    return any(mark.name == "nightly" for mark in getattr(test, "pytestmark", []))
-
-
-def by_day(test: Callable[..., None]) -> int:
-    """How often `make test` runs a test."""
-    days = ([one for one in of_mark if not _is_nightly(one)] for of_mark in _parameters(test))
-    return 0 if is_nightly(test) else prod(map(len, days))
-
-
-def tried(profile: str, law: Callable[..., None], times: int) -> int:
-    """On how many examples a law is tried with so many parameters."""
-    return times * examples(profile, getattr(law, ASKED).max_examples, times) if times else 0
-
-
-def _parameters(test: Callable[..., None]) -> list[list[Any]]:
-    return [list(mark.args[1]) for mark in getattr(test, "pytestmark", []) if mark.name == "parametrize"]
-
-
-def _is_nightly(parameter: Any) -> bool:
-    return any(mark.name == "nightly" for mark in getattr(parameter, "marks", ()))
-
-
 def row(line: str) -> str:
     """A row of the table."""
     law, says, where, over = line.split(" | ")
     path, prefix = where.split("::")
-    laws = list(tests_of(import_module(f"tests.{path.removesuffix('.py').replace('/', '.')}"), prefix))
-    assert laws, f"{where}: there is none"
-    if is_hypothesis_test(laws[0]):
-        day = f"{sum(tried('quick', law, by_day(law)) for law in laws):,}"
-        by_night = sum(tried("nightly", law, parameters(law)) for law in laws)
-        night = f"{by_night:,}" if path.startswith(BY_NIGHT) else "–"
-    else:
-        days, nights = sum(map(by_day, laws)), sum(map(parameters, laws))
-        day = f"{days} cases"
-        night = f"{nights} cases" if days < nights or path.startswith(BY_NIGHT) else "–"
-    return f"| {law} | {says} | [{len(laws)}](../../tests/{path}) | {over} | {day} | {night} |"
+    module = import_module(f"tests.{path.removesuffix('.py').replace('/', '.')}")
+    assert any(name.startswith(prefix) for name in vars(module)), f"{where}: there is none"
+    return f"| [{law}](../../tests/{path}) | {says} | {over} |"
 
 
 def table() -> str:
     """The whole table in Markdown."""
-    assert PROFILE == "quick", "the table is of the profile `quick`"
     printed = []
     for line in LAWS.strip().splitlines():
         if " | " in line:
             printed.append(row(line))
         else:
-            printed += [f"\n### {line}\n", "| law | it says | tests | over | `make test` | `make nightly` |"]
-            printed += ["|---|---|--:|---|--:|--:|"]
+            printed += [f"\n### {line}\n", "| law | it says | tried on |", "|---|---|---|"]
     return "\n".join(printed).strip()
 
 
