@@ -80,11 +80,10 @@ def flags() -> Iterator[tuple[str, str]]:
         yield f"`{written.strip()}`", how["help"]
 
 
-def settings() -> Iterator[tuple[str, str, str, str]]:
-    """Each setting: its name in a file, its default, its legal values, whether a folder may set it."""
+def settings() -> Iterator[tuple[str, str, str]]:
+    """Each setting: its name in a file, its default, its legal values."""
     for name, setting in SETTINGS.items():
-        folders = "yes" if setting.harmless else "no"
-        yield f"`{name}`", _written(setting.default), setting.legal, folders
+        yield f"`{name}`", _written(setting.default), setting.legal
 
 
 def _written(default: object) -> str:
@@ -132,9 +131,9 @@ the user's `config.toml`, default. In the environment, `budget` is `THIMBLE_BUDG
 each setting with its source. `OLLAMA_HOST` and `OPENAI_BASE_URL` also set `base_url`, each for its own kind of server,
 and `NO_COLOR` sets `color`.
 
-A `thimble.toml` may be somebody else's, so it sets only what can do no harm, as the last column says, and only a
-strategy that is built in or installed. A line at the start says what was left out. Write those settings in your own
-`config.toml`, in the environment or as flags.
+A `thimble.toml` may be somebody else's, so it sets only what can do no harm: {harmless}; and only a strategy that is
+built in or installed. A line at the start says what was left out. Write the others in your own `config.toml`, in the
+environment or as flags.
 """
 STRATEGIES = """\
 # Strategies
@@ -175,8 +174,9 @@ def command_line() -> Iterator[str]:
     yield from table(("key", "does"), keys())
     yield FLAGS_BELOW
     yield from table(("flag", "does"), flags())
-    yield SETTINGS_BELOW
-    yield from table(("setting", "default", "takes", "in `thimble.toml`"), settings())
+    harmless = ", ".join(f"`{name}`" for name, setting in SETTINGS.items() if setting.harmless)
+    yield SETTINGS_BELOW.format(harmless=harmless)
+    yield from table(("setting", "default", "takes"), settings())
     yield "## Exit codes\n"
     yield from table(("code", "means"), exit_codes())
 
@@ -196,8 +196,7 @@ def strategies() -> Iterator[str]:
             yield f"{'∑ ' if asks_a_model(kind) else ''}{paragraphs(kind)[0]}\n"
             taken = parameters(kind)
             if own := [one for one in taken if _meaning(one) not in shared]:
-                cells = ((f"`{one.name}`", f"`{one.shown}`", one.legal, one.meaning) for one in own)
-                yield from table(("parameter", "default", "takes", "means"), cells)
+                yield "\n".join(f"- `{one.name}={one.shown}` ({one.legal}): {one.meaning}" for one in own) + "\n"
             if others := ", ".join(f"`{one.name}` {one.shown}" for one in taken if _meaning(one) in shared):
                 yield f"{'Also ' if own else ''}{others}.\n"
             if papers := as_in_the_paper(kind):
@@ -296,7 +295,6 @@ THREE = (
 TRANSCRIPTS = (
     Transcript("explanation/history-and-view.md", 5_000, "/context", ARTICLES),
     Transcript("how-to/compare-strategies.md", 2_000, "/compare\n", THREE),
-    Transcript("how-to/compare-strategies.md", 2_000, "What is observation masking?"),
 )
 
 

@@ -30,25 +30,6 @@ ledger | It is a fold over the events; one unknown makes a sum unknown | agent/t
 timeline | Its sums are those of squared paper; a lane does one thing at a time; clock and pauses count for nothing | session/test_timeline.py::test_ | an agent, a memory model beside it, tools
 loop | The session continues after anything that a model does, and its history is sound | agent/test_loop_cut_off.py::test_whatever_ | replies that fail, stop, call
 chat | Messages that are written for a server can be read again | models/test_chat.py::test_ | sound histories, any entries
-Sessions
-journal | A resumed session equals the one that wrote it, and sends the same | session/journal/test_laws.py::test_after_ | every strategy, every ending
-journal, killed | Killed at any byte, a session resumes as if it had stopped after the last event | session/journal/test_killed.py::test_behind_any_ | strategies with state
-journal, damaged | A damaged journal never fails: each line that cannot be read is reported | session/journal/test_fuzz.py::test_ | any bytes, lines flipped or false
-looks | A command that only looks does not change the next request | session/test_nothing_enters.py::test_the_next_ | SPECs of each kind, commands, failures
-branches | Every branch stays as it was left, and nothing is ever rewritten | repl/commands/branches/test_laws.py::test_whatever_ | any typed lines
-branches, sent | A question that is undone and asked again sends the same bytes | repl/commands/branches/test_laws.py::test_what_ | SPECs of each kind
-exports | Every view can be rebuilt from the exported file | repl/commands/export/test_document.py::test_every_view_ | SPECs of each kind
-cassettes | A played session is the recorded one, exchange by exchange; a damaged or forged one is no danger | session/test_playback.py::test_a | sessions, bytes
-timeline, played | It is the same live, read back and played | session/test_timeline.py::test_it_is_ | with and without calls in the background
-prepare | The output is valid and within the budget, and the report is true | repl/cli/test_prepare.py::test_ | every strategy, any conversation
-compare | It agrees with a replay, and changes nothing | repl/commands/compare/test_replay.py::test_ | every strategy, nasty histories
-Untrusted text
-sanitiser | The same in any chunks; no control sequence is left, and harmless text stays | repl/screen/test_sanitise.py::test_ | sequences in any mixture
-doors | No payload controls the terminal, on any way to it | whole/test_escapes.py::test_no | every door, every payload
-exports, hostile | No payload becomes an element, a link or an escape | repl/commands/export/test_harmless.py::test_ | every format, every payload
-confined | No path leaves the root | tools/test_confined.py::test_ | any paths
-specs | No text of a session or a cassette imports anything | session/test_trust.py::test_no_word_ | any text
-folders | Only what is harmless counts, and the rest is told | session/test_folders_file.py::test_only_ | any settings
 """
 
 
