@@ -287,15 +287,7 @@ class Transcript(NamedTuple):
 
 
 ARTICLES = ("Read the article about context windows", "Now read the article about testing LLM applications")
-THREE = (
-    "How well did humans do on the WebArena tasks?",
-    "What is observation masking?",
-    "And what does the article about KV caches say of prefixes?",
-)
-TRANSCRIPTS = (
-    Transcript("explanation/history-and-view.md", 5_000, "/context", ARTICLES),
-    Transcript("how-to/compare-strategies.md", 2_000, "/compare\n", THREE),
-)
+TRANSCRIPTS = (Transcript("explanation/history-and-view.md", 5_000, "/context", ARTICLES),)
 
 
 def _roff(text: str) -> str:
