@@ -196,7 +196,7 @@ def strategies() -> Iterator[str]:
             yield f"{'∑ ' if asks_a_model(kind) else ''}{paragraphs(kind)[0]}\n"
             taken = parameters(kind)
             if own := [one for one in taken if _meaning(one) not in shared]:
-                yield "\n".join(f"- `{one.name}={one.shown}` ({one.legal}): {one.meaning}" for one in own) + "\n"
+                yield "\n".join(f"- `{one.name}={one.shown}` ({one.legal}): {one.meaning}." for one in own) + "\n"
             if others := ", ".join(f"`{one.name}` {one.shown}" for one in taken if _meaning(one) in shared):
                 yield f"{'Also ' if own else ''}{others}.\n"
             if papers := as_in_the_paper(kind):

@@ -39,7 +39,7 @@ def row(line: str) -> str:
     path, prefix = where.split("::")
     module = import_module(f"tests.{path.removesuffix('.py').replace('/', '.')}")
     assert any(name.startswith(prefix) for name in vars(module)), f"{where}: there is none"
-    return f"- [{law}](../../tests/{path}): {says}"
+    return f"- [{law}](../../tests/{path}): {says}."
 
 
 def table() -> str:
