@@ -1,6 +1,6 @@
 """The page of answers: asks the built-in reader the questions with known answers under each strategy.
 
-    python -m scripts.answers                  # docs/results/answers.md up to its third heading
+    python -m scripts.answers                  # docs/results/answers.md
     python -m scripts.answers --kind dialogue  # only this kind of question
 
 Every question is asked in its own session; the exchanges of a dialogue share one.
@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from statistics import mean
 
 from thimble.agent.errors import BudgetError
@@ -26,7 +26,6 @@ from thimble.lab.exit_code import exit_code
 from thimble.lab.job_progress import progress
 from thimble.lab.pool import pooled
 from thimble.lab.run.jobs import fingerprint
-from thimble.lab.statistics import wilson
 from thimble.models import READER
 from thimble.session.parser import Parser
 from thimble.session.session import Session
@@ -47,22 +46,23 @@ READING = (
 HEAD = """\
 # Answers
 
-Under which strategy does the built-in reader still answer right? The exchanges of one dialogue depend on each other, so
-the intervals of their rows are too narrow. All rows have the same dialogues: compare *lost* and *won*, the answers that
-are lost and won against the first row, which has room enough. A single question mostly fits into 8,000 tokens, so only
-the first row has the single questions; the others have each fifth dialogue.
-
-The built-in reader shows passages where it has no sure answer; they never count as one. So the first table says how
-each question ended: an answer, right or wrong; passages, with the answer among them or not; or declined.
+Under which strategy does the built-in reader still answer right? Each [question](../reference/questions.md) has a
+session of its own. If the reader is not sure, it shows passages, which never count as an answer.
 
 ```sh
 python -m scripts.answers
 ```
 
-| column | is |
-|---|---|
-| a kind of question, and how many | the share of right answers, with its 95 % Wilson interval |
-| prompt, prefill, turns | tokens and turns of one exchange of a dialogue, with the strategy's own calls |
+## With room for everything
+
+How many were asked; then three shares in percent: right answers, passages that hold the answer, wrong answers. The rest
+are other passages and refusals. The reader was developed on all questions but the held-out ones.
+"""
+UNDER = """\
+## Under each strategy
+
+Every fifth dialogue, in 8,000 tokens; `none` has 64,000. In brackets, the answers lost and won against it. Tokens are
+those of one exchange, with the strategy's own calls.
 """
 LIBRARY = ("corpus/articles/*.md", "corpus/files/**/*.*", "corpus/questions.yaml")
 BUDGET, ROOM_ENOUGH = 8_000, 64_000
@@ -74,7 +74,7 @@ KINDS = {
     "comparison": "comparison",
     "file": "files",
     "unanswerable": "not answerable",
-    "dialogue": "dialogues, every exchange",
+    "dialogue": "dialogues",
     "definition": "what is it",
     "explanation": "how and why",
     "advice": "what should I do",
@@ -82,12 +82,12 @@ KINDS = {
     "summary": "summary of an article",
     "listing": "which articles",
     "filefact": "about the files",
-    "followup": "follow-ups, every exchange",
+    "followup": "follow-ups",
     "offtopic": "off the subject",
-    "neartopic": "near the subject, not in it",
+    "neartopic": "near the subject",
     "talk": "small talk",
 }
-LEANING = "dialogues, exchanges that lean on earlier ones"
+LEANING = "dialogues, later exchanges"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +177,8 @@ def _do(job: tuple[Question, Asked]) -> list[Mark]:
     return ask(*job)
 
 
-FATES = ("right", "shown", "near", "declined", "wrong")
-"""What can come of a question: an answer is right or wrong, passages hold it or do not, or it is declined."""
-Wanted = Callable[[Mark], bool]
+FATES = ("right", "shown", "wrong")
+"""What the table counts of a question: a right answer, passages that hold it, a wrong answer."""
 
 
 def rows(marks: Iterable[Mark]) -> dict[str, list[Mark]]:
@@ -192,50 +191,42 @@ def rows(marks: Iterable[Mark]) -> dict[str, list[Mark]]:
     return found
 
 
-def table(marks: dict[Asked, list[Mark]], wanted: Wanted) -> Iterator[str]:
-    """Settings by kind, as lines of Markdown: share of right answers with its interval, lost answers, tokens.
-
-    Comparisons, lost and won answers and tokens cover only the questions that every setting got.
-    """
-    every = ((setting, [mark for mark in found if wanted(mark)]) for setting, found in marks.items())
-    chosen = {setting: found for setting, found in every if found}
-    by_kind = {setting: rows(found) for setting, found in chosen.items()}
-    first = next(iter(by_kind.values()))
-    kinds = [name for name in first if first[name]]
-    asked = " | ".join(f"{name} ({len(first[name])})" for name in kinds)
-    yield f"| | {asked} | lost | won | prompt | prefill | turns |"
-    yield "|---" + "|--:" * (len(kinds) + 5) + "|"
-    shared = set.intersection(*({_place(mark) for mark in found} for found in chosen.values()))
-    common = {setting: [mark for mark in found if _place(mark) in shared] for setting, found in chosen.items()}
+def table(marks: dict[Asked, list[Mark]]) -> Iterator[str]:
+    """A line of Markdown for each setting, over the questions that all settings got."""
+    shared = set.intersection(*({_place(mark) for mark in found} for found in marks.values()))
+    common = {setting: [mark for mark in found if _place(mark) in shared] for setting, found in marks.items()}
     start = next(iter(common.values()))
+    yield f"| {len(start)} exchanges | right | prompt | prefill |"
+    yield "|---|--:|--:|--:|"
     for setting, found in common.items():
-        cells = [_share(by_kind[setting][name]) for name in kinds]
-        cells += [
-            str(sum(_changed(start, found, was_right))) if found is not start else "" for was_right in (True, False)
-        ]
-        cells += [_mean([getattr(mark, amount) for mark in found]) for amount in ("tokens", "prefill", "turns")]
-        yield f"| {setting.strategy} @{setting.budget:,} | {' | '.join(cells)} |"
+        changed = [sum(_changed(start, found, was_right)) for was_right in (True, False)]
+        right = f"{mean(mark.right for mark in found):.0%}" + (" (−{} +{})".format(*changed) if any(changed) else "")
+        amounts = [_mean([getattr(mark, amount) for mark in found]) for amount in ("tokens", "prefill")]
+        yield f"| {setting.strategy} | {' | '.join([right, *amounts])} |"
 
 
-def by_ending(marks: Iterable[Mark]) -> Iterator[str]:
-    """How the answers to each kind ended, in percent, as lines of Markdown."""
-    yield "| | asked | right | passages with the answer | other passages | declined | wrong |"
-    yield "|---|--:|--:|--:|--:|--:|--:|"
-    for kind, found in rows(marks).items():
-        if found:
-            yield cells(kind, [_fate(mark) for mark in found])
+def by_kind(marks: Sequence[Mark]) -> Iterator[str]:
+    """How the answers to each kind ended, held-out questions apart, as lines of Markdown."""
+    yield "| | held-out | right, shown, wrong | others | right, shown, wrong |"
+    yield "|---|--:|--:|--:|--:|"
+    parts = [rows(mark for mark in marks if mark.held_out is held_out) for held_out in (True, False)]
+    for kind in parts[0]:
+        if any(part[kind] for part in parts):
+            yield f"| {kind} | {' | '.join(_ended(part[kind]) for part in parts)} |"
 
 
-def cells(kind: str, fates: Sequence[str]) -> str:
-    """The row of a kind: how many were asked, and the share of each fate."""
-    shares = (f"{fates.count(fate) / len(fates):.0%}".replace("%", " %") for fate in FATES)
-    return f"| {kind} | {len(fates)} | {' | '.join(shares)} |"
+def _ended(marks: Sequence[Mark]) -> str:
+    """Two cells: how many, and three shares in percent."""
+    if not marks:
+        return " | "
+    fates = [_fate(mark) for mark in marks]
+    return f"{len(fates)} | {' '.join(f'{100 * fates.count(fate) / len(fates):.0f}' for fate in FATES)}"
 
 
 def _fate(mark: Mark) -> str:
     if mark.ending == "passages":
         return "shown" if mark.shown else "near"
-    return "right" if mark.right else "declined" if mark.ending == "refused" else "wrong"
+    return "right" if mark.right else mark.ending if mark.ending == "refused" else "wrong"
 
 
 def _place(mark: Mark) -> tuple[str, int]:
@@ -245,14 +236,6 @@ def _place(mark: Mark) -> tuple[str, int]:
 def _changed(first: Sequence[Mark], found: Sequence[Mark], was_right: bool) -> Iterator[bool]:
     """For each answer, whether it was right (or wrong) in the first row and has changed."""
     return (one.right is was_right and other.right is not was_right for one, other in zip(first, found, strict=True))
-
-
-def _share(marks: Sequence[Mark]) -> str:
-    if not marks:
-        return ""
-    right = sum(mark.right for mark in marks)
-    low, high = wilson(right, len(marks))
-    return f"{right / len(marks):.0%} ({low:.0%} to {high:.0%})".replace("%", " %").replace(" % to", " to")
 
 
 def _mean(amounts: Sequence[float | None]) -> str:
@@ -267,18 +250,12 @@ def page(asked: QuestionSet, marks: dict[Asked, list[Mark]]) -> Iterator[str]:
     reader, library = fingerprint(*READING), fingerprint(*LIBRARY)
     changed = "has not changed" if reader == asked.reader else "HAS changed"
     yield HEAD
-    yield f"Library and questions `{library}`; reader and search `{reader}`, which {changed} since"
-    yield "the held-out questions were first asked.\n"
-    for title, wanted in (
-        ("Held-out questions", lambda mark: mark.held_out),
-        ("Questions that the reader was developed on", lambda mark: not mark.held_out),
-    ):
-        if any(map(wanted, chain.from_iterable(marks.values()))):
-            yield f"## {title}\n"
-            yield from by_ending(filter(wanted, next(iter(marks.values()))))
-            yield ""
-            yield from table(marks, wanted)
-            yield ""
+    yield from by_kind(next(iter(marks.values())))
+    if len(marks) > 1:
+        yield f"\n{UNDER}"
+        yield from table(marks)
+    yield f"\nLibrary and questions `{library}`; reader and search `{reader}`, which {changed}"
+    yield "since the held-out questions were first asked."
 
 
 def main(arguments: Sequence[str]) -> None:

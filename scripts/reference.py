@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,11 +21,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from thimble.corpus.library import Library
 from thimble.repl.cli.flags import DESCRIPTION, EPILOG, FLAGS, USAGE
 from thimble.repl.commands.help import KEYS
-from thimble.repl.commands.strategy import first_sentence, paragraphs
+from thimble.repl.commands.strategy import paragraphs
 from thimble.repl.commands.table import COMMANDS
 from thimble.session.settings_table import SETTINGS, sessions_folder
-from thimble.strategies.parameter import as_in_the_paper, parameters
+from thimble.strategies.parameter import Parameter, as_in_the_paper, parameters
 from thimble.strategies.table import FAMILIES, asks_a_model
+from thimble.strategies.table import STRATEGIES as STRATEGY_TABLE
 from thimble.tools import everyday, on_demand, toolbox
 from thimble.tools.notebook import Notebook
 
@@ -42,6 +45,8 @@ thimble \\- {description}
 """
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FOLDER = DOCS / "reference"
+SHARED = 3
+"""How many strategies have a parameter that is explained once for all."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -75,11 +80,10 @@ def flags() -> Iterator[tuple[str, str]]:
         yield f"`{written.strip()}`", how["help"]
 
 
-def settings() -> Iterator[tuple[str, str, str, str, str]]:
-    """Each setting: its name in a file, its variable, its default, its legal values, whether a folder may set it."""
+def settings() -> Iterator[tuple[str, str, str]]:
+    """Each setting: its name in a file, its default, its legal values."""
     for name, setting in SETTINGS.items():
-        folders = "yes" if setting.harmless else "no"
-        yield f"`{name}`", f"`THIMBLE_{name.upper()}`", _written(setting.default), setting.legal, folders
+        yield f"`{name}`", _written(setting.default), setting.legal
 
 
 def _written(default: object) -> str:
@@ -104,13 +108,11 @@ def exit_codes() -> list[tuple[str, str]]:
 COMMAND_LINE = """\
 # Command line
 
-`make reference` writes this page. Its words are the help texts in `thimble/repl/commands/`,
-`thimble/repl/cli/flags.py` and `thimble/session/settings_table.py`.
+`make reference` writes this page from the help texts.
 
 ## Commands
 
-Type a command at the prompt or after `-p`. No command and no output of a command is ever sent to a model. Only whole
-words count: an unknown command is an error that names the nearest one.
+Type a command at the prompt or after `-p`. No command and no output of a command is ever sent to a model.
 """
 FLAGS_BELOW = """\
 ## Flags
@@ -124,40 +126,42 @@ thimble --help
 SETTINGS_BELOW = """\
 ## Settings
 
-A setting comes from the first source that has it: flag, resumed session, environment, `thimble.toml` in the folder, the
-user's `config.toml`, default. `thimble config` prints each setting with its source. `OLLAMA_HOST` and `OPENAI_BASE_URL`
-also set `base_url`, each for its own kind of server. `NO_COLOR` sets `color`.
+A setting comes from the first source that has it: flag, resumed session, environment, `thimble.toml` in the folder,
+the user's `config.toml`, default. In the environment, `budget` is `THIMBLE_BUDGET`, and so on. `thimble config` prints
+each setting with its source. `OLLAMA_HOST` and `OPENAI_BASE_URL` also set `base_url`, each for its own kind of server,
+and `NO_COLOR` sets `color`.
 
-A `thimble.toml` may be somebody else's, so it sets only what can do no harm, as the last column says; as strategy only
-what is built in or installed. The rest of it is left out: a line at the start says so, and `thimble config` names it.
-Write those settings in your own `config.toml`, in the environment or as flags.
+A `thimble.toml` may be somebody else's, so it sets only what can do no harm: {harmless}; and only a strategy that is
+built in or installed. A line at the start says what was left out. Write the others in your own `config.toml`, in the
+environment or as flags.
 """
 STRATEGIES = """\
 # Strategies
 
-`make reference` writes this page. Its words are the docstrings in `strategies/`.
+`make reference` writes this page from the docstrings in `strategies/`. `/help strategy NAME` says more about each;
+[Hide, move, summarise](../explanation/hide-move-summarise.md) explains the mechanisms, and [Cost](../results/cost.md)
+and [Answers](../results/answers.md) compare them.
 
 A SPEC is a name, a name with parameters (`observation-masking:window=10,when=always`), a name with those of its paper
-(`observation-masking:paper`), a file (`./mine.py`), a `package.module:Name`, or several of these joined by `+`, left to
-right. The strategy of an installed package has a name, too ([how](../tutorial/2-your-own-strategy.md#ship-it)).
-`/strategy SPEC` swaps while the session runs. The new strategy starts fresh and sees the whole history. If its
-view is over the budget, `fit` makes room: it halves the largest results, then leaves out the oldest turns. ∑ marks a
-strategy that asks a model: the agent's own, or another one by `--summariser`. [Cost](../results/cost.md) and
-[Answers](../results/answers.md) compare them.
+(`observation-masking:paper`, [why ours differs](elsewhere.md#the-paper-and-our-defaults)), a file (`./mine.py`), a
+`package.module:Name`, or several of these joined by `+`, left to right. `/strategy SPEC` swaps while the session runs.
+The new strategy starts fresh and sees the whole history. If its view exceeds the budget, `fit` makes room: it halves
+the largest results, then leaves out the oldest turns. ∑ marks a strategy that asks a model: the agent's own, or that
+of `--summariser`.
 
 ![Help on the strategy sliding-window, with a table of its two parameters; then a swap to it, which says how many tokens
 the next prompt will hold.](../pictures/strategy.svg)
+
+These parameters mean the same in several strategies:
 """
 TOOLS = """\
 # Tools
 
-`make reference` writes this page. Its words are the docstrings in `tools/`, as the model reads them.
-
-A tool is a typed function; its signature and docstring become the JSON schema. Installed packages may
-[bring others](../tutorial/2-your-own-strategy.md#ship-it). Every result has a size limit and says
-when it was cut. An error of a tool goes to the model, in words that help it to call the tool again. The strategies
-`offload`, `compress` and `dedup` bring `recall`, `delegate` brings `delegate`, and `todo` brings `todo`. `search`,
-`list` and `read` are those of a model that [calls by schema](models.md#calls-by-schema). Every strategy has the others.
+`make reference` writes this page from the docstrings in `tools/`, as the model reads them. Installed packages may
+[bring others](../tutorial/2-your-own-strategy.md#ship-it). Every result has a size limit and says when it was cut; an
+error goes to the model. `offload`, `compress` and `dedup` bring `recall`, `delegate` brings `delegate`, and `todo`
+brings `todo`. A model that [calls by schema](models.md#calls-by-schema) has `search`, `list` and `read` in place of
+the others.
 """
 
 
@@ -170,30 +174,37 @@ def command_line() -> Iterator[str]:
     yield from table(("key", "does"), keys())
     yield FLAGS_BELOW
     yield from table(("flag", "does"), flags())
-    yield SETTINGS_BELOW
-    yield from table(("in a file", "in the environment", "default", "takes", "in `thimble.toml`"), settings())
+    harmless = ", ".join(f"`{name}`" for name, setting in SETTINGS.items() if setting.harmless)
+    yield SETTINGS_BELOW.format(harmless=harmless)
+    yield from table(("setting", "default", "takes"), settings())
     yield "## Exit codes\n"
     yield from table(("code", "means"), exit_codes())
 
 
 def strategies() -> Iterator[str]:
-    """The page of strategies: all in one table, then each with its paragraphs and parameters."""
+    """The page of strategies: the shared parameters, then each strategy with its own, by family."""
     yield STRATEGIES
-    known = [(family, name, kind) for family, members in FAMILIES.items() for name, kind in members.items()]
-    rows = ((family, f"[`{name}`](#{name}){_sum(kind)}", first_sentence(kind)) for family, name, kind in known)
-    yield from table(("family", "strategy", "does"), rows)
-    for _, name, kind in known:
-        yield f"## {name}\n"
-        yield "\n\n".join(paragraphs(kind)) + "\n"
-        if taken := parameters(kind):
-            cells = ((f"`{one.name}`", f"`{one.shown}`", one.legal, one.meaning) for one in taken)
-            yield from table(("parameter", "default", "takes", "means"), cells)
-        if papers := as_in_the_paper(kind):
-            yield f"`{name}:paper` is `{papers}`; [why ours differs](elsewhere.md#the-paper-and-our-defaults).\n"
+    found = Counter(map(_meaning, chain.from_iterable(map(parameters, STRATEGY_TABLE.values()))))
+    shared = {one for one, times in found.items() if times >= SHARED}
+    yield from table(
+        ("parameter", "takes", "means"), ((f"`{name}`", *told) for name, *told in found if (name, *told) in shared)
+    )
+    for family, members in FAMILIES.items():
+        yield f"## {family}\n"
+        for name, kind in members.items():
+            yield f"### {name}\n"
+            yield f"{'∑ ' if asks_a_model(kind) else ''}{paragraphs(kind)[0]}\n"
+            taken = parameters(kind)
+            if own := [one for one in taken if _meaning(one) not in shared]:
+                yield "\n".join(f"- `{one.name}={one.shown}` ({one.legal}): {one.meaning}." for one in own) + "\n"
+            if others := ", ".join(f"`{one.name}` {one.shown}" for one in taken if _meaning(one) in shared):
+                yield f"{'Also ' if own else ''}{others}.\n"
+            if papers := as_in_the_paper(kind):
+                yield f"`{name}:paper` is `{papers}`.\n"
 
 
-def _sum(kind: type) -> str:
-    return " ∑" if asks_a_model(kind) else ""
+def _meaning(one: Parameter) -> tuple[str, str, str]:
+    return one.name, one.legal, one.meaning
 
 
 def tools() -> Iterator[str]:
@@ -276,16 +287,7 @@ class Transcript(NamedTuple):
 
 
 ARTICLES = ("Read the article about context windows", "Now read the article about testing LLM applications")
-THREE = (
-    "How well did humans do on the WebArena tasks?",
-    "What is observation masking?",
-    "And what does the article about KV caches say of prefixes?",
-)
-TRANSCRIPTS = (
-    Transcript("explanation/history-and-view.md", 5_000, "/context", ARTICLES),
-    Transcript("how-to/compare-strategies.md", 2_000, "/compare\n", THREE),
-    Transcript("how-to/compare-strategies.md", 2_000, "What is observation masking?"),
-)
+TRANSCRIPTS = (Transcript("explanation/history-and-view.md", 5_000, "/context", ARTICLES),)
 
 
 def _roff(text: str) -> str:

@@ -6,7 +6,7 @@
 
 A line of the questions is `{"id", "kind", "turns": [question, ...]}`; the turns of one line share a session. A line of
 the answers is one turn: `{"id", "kind", "turn", "question", "ending", "score", "answer", "passages", "cited"}`. A line
-of the verdicts is `{"id", "turn", "verdict"}`: one of `FATES` (`scripts/answers.py`), as somebody judged who has read
+of the verdicts is `{"id", "turn", "verdict"}`: one of `FATES`, as somebody judged who has read
 the answer and the articles.
 """
 
@@ -22,7 +22,6 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-from scripts.answers import cells
 from thimble.agent.events import Answered
 from thimble.corpus.library import load
 from thimble.corpus.observations import read
@@ -38,6 +37,9 @@ ROOM_ENOUGH = 64_000
 NEAREST = 3
 SURE, NEAR = 8.0, 4.0
 """The scores of the plain BM25 from which on it answers, and shows."""
+
+FATES = ("right", "shown", "near", "declined", "wrong")
+"""What can come of a question: an answer is right or wrong, passages hold it or do not, or it is declined."""
 
 Item = Mapping[str, Any]
 
@@ -113,7 +115,8 @@ def table(answers: Iterable[Item], verdicts: Iterable[Item]) -> Iterator[str]:
     yield "| | asked | right | right passage shown | other passages | declined | wrong |"
     yield "|---|--:|--:|--:|--:|--:|--:|"
     for kind in [*(kind for kind in rows if kind != "**all**"), "**all**"]:
-        yield cells(kind, rows[kind])
+        shares = (f"{rows[kind].count(fate) / len(rows[kind]):.0%}".replace("%", " %") for fate in FATES)
+        yield f"| {kind} | {len(rows[kind])} | {' | '.join(shares)} |"
 
 
 def main(arguments: Sequence[str]) -> None:

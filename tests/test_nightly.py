@@ -1,4 +1,4 @@
-"""The profiles: as many examples for each law as docs/reference/laws.md says."""
+"""The profiles: a law shared by all strategies gets as many examples as one of one strategy."""
 
 from __future__ import annotations
 

@@ -34,7 +34,6 @@ from thimble.session.settings import Settings
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ROOMS = sorted((ROOT / "thimble").glob("*/README.md"))
 LONG = {
-    "python -m scripts.first_answers",
     "python -m scripts.answers",
     "python -m scripts.facts",
     "python -m scripts.foresight",

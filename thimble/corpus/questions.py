@@ -148,7 +148,7 @@ class QuestionSet:
 
 def load(path: Path = QUESTIONS_FILE) -> QuestionSet:
     """Read a file of questions. Raises UsageError with the first error and its place."""
-    mend = "see docs/results/answers.md for its form"
+    mend = "see docs/reference/questions.md for its form"
     try:
         data = yaml.load(read_text(path, QUESTIONS_BYTES), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         found = TypeAdapter(QuestionSet).validate_python(data)

@@ -1,19 +1,17 @@
-"""First answers: the page is what the command prints, and the questions that the pages show are answered well."""
+"""The questions that the pages show, or that the reader itself suggests, are answered well."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from scripts import first_answers
-from scripts.first_answers import COLUMNS, answer, wrapped
 from tests.support.paths import ROOT
+from thimble.agent.events import Answered
 from thimble.models.reader.view import I_CANNOT
+from thimble.session.session import Session
+from thimble.session.settings import Settings
 
-PAGE = ROOT / "docs" / "results" / "first-answers.md"
 SHOWN = ("README.md", "docs/tutorial/1-first-look.md")
 """The pages whose questions a person types first. The first screen suggests none: it names /help."""
 GOOD = {
@@ -50,12 +48,10 @@ def shown() -> set[str]:
     return {words for pair in typed for words in pair if words and not words.startswith("/")}
 
 
-@pytest.mark.nightly
-def test_the_page_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    first_answers.main()
-    assert capsys.readouterr().out == PAGE.read_text(), (
-        "make anew: python -m scripts.first_answers > docs/results/first-answers.md"
-    )
+def answer(question: str) -> str:
+    """The reader's answer in a new session that keeps the whole history."""
+    session = Session(Settings(backend="reader", strategy="none"))
+    return next(event.text for event in session.ask(question) if isinstance(event, Answered))
 
 
 def test_every_question_on_the_pages_is_known_here() -> None:
@@ -73,10 +69,3 @@ def test_what_no_article_has_a_word_of_is_refused() -> None:
     said = answer("was ist ein KI-Agent?")
     assert said.startswith(I_CANNOT)
     assert "which articles there are" in said
-
-
-@given(st.text(st.characters(codec="ascii") | st.sampled_from("é“”· -\n")))
-def test_wrapping_changes_no_word(text: str) -> None:
-    lines = wrapped(text)
-    assert lines.split() == text.split()
-    assert all(len(line) <= COLUMNS or len(line.split()) == 1 for line in lines.splitlines())
