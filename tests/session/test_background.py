@@ -203,13 +203,6 @@ def test_ctrl_c_while_the_old_one_is_left_lets_go_of_the_other(tmp_path: Path) -
         session.leave()
 
 
-def test_the_memory_model_stays_where_the_agent_s_own_is_swapped(tmp_path: Path) -> None:
-    with waiting(tmp_path) as (session, server):
-        session.use_model("reader")
-        assert session.agent.side.memory is server.backend
-        session.leave()
-
-
 def test_a_server_that_dies_leaves_the_old_summary_and_the_next_one_waits(tmp_path: Path) -> None:
     session = keep(tmp_path / "live.jsonl", strategy=SPEC)
     for question in ("What is masking?", "And then?"):

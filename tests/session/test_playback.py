@@ -25,20 +25,20 @@ from tests.support.journal_scenes import ask as ask_until
 from tests.support.paths import ROOT
 from tests.support.scripted import Scripted, Step
 from tests.support.sessions import Paper, tool_call
-from thimble.agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
-from thimble.agent.events import Answered, Event, Prepared, Preparing, ReplyPiece, SideCalled, ToolCalled, ToolReturned
+from thimble.agent.errors import ModelError, NotRecorded, ThimbleError, UsageError
+from thimble.agent.events import Answered, Event, Prepared, ReplyPiece, SideCalled, ToolReturned
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from thimble.models.hardware import HARDWARE
 from thimble.repl.cli.headless import answer, prompts
 from thimble.repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipped
 from thimble.repl.commands.table import run_command
-from thimble.session.journal.checksum_lines import checked, fields_of
+from thimble.session.journal.checksum_lines import checked
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.lines import Line
 from thimble.session.jsonl import event as as_json
 from thimble.session.jsonl import to_line
-from thimble.session.playback import Playback, Recording, names_code, read_recording
+from thimble.session.playback import Playback, Recording, read_recording
 from thimble.session.replayed_seconds import replayed_seconds
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -180,22 +180,6 @@ def test_a_reply_that_was_stopped_stops_again_and_the_rest_goes_on(tmp_path: Pat
     assert whole.agent.history == live.agent.history
 
 
-@pytest.mark.parametrize("until", [ToolCalled, ToolReturned, Preparing])
-def test_an_exchange_that_was_stopped_between_two_calls_stops_again(until: type, tmp_path: Path) -> None:
-    read = tool_call("read_article", 1, slug="observation-masking")
-    live = recorded(tmp_path / "one", [Text("I look."), read], "Again.", budget=2500)
-    with closing(live.ask("What?")) as events:
-        seen: list[Event] = []
-        while not (len(seen) > 3 and isinstance(seen[-1], until)):
-            seen.append(next(events))
-    list(live.ask("What now?"))
-    again = played(tmp_path / "one")
-    with pytest.raises(KeyboardInterrupt, match="as it was"):
-        list(again.ask("What?"))
-    list(again.ask("What now?"))
-    assert again.agent.history == live.agent.history
-
-
 def test_what_came_of_questions_on_the_side_comes_again(tmp_path: Path) -> None:
     live = recorded(tmp_path / "one", "So.", "It is 4711.", "Under none.", "And again.", budget=2500, strategy="none")
     lines = ("What?", "/budget 3000", "/plant The code is 4711.", "/probe", "/compare none run And?", "Well?")
@@ -276,21 +260,6 @@ def test_a_session_that_was_resumed_under_another_strategy_is_played_to_its_end(
     assert state(again) == state(second)
 
 
-def test_a_question_that_the_budget_refused_is_refused_again(tmp_path: Path) -> None:
-    live = recorded(tmp_path / "one", "So.", budget=800)
-    with pytest.raises(BudgetError) as refused:
-        list(live.ask("x" * 9000))
-    list(live.ask("What?"))
-    again = played(tmp_path / "one")
-    with pytest.raises(BudgetError) as caught:
-        list(again.ask("x" * 9000))
-    assert (caught.value.needed_tokens, caught.value.available_tokens) == (
-        refused.value.needed_tokens,
-        refused.value.available_tokens,
-    )
-    assert _answers(again.ask("What?")) == ["So."]
-
-
 # ---- never a live model ----
 
 
@@ -350,11 +319,6 @@ def test_what_is_not_on_the_cassette_changes_nothing(strategy: str) -> None:
     then = [*hold(played(f"reader/{strategy}"), LINES)]
     assert _answers(told) == _answers(then)
     assert facts(told)[:9] == facts(then)[:9]
-
-
-def test_a_session_that_is_played_is_not_kept_and_has_no_name() -> None:
-    with pytest.raises(UsageError, match="this session is not kept"):
-        run_command(played("reader/none"), "/save it", Paper().console)
 
 
 def test_the_articles_may_be_others(tmp_path: Path) -> None:
@@ -432,30 +396,6 @@ def test_settings_of_a_recording_are_settings_or_told(settings: dict[str, Any]) 
     assert (made.backend, made.files) == ("reader", Settings().files)
 
 
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        ("/strategy ./mine.py", True),
-        ("/compare none a.b:Mine", True),
-        ("/strategy none+mine.py:Mine", True),
-        ("/strategy observation-masking:window=4", False),
-        ("What is ./mine.py?", False),
-    ],
-)
-def test_data_runs_no_code(line: str, code: bool) -> None:
-    assert names_code(line) == code
-
-
-def test_a_strategy_of_ones_own_is_said_again(tmp_path: Path) -> None:
-    lines = (SHIPPED / "reader" / "none.jsonl").read_bytes().splitlines()
-    fields = fields_of(lines[0])
-    fields["settings"]["strategy"] = "./mine.py"
-    (tmp_path / "one").write_bytes(b"\n".join([checked(fields).encode().strip(), *lines[1:], b""]))
-    with pytest.raises(UsageError, match="which is code"):
-        played(tmp_path / "one")
-    assert played(tmp_path / "one", strategy="none").spec == "none"
-
-
 @pytest.mark.parametrize("tokens", [-1, 2**53, 10**400])
 def test_a_figure_that_no_session_has_is_damage(tokens: int, tmp_path: Path) -> None:
     whole = (SHIPPED / "reader" / "none.jsonl").read_text()
@@ -509,13 +449,6 @@ def test_a_blank_question_is_no_line_to_send(question: str, tmp_path: Path) -> N
     again = played(tmp_path / "one")
     assert suggested(again) == "What is truncation?"
     assert isinstance([*again.ask(question), *again.ask("What is truncation?")][-1], Answered)
-
-
-def test_a_comparison_that_is_not_on_the_cassette_shows_no_rows() -> None:
-    session, paper = played("reader/hybrid"), Paper(80, drawn=False)
-    with pytest.raises(NotRecorded, match="this prompt is not on the cassette, and no model is asked"):
-        run_command(session, "/compare none truncate run What is observation masking?", paper.console)
-    assert paper.text == ""
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 import os
 import tomllib
 from pathlib import Path
@@ -135,19 +134,6 @@ def test_every_setting_has_an_origin_and_a_default(home: Path) -> None:
     found = resolve({}, environ={}, folder=home / "here")
     assert found.origins == dict.fromkeys(SETTINGS, "default")
     assert found == Settings()
-
-
-@pytest.mark.parametrize("card", ["cached=1.1", "output=-1", "cashed=0.1", "0.1", "Auto"])
-def test_a_price_that_is_none_is_told_with_the_legal_range(home: Path, card: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        resolve({}, environ={"THIMBLE_PRICE": card}, folder=home)
-    assert caught.value.what == f"price cannot be {card!r} (environment THIMBLE_PRICE)"
-    assert "cached 0 to 1, output 0 to 1000" in caught.value.fix
-
-
-def test_the_reader_lets_nobody_wait_unasked(home: Path) -> None:
-    assert resolve({}, environ={}, folder=home).paces == (None, None)
-    assert resolve({}, environ={"THIMBLE_PACE": "120"}, folder=home).paces == (Hardware(math.inf, 1 / 120),) * 2
 
 
 def test_a_row_of_a_file_names_a_machine_and_that_of_the_folder_is_stronger(home: Path) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -16,29 +15,11 @@ from hypothesis import strategies as st
 
 from tests.session.test_session import NOWHERE
 from tests.support.forked_thimble import forked_thimble
-from tests.support.paths import ROOT
-from thimble.repl import __version__
 from thimble.repl.__main__ import main
 from thimble.session.settings_table import SETTINGS
 from thimble.strategies import own_code
 
 QUESTION = "How much does a thimble hold?"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to be in, with articles below it, and no settings from outside."""
-    for name in list(os.environ):
-        if name.startswith("THIMBLE_") or name in ("NO_COLOR", "OLLAMA_HOST", "COLUMNS"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("OLLAMA_HOST", NOWHERE)
-    monkeypatch.setenv("OPENAI_BASE_URL", NOWHERE)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    (tmp_path / "articles").mkdir()
-    (tmp_path / "articles" / "thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def thimble(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -56,23 +37,8 @@ def test_help_fits_a_terminal_and_names_every_flag(
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     shown = set(re.findall(r"^  (-\w|--[\w-]+)", text, re.MULTILINE)) - {"-h", "-p"}
-    flags = {setting.flag for setting in SETTINGS.values() if setting.help}
-    assert shown == {
-        *flags,
-        "--json",
-        "--resume",
-        "--record",
-        "--replay",
-        "--live",
-        "--observations",
-        "--warm",
-        "--version",
-    }
-
-
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"thimble {__version__}\n"
+    others = "--json --resume --record --replay --live --observations --warm --version"
+    assert shown == {*(setting.flag for setting in SETTINGS.values() if setting.help), *others.split()}
 
 
 def test_help_and_version_load_next_to_nothing() -> None:
@@ -82,17 +48,8 @@ def test_help_and_version_load_next_to_nothing() -> None:
     assert {"argparse", "thimble.repl.cli.flags"} <= loaded
     if sys.version_info >= (3, 14):  # argparse itself loads it there, for its colours
         loaded.discard("dataclasses")
-    assert not loaded & {
-        "dataclasses",
-        "pathlib",
-        "typing",
-        "json",
-        "difflib",
-        "shutil",
-        "rich",
-        "thimble.agent.loop",
-        "models",
-    }
+    heavy = {"dataclasses", "pathlib", "typing", "json", "difflib", "shutil", "rich", "thimble.agent.loop", "models"}
+    assert not loaded & heavy
 
 
 def test_config_names_each_value_and_its_origin(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,14 +170,6 @@ def test_a_pipe_of_prompts_and_commands() -> None:
     assert "none" in run.stderr.decode().splitlines()[-1]
 
 
-def test_no_server_is_one_line_with_the_way_to_a_model() -> None:
-    run = thimble("--corpus", "articles", "-p", QUESTION)
-    assert run.returncode == 0
-    notices = [line for line in run.stderr.decode().splitlines() if "ollama pull" in line]
-    assert len(notices) == 1
-    assert notices[0].startswith(f"No model server at {NOWHERE}: the built-in reader answers")
-
-
 def test_answers_come_as_prompts_arrive() -> None:
     command = [sys.executable, "-m", "thimble", *READER]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
@@ -233,35 +182,13 @@ def test_answers_come_as_prompts_arrive() -> None:
         assert process.wait(30) == 0
 
 
-STRATEGY = "def prepare(messages, budget):\n    print('seen', len(messages))\n    "
-
-
-def test_what_a_strategy_prints_is_not_among_the_answers(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("mine.py").write_text(f"print('loaded')\n{STRATEGY}return messages")
-    assert main([*READER, "--strategy", "./mine.py", "-p", "/strategy ./mine.py", "-p", QUESTION]) == 0
-    captured = capsys.readouterr()
-    assert "\n\nA thimble holds two millilitres" in captured.out
-    for printed in ("loaded\n", "seen 2\n"):
-        assert printed not in captured.out
-    assert captured.err.count("  your code prints: loaded\n") == 2
-    assert "  your code prints: seen 2\n" in captured.err
-
-
-ENDLESS = {"prepare": "def prepare(messages, budget):\n    while True: pass\n", "load": "\nwhile True: pass\n"}
-
-
-@pytest.mark.parametrize("place", ENDLESS)
 def test_a_strategy_without_an_end_is_stopped_with_its_line(
-    place: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("mine.py").write_text(ENDLESS[place])
+    Path("mine.py").write_text("def prepare(messages, budget):\n    while True: pass\n")
     monkeypatch.setattr(own_code, "MOST_SECONDS", 0.2)
     assert main([*READER, "--strategy", "./mine.py", "-p", QUESTION]) == 2
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'[{"role": "user", "content": "?"}]')))
-    assert main(["prepare", "--strategy", "./mine.py"]) == 2
-    told = [line for line in capsys.readouterr().err.splitlines() if "line 2" in line]
-    assert len(told) == 2
-    assert all("TimedOut: it has not ended after 0.2 seconds" in line for line in told)
+    assert "TimedOut: it has not ended after 0.2 seconds" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -29,9 +29,8 @@ LOOK = (Text("I look."), ToolCall("c1", "list_articles", "{}"))
 
 
 @pytest.fixture
-def articles(tmp_path: Path) -> Path:
-    (tmp_path / "thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
-    return tmp_path
+def articles(folder: Path) -> Path:
+    return folder / "articles"
 
 
 def scripted(articles: Path, *steps: Reply, **settings: Any) -> Session:
@@ -85,15 +84,6 @@ def test_what_was_not_read_is_told_beside_the_words_of_the_model(
     assert session.agent.history[-3].content == "So it is [made-up:3]."
 
 
-def test_plain_lines_have_labels_and_no_signs(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    session = scripted(articles, LOOK, "The answer.", plain=True)
-    assert answers(session, ["one?"]) == headless.DONE
-    told = capsys.readouterr().err.splitlines()
-    assert told[:2] == ["you: one?", "model: I look."]
-    assert told[2].startswith("tool: list_articles ")
-    assert not re.search("[›≡⌕▤✂✗]", "".join(told))
-
-
 def test_no_answer_is_told_and_the_next_question_still_asked(
     articles: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,30 +120,20 @@ def test_commands_act_and_what_they_print_stands_apart_from_json(
     articles: Path, capsys: pytest.CaptureFixture[str], as_json: bool
 ) -> None:
     session = scripted(articles, "One.")
-    assert (
-        answers(session, ["/strategy none", "one?", "/stats", "/?", "/quit", "never asked"], as_json) == headless.DONE
-    )
+    typed = ["/strategy none", "one?", "/stats", "/?", "/quit", "never asked"]
+    assert answers(session, typed, as_json) == headless.DONE
     captured = capsys.readouterr()
     assert session.spec == "none"
     assert "The strategy is now none" in (captured.err if as_json else captured.out)
     if as_json:
         assert {line["type"] for line in lines(captured.out)} >= {"asked", "answered", "session"}
     else:
-        assert (
-            captured.out.index("is now none") < captured.out.index("\n\nOne.\n\n") < captured.out.index("Each exchange")
-        )
+        places = [captured.out.index(words) for words in ("is now none", "\n\nOne.\n\n", "Each exchange")]
+        assert places == sorted(places)
 
 
 @pytest.mark.parametrize(
-    ("line", "hint"),
-    [
-        ("/strateg none", "did you mean /strategy?"),
-        ("/strategy noen", "did you mean none?"),
-        ("/budget 3", "500 to 2,000,000"),
-        ("/etc/passwd is what?", "/help lists the commands"),
-        ("/", "/help lists the commands"),
-        ("/STRATEGY none", "/help lists the commands"),
-    ],
+    ("line", "hint"), [("/budget 3", "500 to 2,000,000"), ("/etc/passwd is what?", "/help lists the commands")]
 )
 def test_a_wrong_command_is_never_sent_and_ends_it(
     articles: Path, capsys: pytest.CaptureFixture[str], line: str, hint: str
@@ -229,7 +209,7 @@ def test_every_command_has_a_form_in_json(articles: Path, capsys: pytest.Capture
     assert {"/stats", "/articles"} <= {line["command"] for line in found if line["tables"]}
 
 
-@pytest.mark.parametrize("word", ["help", "Help", "exit", "QUIT"])
+@pytest.mark.parametrize("word", ["Help", "QUIT"])
 def test_a_command_needs_no_slash_where_it_stands_alone(
     articles: Path, capsys: pytest.CaptureFixture[str], word: str
 ) -> None:
@@ -240,12 +220,8 @@ def test_a_command_needs_no_slash_where_it_stands_alone(
 
 
 def test_a_refusal_has_an_exit_code_of_its_own(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    steps = [
-        (Text("I cannot help with that."), Usage(finish="refusal")),
-        Usage(finish="refusal"),
-        "I cannot, in words.",
-    ]
-    session = scripted(articles, *steps)
+    refused = Usage(finish="refusal")
+    session = scripted(articles, (Text("I cannot help with that."), refused), refused, "I cannot, in words.")
     assert answers(session, ["one?", "two?"], as_json=True) == headless.REFUSED == 5
     captured = capsys.readouterr()
     found = lines(captured.out)

@@ -108,9 +108,3 @@ def test_each_reply_in_json_has_the_figure_of_the_ledger() -> None:
         assert reply["cached"] == {"tokens": prepared["cached"], "exact": False, "least": 0}
         assert reply["usage"]["cached_tokens"] is None
     assert prepared["cached"] > 0
-
-
-def _plain(session: Session) -> str:
-    paper = Paper(120, drawn=False)
-    run_command(session, "/context", paper.console)
-    return paper.text

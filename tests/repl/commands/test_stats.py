@@ -15,7 +15,6 @@ from thimble.repl.commands.stats import (
     MOST_EXCHANGES,
     by_kind,
     by_purpose,
-    price_line,
     without_management,
 )
 from thimble.repl.commands.table import run_command
@@ -44,22 +43,6 @@ def shown(session: Session, width: int = 80, drawn: bool = True, height: int = 1
     paper = Paper(width, drawn, height=height)
     run_command(session, "/stats", paper.console)
     return paper.lines
-
-
-def test_an_empty_session_points_to_what_every_prompt_holds() -> None:
-    session = scripted()
-    assert "/context shows what every prompt will hold" in "\n".join(shown(session))
-    assert session.agent.history == []
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("drawn", [True, False])
-def test_it_fits(width: int, drawn: bool) -> None:
-    lines = shown(after_questions(), width, drawn)
-    if drawn:
-        assert max(map(len, lines)) <= width
-    else:
-        assert all("─" not in line for line in lines)
 
 
 def test_the_sums_are_those_of_the_view() -> None:
@@ -129,12 +112,6 @@ def test_the_cost_of_each_purpose_adds_up_to_the_whole(calls: list[Call], card: 
     assert abs(sum(number(row[5]) for row in rows) - whole) <= len(rows)
     assert float(together[7].strip("~")) == pytest.approx(whole * card.dollars / 1e6, abs=1e-4)
     assert sum(int(row[1]) for row in rows) == int(together[1]) == len(calls)
-
-
-def test_dollars_are_on_the_card() -> None:
-    session = scripted(price="dollars=2.5")
-    assert session.agent.price_card() == Prices(dollars=2.5)
-    assert "$2.5 a million computed" in price_line(session.agent)
 
 
 def test_what_the_answers_rest_on_is_said_of_each_model_that_gives_reason_to() -> None:

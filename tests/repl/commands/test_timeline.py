@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from tests.support.histories import TinyCounter
 from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
-from thimble.agent.errors import UsageError
 from thimble.agent.ledger import Amount, Ledger, ToolRun
 from thimble.agent.protocols import ModelId, Usage
 from thimble.models.hardware import HARDWARE, Hardware
@@ -57,37 +56,6 @@ def told(session: Session, command: str, columns: int = 80, drawn: bool = True, 
     paper = Paper(columns, drawn, height=height)
     run_command(session, command, paper.console)
     return paper.text
-
-
-@pytest.mark.parametrize("columns", [80, 120, 200])
-def test_a_chart_has_a_row_a_lane_and_fits_the_terminal(session: Session, columns: int) -> None:
-    text = told(session, "/timeline all", columns)
-    rows = text.splitlines()
-    assert max(map(len, rows)) <= columns
-    assert [row.split("  ")[0] for row in rows[1:5]] == ["agent qwen3:8b", "memory qwen3:0.6b", "tools", "waiting"]
-    assert [row.count(letter) for row, letter in zip(rows[1:5], "PCTW", strict=True)] == [6, 2, 6, 2]
-    assert "L load" not in text, "the legend has what is there"
-    assert "17.0 s in all · agent 12.0 s · side models 12.0 s · tools 30 ms" in text, "the pause is closed"
-    assert "side models beside the agent 10.0 s · the agent waited 2.0 s · saved 10.0 s" in text
-
-
-def test_one_exchange_or_all_and_no_other(session: Session) -> None:
-    assert told(session, "/timeline") == told(session, "/timeline 2") != told(session, "/timeline all")
-    assert told(session, "/timeline 1").startswith("Exchange 1: 8.5 s")
-    for wrong in ("3", "0", "soon", "-1", "1 2"):
-        with pytest.raises(UsageError, match="no exchange"):
-            told(session, f"/timeline {wrong}")
-    with pytest.raises(UsageError, match="no timeline yet"):
-        told(scripted(), "/timeline")
-
-
-def test_plain_lines_have_each_span_with_its_number(session: Session) -> None:
-    lines = told(session, "/timeline 1", drawn=False).splitlines()
-    assert "  from 0.500 s: agent qwen3:8b: decode, 1.5 s" in lines
-    assert "  from 2.000 s: tools: search, 5 ms" in lines
-    assert "  from 7.500 s: waiting: the agent waits, 1.0 s, for memory" in lines
-    assert sum(line.startswith("  from") for line in lines) == 3 * 3 + 2
-    assert not re.search("[█▒▓░]", "".join(lines))
 
 
 @settings(max_examples=40)

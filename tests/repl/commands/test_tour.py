@@ -70,21 +70,6 @@ def test_a_step_waits_for_checks_that_there_are_and_fits_the_screen(name: str) -
         assert len(step.after) < 4 * 78
 
 
-@pytest.mark.parametrize("name", TOURS)
-@pytest.mark.parametrize("term", ["mask", "prefill", "turn", "view", "edit"])
-def test_a_term_is_said_first_where_it_is_explained(name: str, term: str) -> None:
-    explained = {
-        "mask": ("one short line stands in the place", "puts one short line in the place", "a short line stands in"),
-        "prefill": ("computes anew", "is computed anew"),
-        "turn": ("call of the model", "One call with its results is a turn"),
-        "view": ("what one call gets", "the part that one call gets", "a view is not the history"),
-        "edit": ("That was an edit", "act of the strategy before", "EDIT before a call says", "an edit, a change of"),
-    }[term]
-    told = [f"{step.say} {step.after}" for step in Tour(name).steps]
-    first = next((text for text in told if f" {term}" in f" {text.lower()}"), "")
-    assert not first or any(words.lower() in first.lower() for words in explained), first
-
-
 # ---- the law ----
 
 
@@ -152,24 +137,6 @@ def test_a_step_is_seen_by_what_happened(check: str) -> None:
     types(session, last, paper)
     assert session.tour is None
     assert "That was the tour" in paper.text
-
-
-def test_a_failed_command_is_not_seen() -> None:
-    session, paper = reading(), Paper()
-    at(session, "ran why")
-    types(session, "/why 99", paper)
-    assert session.tour
-    assert "The tour waits for" not in paper.text, "the step is said in full first"
-    types(session, "/why 99", paper)
-    assert paper.lines[-1] == "The tour waits for the table of /why · back: /tour (skip, stop)"
-
-
-def test_a_step_that_is_so_already_is_passed_over_in_a_line() -> None:
-    session, paper = reading(), Paper()
-    for text in ("/strategy observation-masking", "/tour", ""):
-        types(session, text, paper)
-    assert "Step 2 of 11 is so already: /strategy observation-masking" in paper.lines
-    assert "Step 1 of 11 is so already" not in paper.text
 
 
 # ---- the command ----

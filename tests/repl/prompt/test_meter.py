@@ -25,10 +25,6 @@ def text(meter: Meter, draft: str = "", width: int = 200) -> str:
     return "".join(piece for _, piece in meter.pieces(draft, width))
 
 
-def test_before_it_is_warm_nothing_is_known() -> None:
-    assert text(Meter(scripted())) == "ctx … · observation-masking"
-
-
 WORDS = "And what does it cost?"
 READS = [[tool_call("read_article", n, slug="observation-masking", page=1, section="Open")] for n in range(3)]
 

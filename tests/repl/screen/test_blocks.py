@@ -9,21 +9,7 @@ from hypothesis import strategies as st
 from thimble.repl.screen.blocks import Blocks
 
 LINES = st.sampled_from(
-    [
-        "",
-        "",
-        "text",
-        "- item",
-        "  more",
-        "1. one",
-        "```python",
-        "```",
-        "~~~",
-        "    code",
-        "# Heading",
-        "| a | b |",
-        "> q",
-    ]
+    ["", "", "text", "- item", "  more", "1. one", "```python", "```", "~~~", "    code", "# Heading", "| a |", "> q"]
 )
 DOCUMENTS = st.lists(LINES | st.text(max_size=4), max_size=25).map("\n".join)
 

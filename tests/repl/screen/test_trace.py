@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
-from tests.support.histories import Story, budget, react
+from tests.support.histories import budget, react
 from thimble.agent import view as views
 from thimble.agent.events import Prepared, SideCalled, ToolReturned
 from thimble.agent.messages import Message, ToolCall
@@ -82,19 +82,6 @@ def test_an_act_is_told_with_its_numbers() -> None:
     assert line.startswith(f"  ✂ observation-masking masked {hidden} results (−")
     assert line.endswith(f"): {view.history_tokens:,} → {view.tokens:,} of 20,000")
     assert f"~{view.tokens:,}" in (trace.acted_line(prepared(view, exact=False)) or "")
-
-
-def test_deeds_of_tidy_and_fit_have_their_names() -> None:
-    story = Story().ask("What?")
-    for content in ("\x1b[32mok\x1b[0m build step done   \n" * 40, "word " * 4_000):
-        story.turn(0)
-        last = story.messages[-1]
-        story.messages[-1] = Message(last.id, "tool", content, call_id=last.call_id, name=last.name)
-    spec = "tidy+compress:when=arrival"
-    view = views.prepare(story.ask("And?").messages, parse(spec, None), budget(2_000))  # type: ignore[arg-type]
-    line, done = trace.acted_line(prepared(view, spec)) or "", trace.deeds(prepared(view, spec))
-    assert "fit shortened 1 result" in done
-    assert all(deed in line for deed in done)
 
 
 def test_what_was_done_before_is_not_told_again() -> None:

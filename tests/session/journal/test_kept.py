@@ -22,7 +22,6 @@ from tests.support.histories import TinyCounter
 from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama
 from tests.support.paths import ROOT
-from tests.support.pty_terminal import Terminal
 from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask
 from thimble.agent.agent import Agent
@@ -34,9 +33,8 @@ from thimble.repl.prompt.completion import Completions
 from thimble.repl.prompt.interrupts import Interrupts
 from thimble.repl.screen.resumed import UNANSWERED, last_exchange, resumed, show_resumed
 from thimble.session.journal import folder as shelf
-from thimble.session.journal.checksum_lines import checked, fields_of
 from thimble.session.journal.journal import ALONE, GONE, IN_MEMORY, Journal
-from thimble.session.journal.records import VERSION, Named
+from thimble.session.journal.records import Named
 from thimble.session.journal.state import saved_state
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -140,31 +138,6 @@ def test_another_folder_is_made_and_config_names_it(environ: dict[str, str], fol
     assert f"session_dir  {folder}" in re.sub(" +", "  ", thimble(environ, "config").stdout)
     other = {**environ, "THIMBLE_SESSION_DIR": str(there)}
     assert "1 exchange" in thimble(other, "--resume", "-p", "/stats").stderr
-
-
-def test_a_newer_session_is_left_alone(environ: dict[str, str], folder: Path) -> None:
-    thimble(environ, *READER, "-p", QUESTION)
-    (path,) = folder.iterdir()
-    path.write_text(checked({**fields_of(path.read_bytes().splitlines()[0]), "version": VERSION + 1}))
-    before = path.read_bytes()
-    run = thimble(environ, "--resume", "-p", "x")
-    assert (run.returncode, run.stdout) == (2, "")
-    assert [line.split()[0] for line in run.stderr.splitlines()] == ["thimble:", "fix:"]
-    assert "a newer thimble wrote this session" in run.stderr
-    assert path.read_bytes() == before
-    assert shelf.OTHER_VERSION in thimble(environ, *READER, "-p", "/sessions -p").stdout
-
-
-def test_damage_is_told_with_its_lines_and_read_on(environ: dict[str, str], folder: Path) -> None:
-    thimble(environ, *READER, "-p", QUESTION)
-    (path,) = folder.iterdir()
-    lines = path.read_bytes().splitlines(keepends=True)
-    lines[2] = b"\xff" + lines[2]
-    path.write_bytes(b"".join(lines))
-    run = thimble(environ, "--resume", "-p", "And what helps?")
-    assert run.returncode == 0
-    assert "Lost in the journal: line 3. Read on; nothing was rewritten." in run.stderr
-    assert path.read_bytes().startswith(b"".join(lines))
 
 
 def test_two_processes_do_not_write_one_session(environ: dict[str, str], folder: Path) -> None:
@@ -373,18 +346,6 @@ def test_sessions_are_listed_and_searched(folder: Path) -> None:
     assert max(map(len, said(two, "/sessions", drawn=True).splitlines())) <= 80
 
 
-def test_a_name_is_one_sessions_alone(folder: Path) -> None:
-    one, two = reading(folder, QUESTION), reading(folder, QUESTION)
-    assert "thimble --resume 'a talk'" in said(one, "/save  a   talk")
-    assert shelf.listed(one.journal.path or folder).name == "a talk"
-    said(one, "/save a talk")
-    for name in ("a talk", "", "x" * 41, "\x1b[31mred", "-p", "2026-11-22-0217-k3f9"):
-        with pytest.raises(UsageError):
-            said(two, f"/save {name}")
-    said(one, "/save another")
-    said(two, "/save a talk")
-
-
 def test_a_name_that_is_given_before_anything_is_asked_is_kept(folder: Path) -> None:
     session = reading(folder)
     said(session, "/save early")
@@ -483,22 +444,6 @@ def test_it_says_what_was_resumed_and_shows_the_last_exchange(folder: Path) -> N
     assert last_exchange(here) == ("", "")
 
 
-def test_in_a_terminal(tmp_path: Path, folder: Path) -> None:
-    reading(folder, QUESTION, name="a talk").journal.close()
-    here = Terminal("repl", "--resume", state=tmp_path)
-    here.see("Resumed “a talk” (", f"› {QUESTION}", "1 exchange")
-    here.type("And what helps?\r")
-    here.see("turns ", "2 exchanges")
-    here.type("\x04")
-    assert here.end() == 0
-    here.close()
-    plain = Terminal("repl", "--resume", "a talk", "--plain", state=tmp_path)
-    plain.see("2 exchanges, observation-masking", "you: And what helps?", "model: ")
-    plain.type("\x04")
-    assert plain.end() == 0
-    assert "\x1b" not in plain.raw
-
-
 def test_it_goes_on_with_the_server_and_the_model_that_answered(environ: dict[str, str]) -> None:
     with served(Ollama({"llama3.2:3b": Model(), "qwen2.5:7b": Model()})) as (server, url):
         started = {**environ, "OLLAMA_HOST": url}
@@ -517,15 +462,3 @@ def test_it_goes_on_with_the_server_and_the_model_that_answered(environ: dict[st
     resume_settings = re.search(r"or go on without it: thimble (--resume \S+ --backend reader)", stopped.stderr)
     assert resume_settings
     assert thimble(environ, *resume_settings[1].split(), "-p", "What is a context window?").returncode == 0
-
-
-def test_a_conversation_is_told_at_once_too(tmp_path: Path) -> None:
-    (tmp_path / "thimble").write_text("in the way")
-    here = Terminal("repl", *READER, "--plain", state=tmp_path)
-    here.see("you:")
-    here.type(f"{QUESTION}\n")
-    shown = here.see(" cannot be written: ", until=lambda text: text.count("you:") == 2)
-    assert shown.index("turns ") < shown.index(" cannot be written: ") < shown.rindex("you:")
-    here.type("\x04")
-    here.see("This session is not kept: ")
-    assert here.end() == 0

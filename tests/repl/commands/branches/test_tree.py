@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from tests.support.branched_sessions import run, session_in
 from thimble.repl.commands.branches.tree import accounts
 from thimble.session.session import Session
@@ -31,16 +29,3 @@ def test_what_is_shared_is_counted_once() -> None:
     ledger = session.agent.ledger
     shared = found[1].calls[: len(ledger.calls) - len(found[2].calls)]
     assert [*shared, *found[2].calls] == ledger.calls
-
-
-def test_it_is_drawn_as_a_tree_with_the_branch_in_use_marked() -> None:
-    lines = run(grown(), "/tree", drawn=True, width=120).splitlines()
-    first = [name for line in lines[3:11] if (name := re.split(r" {3,}", line[2:].rstrip())[0])]
-    assert first == ["1", "├─ 2 ‹", "│  └─ 3", "└─ 4"]
-
-
-def test_plain_it_is_told_in_words_and_figures() -> None:
-    text = run(grown(), "/tree")
-    assert "  branch: 2 (in use); turns: " in text
-    assert "; strategy, last question: from 1, exchange 1: none\n    Another?\n" in text
-    assert not set(text) & set("│├└─█▃‹╌")

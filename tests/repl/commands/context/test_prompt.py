@@ -7,14 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from hypothesis import given
 
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import TinyCounter
 from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, scripted, tool_call
-from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
 from thimble.repl.commands.context.request import escaped
 from thimble.repl.commands.table import run_command
@@ -32,54 +30,34 @@ def chatml(messages: Sequence[Message], tools: Sequence[Schema] = ()) -> str:
     return "".join([*parts, "<|im_start|>assistant\n"])
 
 
-def mistral(messages: Sequence[Message], tools: Sequence[Schema] = ()) -> str:
-    """In one line, what a tool said as JSON."""
-    forms = {"user": "[INST] {} [/INST]", "assistant": " {}</s>", "tool": "[TOOL_RESULTS] {} [/TOOL_RESULTS]"}
-    said = [(message, message.content) for message in messages]
-    texts = [json.dumps(text) if message.role == "tool" else text for message, text in said]
-    return "<s>" + "".join(forms.get(m.role, "{}").format(text) for m, text in zip(messages, texts, strict=True))
-
-
 class Telling(Scripted):
     """A model whose server tells how it reads a prompt."""
 
-    template = staticmethod(chatml)
-
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
-        return self.template(messages, tools)
+        return chatml(messages, tools)
 
 
-def told(*steps: Any, template: Any = chatml) -> Session:
+def told(*steps: Any) -> Session:
     session = scripted()
-    backend = Telling(steps, TinyCounter())
-    backend.template = template
-    session.agent.use(backend)
+    session.agent.use(Telling(steps, TinyCounter()))
     return session
 
 
-def shown(session: Session, drawn: bool = False, width: int = 80) -> list[str]:
-    paper = Paper(width, drawn)
+def shown(session: Session) -> list[str]:
+    paper = Paper(drawn=False)
     run_command(session, "/context prompt", paper.console)
     assert not FORBIDDEN.search(paper.text.replace("\n", ""))
     return paper.text.split("\n")
 
 
-def looked_up(template: Any = chatml) -> Session:
-    session = told(
-        [tool_call("read_article", 1, slug="observation-masking")], "It hides\n\nold results.", template=template
-    )
+def test_nothing_of_the_prompt_is_lost() -> None:
+    session = told([tool_call("read_article", 1, slug="observation-masking")], "It hides\n\nold results.")
     ask(session, "What is masking?")
-    return session
-
-
-@pytest.mark.parametrize("template", [chatml, mistral])
-def test_nothing_of_the_prompt_is_lost(template: Any) -> None:
-    session = looked_up(template)
     last = session.agent.ledger.prepared
     assert last is not None
     head, *lines = shown(session)
     assert head.startswith("last call: turn 2 of exchange 1, as scripted/scripted reads it: ")
-    assert "\n".join(lines).rstrip("\n") == template(last.view.messages, last.tools).rstrip("\n")
+    assert "\n".join(lines).rstrip("\n") == chatml(last.view.messages, last.tools).rstrip("\n")
 
 
 @given(NASTY)
@@ -88,15 +66,3 @@ def test_what_a_message_says_steers_nothing_and_is_all_there(text: str) -> None:
     ask(session, f"What? {text}")
     said, seen = (re.sub(r"[ \t]+", " ", each) for each in (escaped(f"What? {text}"), "\n".join(shown(session))))
     assert said.strip() in seen, "a tab is drawn as blanks"
-
-
-def test_what_cannot_be_shown_says_what_to_do() -> None:
-    session = scripted("Fine.")
-    with pytest.raises(UsageError, match="nothing was sent yet"):
-        run_command(session, "/context prompt", Paper().console)
-    ask(session)
-    with pytest.raises(UsageError, match="nothing tells how scripted/scripted reads a prompt"):
-        run_command(session, "/context prompt", Paper().console)
-    session.use_model("reader")
-    with pytest.raises(UsageError, match="is not the model now"):
-        run_command(session, "/context prompt", Paper().console)

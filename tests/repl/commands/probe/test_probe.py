@@ -2,16 +2,14 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable
 
 import pytest
 
 from tests.support.family import family
-from tests.support.sessions import Paper, ask, scripted
-from thimble.agent.errors import ThimbleError, UsageError
+from tests.support.sessions import ask, scripted
+from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
 from thimble.repl.commands.probe.probe import asked, questions
-from thimble.repl.commands.table import run_command
 from thimble.session.plant import plant
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -19,7 +17,6 @@ from thimble.strategies.table import STRATEGIES
 
 FACT = "The launch code of Heron is 4711-Zebra."
 QUESTIONS = ("What is observation masking?", "What is a prefix cache?", "How does a sliding window work?")
-BY_DAY = "none", "observation-masking", "offload", "comem"
 
 
 def reading(strategy: str = "observation-masking", budget: int = 1_500, asked: int = 3) -> Session:
@@ -119,18 +116,3 @@ def test_a_question_looks_for_the_fact_that_it_is_about() -> None:
     assert questions(session, "Where did Ada move?") == [("Where did Ada move?", ada)]
     assert questions(session, "Anything?") == [("Anything?", door)]
     assert [fact for _, fact in questions(session, "")] == [ada, tea, door]
-
-
-def wrong(session: Session) -> None:
-    session.agent.state.budget = 100
-
-
-@pytest.mark.parametrize(("text", "spoil"), [("/probe", None), ("/probe What?", wrong)])
-def test_what_cannot_be_asked_is_told_with_a_way_to_mend_it(text: str, spoil: Callable[[Session], None] | None) -> None:
-    session = scripted()
-    if spoil:
-        spoil(session)
-    with pytest.raises(ThimbleError) as raised:
-        run_command(session, text, Paper().console)
-    assert raised.value.fix
-    assert session.agent.history == []

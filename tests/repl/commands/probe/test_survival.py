@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyte
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +18,6 @@ from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
 from thimble.repl.commands.probe.probe import stands
 from thimble.repl.commands.probe.survival import cells, show_survival, strategies, survive
-from thimble.session.session import Session
 from thimble.strategies.table import STRATEGIES, asks_a_model
 
 SILENT = [name for name, kind in STRATEGIES.items() if not asks_a_model(kind)]
@@ -54,27 +52,6 @@ def test_cells_never_claim_more_than_the_calls(marks: Sequence[str], columns: in
     assert set(shown) <= {*marks, "partly"}
     if len(marks) <= columns:
         assert shown == list(marks)
-
-
-def charted(session: Session, width: int, drawn: bool = True) -> Sequence[str]:
-    paper = Paper(width, drawn)
-    show_survival(session, session.planted, paper.console)
-    screen = pyte.Screen(width, 60)
-    pyte.Stream(screen).feed(paper.text.replace("\n", "\r\n"))
-    return [row for row in map(str.rstrip, screen.display) if row]
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_the_chart_is_a_row_a_strategy_within_the_width(width: int) -> None:
-    session = reading(budget=2_000)
-    lines = charted(session, width)
-    assert [name for name in SILENT if any(name in line for line in lines)] == SILENT
-    assert any("masked at" in line for line in lines)
-    row = next(line for line in lines if line.startswith("  observation-masking ‹"))
-    assert "███·" in row
-    assert any("none" in line and "█!" in line for line in lines)
-    assert any("█ stands" in line for line in lines[-4:])
-    assert not any("--:--" in line for line in lines)
 
 
 @dataclass
