@@ -227,21 +227,6 @@ def test_a_way_that_is_named_is_taken_and_kept(calls: str, protocol: str, parame
         assert session.agent.backend.protocol == protocol
 
 
-def test_a_change_of_the_model_changes_prompt_tools_and_examples() -> None:
-    with Model(calls=False).served() as url:
-        session, _ = asked(url, calls="schema")
-        session.use_model("reader")
-        list(session.ask(QUESTION))
-        agent = session.agent
-        assert (agent.examples, agent.state.system, "search" in agent.tools) == ((), SYSTEM, False)
-
-
-def test_a_strategy_brings_its_tools_along() -> None:
-    with Model(calls=False).served() as url:
-        session, _ = asked(url, calls="schema", strategy="todo")
-        assert {"search", "todo"} <= set(session.agent.offered())
-
-
 @pytest.mark.parametrize(("given", "sent"), [(0.0, 0.0), (0.7, 0.7), (None, None)])
 def test_a_reply_is_asked_for_at_temperature_0_unless_it_is_set(given: float | None, sent: float | None) -> None:
     model = Model()

@@ -8,11 +8,10 @@ import pytest
 
 from tests.support.histories import TinyCounter
 from tests.support.scripted import Scripted
-from tests.support.sessions import Paper, ask, tool_call
+from tests.support.sessions import ask, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
-from thimble.repl.commands.table import run_command
 from thimble.session.compact import compact
 from thimble.session.journal.folder import reopened
 from thimble.session.journal.journal import Journal
@@ -170,14 +169,6 @@ def test_it_takes_at_most_an_eighth(here: Path, text: str, budget: int) -> None:
 def test_a_session_of_a_program_reads_none(here: Path) -> None:
     users(here, "Call me Ada.")
     assert MEMORY_TITLE not in Session(Settings(backend="reader")).agent.state.system
-
-
-def test_context_shows_it(here: Path) -> None:
-    users(here, "Call me Ada. " * 20)
-    session, _ = opened(settings())
-    paper = Paper(width=100)
-    run_command(session, "/context next", paper.console)
-    assert "of it memory" in paper.text
 
 
 def test_notes_outlive_a_session_and_what_ifs_write_none(here: Path) -> None:

@@ -132,14 +132,6 @@ def test_a_failure_in_its_midst_ends_the_exchange_and_leaves_the_history_sound(
     goes_on(session)
 
 
-def test_an_interrupt_of_one_of_its_tools_leaves_the_history_sound() -> None:
-    session = delegating([TASK], [call(11, "endless")])
-    with pytest.raises(KeyboardInterrupt):
-        list(run(session, "?"))
-    assert observations(session) == [CANCELLED]
-    goes_on(session)
-
-
 @pytest.mark.parametrize("events", range(12))
 def test_an_exchange_that_delegates_can_be_cancelled_at_every_event(events: int) -> None:
     session = delegating([Text("I hand it over."), TASK, call(2)], READ, says("a says b"), says("done"))

@@ -26,7 +26,6 @@ from thimble.repl.cli.recordings import SHIPPED
 from thimble.session.grounding import NOT_READ, Prose, citations, grounded, marked, shown, unread
 from thimble.session.journal.lines import read
 from thimble.session.journal.state import SavedState
-from thimble.session.plant import plant
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 
@@ -160,13 +159,6 @@ def test_every_tool_of_articles_and_files_shows_the_names_that_it_reads() -> Non
     assert isinstance(answered, Answered)
     assert answered.invented == ("late-ncy",)
     assert answered.from_memory is False
-
-
-def test_a_planted_file_was_read() -> None:
-    session = agent(says("The code is 4711 [planted-1.txt:1]."))
-    plant(session, "The code is 4711.")
-    answered = list(run(session, "What is the code?"))[-1]
-    assert (answered.from_memory, answered.invented) == (False, ())  # type: ignore[union-attr]
 
 
 def test_what_a_strategy_dropped_was_read_all_the_same() -> None:

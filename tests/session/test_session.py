@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,11 @@ from tests.support.ollama_wire import ANSWER, PAGE, SHOW, TAGS, loopback, send
 from tests.support.paths import ROOT
 from tests.support.scripted import Scripted
 from tests.support.sessions import ask, scripted, tool_call
-from thimble.agent.budget import Budget, Prices
+from thimble.agent.budget import Prices
 from thimble.agent.errors import ModelError, ThimbleError, UsageError
 from thimble.agent.events import Answered, SideCalled
 from thimble.agent.loop import run
-from thimble.agent.messages import Message
-from thimble.agent.protocols import Backend, Strategy
+from thimble.agent.protocols import Backend
 from thimble.models.server import ServedBackend
 from thimble.repl.screen import trace
 from thimble.session import jsonl
@@ -278,22 +277,27 @@ def side_backend(session: Session) -> Backend:
     return session.agent.side.backend
 
 
-def test_a_summariser_of_its_own_outlives_every_swap() -> None:
+@pytest.mark.parametrize("name", ["summariser", "memory"])
+def test_a_model_beside_outlives_every_swap_and_holds_the_budget(name: str) -> None:
     with ollama() as url:
-        session = Session(Settings(backend="ollama", base_url=url, summariser="llama3.2:3b"))
-        summariser = side_backend(session)
-        assert isinstance(summariser, ServedBackend)
-        assert (session.agent.backend.model, summariser.model) == ("qwen2.5:7b", "llama3.2:3b")
+        session = Session(Settings(backend="ollama", base_url=url, **{name: "llama3.2:3b"}))
+        first = beside(session, name)
+        assert isinstance(first, ServedBackend)
+        assert (session.agent.backend.model, first.model) == ("qwen2.5:7b", "llama3.2:3b")
         session.use_model("reader")
-        session.use_strategy("hybrid")
-        session.use_budget(4000)
+        session.use_strategy("comem")
         session.reset()
-        assert side_backend(session) is summariser
+        assert beside(session, name) is first
         session.use_budget(100_000)
-        larger = side_backend(session)
+        larger = beside(session, name)
         assert isinstance(larger, ServedBackend)
-        assert (larger.model, session.agent.backend.name) == ("llama3.2:3b", "reader")
-        assert larger.room >= 101_000
+        assert (larger.model, larger.room >= 101_000) == ("llama3.2:3b", True)
+    assert beside(reader(**{name: "reader"}), name)
+    assert reader().agent.side.memory is None
+
+
+def beside(session: Session, name: str) -> Backend | None:
+    return session.agent.side.memory if name == "memory" else session.agent.side.backend
 
 
 def test_the_reader_can_summarise_for_another_model() -> None:
@@ -353,23 +357,6 @@ def test_a_model_beside_that_cannot_be_used_is_told_with_a_way_to_mend(name: str
             _ = reader(**{name: half}).agent
 
 
-def test_a_memory_model_of_its_own_outlives_every_swap() -> None:
-    with ollama() as url:
-        session = reader(memory=f"llama3.2:3b@{url}")
-        memory = session.agent.side.memory
-        assert isinstance(memory, ServedBackend)
-        session.use_model("reader")
-        session.use_strategy("comem")
-        session.reset()
-        assert session.agent.side.memory is memory
-        session.use_budget(100_000)
-        larger = session.agent.side.memory
-        assert isinstance(larger, ServedBackend)
-        assert (larger.model, larger.room >= 101_000) == ("llama3.2:3b", True)
-    assert reader(memory="reader").agent.side.memory is not None
-    assert reader().agent.side.memory is None
-
-
 # ---- prices ----
 
 
@@ -414,30 +401,6 @@ def test_a_task_is_delegated_to_the_agents_own_model() -> None:
     assert session.agent.history[3].content == "It hides old results [observation-masking]."
     assert session.agent.ledger.exchanges == 1
     assert session.notes.kept == []
-
-
-class Recalling(Strategy):
-    """A strategy that brings recall."""
-
-    tools = ("recall",)
-
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        return list(messages)
-
-
-def test_recall_gives_back_what_the_history_holds_also_after_a_reset() -> None:
-    session = scripted(
-        *(tool_call("list_articles", topic="masking"), tool_call("recall", 2, id="m4"), "Done."),
-        *(tool_call("recall", 3, id="m4"), "Done."),
-    )
-    session.agent.strategy = Recalling()
-    ask(session)
-    history = session.agent.history
-    assert history[5].content.partition("\n\n")[2] == history[3].content
-    session.reset()
-    session.agent.strategy = Recalling()
-    ask(session)
-    assert "no result yet to recall" in session.agent.history[3].content
 
 
 @pytest.mark.parametrize(("context", "notices"), [(16_384, 0), (4_096, 1)])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -220,32 +221,10 @@ def test_what_a_file_gets_wrong_is_named(home: Path, text: bytes, what: str, fix
     assert fix in caught.value.fix
 
 
-@pytest.mark.parametrize(
-    ("text", "what", "fix"),
-    [
-        ('backend = "olama"', "backend cannot be 'olama'", "did you mean ollama?"),
-        ("model = 3", "model cannot be 3", "the name of a model"),
-        ('files = "nowhere"', "files cannot be 'nowhere'", "a folder that exists"),
-        ('files = ""', "files cannot be ''", "a folder that exists"),
-    ],
-)
-def test_so_is_what_the_users_own_gets_wrong(home: Path, text: str, what: str, fix: str) -> None:
-    (home / "config/thimble/config.toml").write_text(text)
-    with pytest.raises(UsageError) as caught:
-        resolve({}, environ={}, folder=home / "here")
-    assert what in caught.value.what
-    assert fix in caught.value.fix
-
-
-def test_a_file_that_is_a_folder_is_named(home: Path) -> None:
-    (home / "here/thimble.toml").mkdir()
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_a_file_that_is_none_is_named_and_not_waited_for(make: Callable[[Path], None], home: Path) -> None:
+    make(home / "here/thimble.toml")
     with pytest.raises(UsageError, match=r"thimble\.toml cannot be read"):
-        resolve({}, environ={}, folder=home / "here")
-
-
-def test_a_file_that_never_ends_is_named_and_not_waited_for(home: Path) -> None:
-    os.mkfifo(home / "here/thimble.toml")
-    with pytest.raises(UsageError, match=r"thimble\.toml cannot be read: it is not a regular file"):
         resolve({}, environ={}, folder=home / "here")
 
 

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support.paths import ROOT
 from tests.support.scripted import Reply, Scripted
@@ -19,7 +17,6 @@ from thimble.agent.errors import UsageError
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Text, Thinking, Usage
 from thimble.repl.cli import headless
-from thimble.session import jsonl
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -168,15 +165,6 @@ def test_every_event_is_a_line_with_a_type(articles: Path, capsys: pytest.Captur
     assert by_type["session"]["prompt_tokens"] == asdict(sums.prompt)
     assert by_type["session"]["turns"] == 2
     assert len(by_type["prepared"]["fates"]) == 4
-
-
-@given(st.text(st.characters(codec=None)), st.text(st.characters(max_codepoint=0x9F)))
-def test_a_line_is_printable_ascii_and_loses_nothing(text: str, controls: str) -> None:
-    for said in (text, controls, text + controls):
-        line = jsonl.to_line({"type": "text", "text": said})
-        assert line.endswith("\n")
-        assert all(" " <= char <= "~" for char in line[:-1])
-        assert json.loads(line)["text"] == said
 
 
 def test_every_command_has_a_form_in_json(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,6 @@ from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.ollama_http import served
 from tests.support.ollama_server import Download, Ollama
 from tests.support.sessions import Paper
-from thimble.agent.errors import UsageError
 from thimble.models.ollama.server import PullProgress
 from thimble.repl.commands.pull import words
 from thimble.repl.commands.table import run_command
@@ -73,19 +72,6 @@ def test_where_only_the_reader_is_here_the_list_says_what_to_pull() -> None:
     assert [text for text in paper.lines if text.startswith("Only")] == [
         "Only the built-in reader is here. For a model: /pull qwen2.5:7b."
     ] * 2
-
-
-def test_a_pull_is_for_ollama() -> None:
-    class Other:
-        """A server of another kind."""
-
-        name, url = "other", "http://127.0.0.1:8000"
-
-    session = Session(Settings(backend="reader"))
-    session.backends.look_for_server = lambda: Other()  # type: ignore[assignment,return-value]
-    with pytest.raises(UsageError, match="is for Ollama, and the server at") as caught:
-        run_command(session, "/pull big", Paper().console)
-    assert caught.value.fix
 
 
 @given(NASTY, st.integers(0, 10**20), st.integers(0, 10**20))

@@ -12,50 +12,15 @@ from hypothesis import strategies as st
 
 from tests.support.histories import TinyCounter
 from tests.support.scripted import Scripted
-from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
+from tests.support.sessions import answer_call, ask, tool_call
 from thimble.agent.ledger import Amount, Ledger, ToolRun
 from thimble.agent.protocols import ModelId, Usage
 from thimble.models.hardware import HARDWARE, Hardware
-from thimble.repl.commands.table import run_command
 from thimble.repl.commands.timeline import bound
 from thimble.repl.screen.gantt import axis, chart
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.session.timeline import timeline
-
-AGENT, MEMORY = ModelId("ollama", "qwen3:8b"), ModelId("ollama", "qwen3:0.6b")
-
-
-def account() -> Ledger:
-    """Two exchanges with ten minutes between them; a summary runs beside each, and the agent waits at its end."""
-    ledger, now = Ledger(exchanges=2), 1_700_000_000.0
-    for exchange in (1, 2):
-        for turn in range(3):
-            usage = Usage(prefill_seconds=0.5, decode_seconds=1.5)
-            prompt, output = 1_000 * (turn + 1), Amount(100)
-            ledger.calls.append(
-                answer_call(exchange, prompt, began=now, seconds=2.0, output=output, model=AGENT, usage=usage)
-            )
-            ledger.tools.append(ToolRun(exchange, "search", 0.005, now + 2))
-            now += 2.5
-        ledger.calls.append(
-            answer_call(exchange, purpose="memory", began=now - 5, seconds=6.0, held=1.0, lag=2, model=MEMORY)
-        )
-        now += 601
-    return ledger
-
-
-@pytest.fixture
-def session() -> Session:
-    found = scripted()
-    found.agent.state.ledger = account()
-    return found
-
-
-def told(session: Session, command: str, columns: int = 80, drawn: bool = True, height: int = 60) -> str:
-    paper = Paper(columns, drawn, height=height)
-    run_command(session, command, paper.console)
-    return paper.text
 
 
 @settings(max_examples=40)

@@ -27,8 +27,6 @@ from thimble.agent.protocols import Text
 from thimble.repl.live import ballot as ballot_box
 from thimble.repl.live import server
 from thimble.repl.live.server import ANSWERED, VOTE_BYTES, shown_live
-from thimble.repl.screen.private import private
-from thimble.repl.screen.sanitise import hide
 from thimble.session.session import Session
 
 LOSSLESS = "127.0.0.1:0"
@@ -164,20 +162,6 @@ def test_hostile_text_is_one_line_of_json_without_a_sign_that_html_knows() -> No
     assert page.headers["x-content-type-options"] == "nosniff"
 
 
-def test_what_is_private_on_a_stage_is_private_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/secretive")
-    monkeypatch.setenv("USER", "secretive")
-    session = scripted("It is in /home/secretive/plans, secretive.")
-    hide(private(session.settings))
-    try:
-        with shown_live(session, LOSSLESS) as url:
-            ask(session, "What is in /home/secretive/plans?")
-            viewer = Viewer(url).answered("What is in ~/plans?")
-    finally:
-        hide({})
-    assert "secretive" not in "".join(viewer.lines)
-
-
 @pytest.mark.parametrize("many", [100, pytest.param(4000, marks=pytest.mark.nightly)])
 def test_it_holds_a_long_session_and_a_question_more_is_small(many: int) -> None:
     session = scripted("Yes.", "No.", budget=200_000)
@@ -262,20 +246,6 @@ def test_streams_that_read_nothing_share_one_text() -> None:
             while b"event: " not in each.recv(300):
                 pass
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
-
-
-# ---- branches and sessions ----
-
-
-def test_another_branch_is_told_anew() -> None:
-    session = read(8000, "What is a token?")
-    with shown_live(session, LOSSLESS) as url:
-        viewer = Viewer(url).answered("What is a token?")
-        run(session, "/reset")
-        ask(session, "What is a thimble?")
-        viewer.answered("What is a thimble?")
-        assert [one["question"] for one in viewer.branch["exchanges"]] == ["What is a thimble?"]
-        assert viewer.branch["about"]["number"] == 2
 
 
 # ---- votes ----

@@ -51,15 +51,6 @@ def test_what_is_promised_is_what_is_sent(spec: str, budget: int) -> None:
     assert [message.content for message in seen.messages] == [message.content for message in sent.messages]
 
 
-def test_where_the_first_turn_is_the_last_it_is_promised_so() -> None:
-    session = scripted("So.", max_turns=1)
-    promised = forecast(session, WORDS).view
-    sent = next(event.view for event in session.ask(WORDS) if isinstance(event, Prepared))
-    assert promised is not None
-    assert promised.tokens == sent.tokens == sent.overhead + sum(map(TinyCounter().count, sent.messages))
-    assert [message.content for message in promised.messages] == [message.content for message in sent.messages]
-
-
 def test_it_says_what_enter_will_do() -> None:
     session = scripted(*READS, "So.", strategy="observation-masking:window=0,target=0.1")
     ask(session)

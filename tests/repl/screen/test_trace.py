@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -49,39 +48,6 @@ def test_a_tool_line_is_one_harmless_line_that_fits(
     assert not FORBIDDEN.search(line)
     assert "\n" not in line
     assert "\t" not in line
-
-
-@pytest.mark.parametrize(
-    ("event", "line"),
-    [
-        (
-            returned('3 results for "prefix cache"\n1. …', query="prefix cache"),
-            '  ⌕ search_articles "prefix cache" → 3 results · ~312 tok · 4 ms',
-        ),
-        (
-            returned("# Title\nslug: x · section: Y · 180 words\n\ntext", name="read_article", slug="x", section="Y"),
-            '  ▤ read_article "x" section="Y" → Title · ~312 tok · 4 ms',
-        ),
-        (returned("No notes yet.", name="get_notes"), "  ✎ get_notes → No notes yet · ~312 tok · 4 ms"),
-        (returned("", name="mine"), "  ⚙ mine → nothing · ~312 tok · 4 ms"),
-        (
-            returned("Error: no article 'zz'", False, "read_article", slug="zz"),
-            "  ✗ read_article \"zz\" → no article 'zz' · ~312 tok",
-        ),
-    ],
-)
-def test_tool_lines(event: ToolReturned, line: str) -> None:
-    assert trace.tool_line(event, 100) == line
-    assert trace.tool_line(replace(event, exact=True), 100) == line.replace("~", "")
-
-
-def test_an_act_is_told_with_its_numbers() -> None:
-    view = masked_view()
-    hidden = view.fates.count("masked")
-    line = trace.acted_line(prepared(view)) or ""
-    assert line.startswith(f"  ✂ observation-masking masked {hidden} results (−")
-    assert line.endswith(f"): {view.history_tokens:,} → {view.tokens:,} of 20,000")
-    assert f"~{view.tokens:,}" in (trace.acted_line(prepared(view, exact=False)) or "")
 
 
 def test_what_was_done_before_is_not_told_again() -> None:

@@ -19,7 +19,7 @@ from thimble.session.journal.state import SavedState
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 
-AT_ONCE = 60
+AT_ONCE = 20
 """Payloads in one session: what an exchange costs grows with those before it."""
 SETTINGS = Settings(backend="reader", strategy="none", budget=2_000_000)
 

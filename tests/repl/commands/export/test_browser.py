@@ -148,11 +148,6 @@ def test_it_gives_the_reasons_that_why_gives(spec: str, tmp_path: Path) -> None:
     assert opened(export(session, "html", tmp_path), tmp_path, "End")["told_of"] == expected
 
 
-def test_it_opens_where_its_address_says(tmp_path: Path) -> None:
-    found = opened(export(read(), "html", tmp_path), tmp_path, fragment="#3")
-    assert found["saw"][0]["hash"] == "#3"
-
-
 def test_two_branches_are_seen_side_by_side(tmp_path: Path) -> None:
     session = read(2500, "Read the article about context windows", "What is observation masking?")
     run(session, "/undo")

@@ -52,17 +52,6 @@ def test_the_format_is_told_or_is_the_ending(typed: str, meant: tuple[str, str |
     assert parse_arguments(typed) == (kind, Path(name) if name else None, over)
 
 
-def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
-    path = tmp_path / "a.md"
-    path.write_text("mine")
-    session = read()
-    with pytest.raises(UsageError, match="is there already"):
-        run_command(session, f"/export {path}", Paper().console)
-    assert path.read_text() == "mine"
-    run_command(session, f"/export {path}!", Paper().console)
-    assert path.read_text().startswith("# A session")
-
-
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     def pieces() -> Iterator[str]:
         yield "half of it"
