@@ -456,7 +456,7 @@ def shown(data: bytes) -> None:
         assert not is_sound(session.agent.history)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.data())
 def test_a_damaged_recording_is_played_as_far_as_it_can_be(data: st.DataObject) -> None:
     lines = WHOLE.splitlines(keepends=True)
@@ -472,7 +472,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.lists(st.tuples(st.integers(0, 10**6), JSON), max_size=4), st.data())
 def test_a_recording_that_somebody_wrote_is_no_danger(changes: list[tuple[int, Any]], data: st.DataObject) -> None:
     lines = WHOLE.splitlines()

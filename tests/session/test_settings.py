@@ -66,7 +66,7 @@ def test_each_setting_has_its_values_here() -> None:
     assert TEXTS.keys() == SETTINGS.keys()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(
     st.dictionaries(st.sampled_from(sorted(TEXTS)), st.sets(st.sampled_from(SOURCES))),
     st.booleans(),

@@ -106,30 +106,6 @@ def test_a_prompt_that_the_server_cuts_raises_the_alarm(monkeypatch: pytest.Monk
     assert "it cut the prompt" in run.stderr
 
 
-@pytest.mark.parametrize(
-    ("spoil", "what", "fix"),
-    [
-        (lambda server: server.models.clear(), "no model is installed", "ollama pull"),
-        (
-            lambda server: server.replies.append(Reply(error="cudaMalloc failed: out of memory")),
-            "out of memory",
-            "stop what",
-        ),
-    ],
-)
-def test_each_failure_is_one_line_what_and_one_line_how(
-    spoil: Callable[[Ollama], None], what: str, fix: str, thimble: Thimble
-) -> None:
-    with served() as (server, url):
-        spoil(server)
-        run = thimble(url, "-p", "What is a context window?")
-    assert run.returncode == 3
-    assert what in run.stderr.splitlines()[-2]
-    assert run.stderr.splitlines()[-1].startswith("fix: ")
-    assert fix in run.stderr.splitlines()[-1]
-    assert "Traceback" not in run.stderr
-
-
 def test_a_busy_server_is_told_and_waited_for(thimble: Thimble) -> None:
     with served() as (server, url):
         server.busy = 1
@@ -177,23 +153,7 @@ def test_tab_does_not_wait_for_a_slow_server() -> None:
         assert backends._names in (["reader", "slow:1b"], ["reader"]), "the next Tab has it"
 
 
-def test_an_answer_from_memory_is_seen_on_a_terminal_of_eighty_columns(tmp_path: Path) -> None:
-    says = "A prefix cache keeps the beginning of a prompt, so that it need not be computed again [caching-101]."
-    with served(Ollama(rule=lambda messages, tools: Reply(says))) as (_, url):
-        here = Terminal("repl", "--backend", "ollama", "--base-url", url, state=tmp_path)
-        try:
-            here.type("What is a prefix cache?\r")
-            shown = here.see(" · from memory · ctx ", "caching-101 (not read)].")
-            assert all(len(line) <= 80 for line in shown.splitlines())
-            at = next(at for at, line in enumerate(here.lines) if line.startswith("turns "))
-            colours = [here.screen.buffer[at][shown.splitlines()[at].index(word)].fg for word in ("from", "turns")]
-            assert colours == ["brown", "default"]
-            here.type("/stats\r")
-            here.see("1 of 1 answer from memory, 1 citation not read")
-        finally:
-            here.close()
-
-
+@pytest.mark.nightly
 def test_the_beginning_of_the_prompt_is_computed_while_the_user_types(tmp_path: Path) -> None:
     with served(Ollama(load_seconds=2.0)) as (server, url):
         here = Terminal("repl", "--backend", "ollama", "--base-url", url, state=tmp_path)

@@ -80,6 +80,7 @@ def thimble(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedPr
     return subprocess.run(run, cwd=folder, env=environ, capture_output=True, text=True)
 
 
+@pytest.mark.nightly
 def test_the_example_is_installed_listed_and_used_as_its_page_shows(site: Path, tmp_path: Path) -> None:
     page = (EXAMPLE / "README.md").read_text()
     install, *shown = map(shlex.split, re.findall(r"^(?:pip install|thimble -).*$", page, re.MULTILINE))

@@ -82,16 +82,6 @@ def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) 
     assert here.is_given_back
 
 
-@pytest.mark.nightly
-def test_no_word_of_an_answer_is_broken_at_the_edge(terminal: Open) -> None:
-    asked = "repl", "--backend", "reader", "-p", "What breaks a prefix cache?", "-p", "/help strategy"
-    wide, narrow = terminal(*asked, columns=4000), terminal(*asked, columns=60)
-    assert (wide.end(), narrow.end()) == (0, 0)
-    said = [text for text in wide.text.splitlines() if len(text) > 200]  # an answer, and a help text
-    assert len(said) >= 2
-    assert set(narrow.text.split()) >= set(" ".join(said).split())
-
-
 def test_each_line_that_is_sent_while_something_runs_is_asked_in_its_turn(terminal: Open) -> None:
     here = terminal("tests.support.scripted_conversation", "--pace", "60")
     here.see(" tools", "ctx ")
@@ -234,13 +224,3 @@ def test_a_cassette_goes_step_by_step(terminal: Open) -> None:
     here.see("Enter ▸", until=lambda text: text.count("nothing was touched: ") == 2)
     here.type("a")
     here.see(first_answer("reader/offload"), "turns ")
-
-
-@pytest.mark.nightly
-def test_a_cassette_is_read_out_plainly(terminal: Open) -> None:
-    here = terminal("repl", "--replay", "reader/offload", "--pace", "0", "--plain", columns=120)
-    here.see("recorded: Read the article about context windows (Enter sends it)", "you:")
-    here.type("\r")
-    here.see(first_answer("reader/offload"), "recorded: /plant The door code of the library is 7431. (Enter sends it)")
-    here.type("/quit\r")
-    assert here.end() == 0

@@ -81,6 +81,7 @@ def test_resizing_while_a_block_is_printed_loses_nothing() -> None:
     assert paper.text.count("x") == 120
 
 
+@pytest.mark.nightly
 def test_resizing_a_real_terminal(terminal: Open) -> None:  # noqa: F811
     here = terminal("tests.support.scripted_conversation", "--numbered", "--pace", "400", columns=120)
     here.see(" tools")
@@ -118,8 +119,7 @@ def test_native_scrollback(terminal: Open) -> None:  # noqa: F811
         "👩\u200d👩\u200d👧\u200d👦 family",
         "🇩🇪🇯🇵 flags",
         "e\u0301a\u0308 combined",
-        "🧵 thread",
-        "한국어 단어",
+        "🧵 한국어 단어",
     ],
 )
 def test_wide_letters_stay_in_their_columns(text: str) -> None:
@@ -153,15 +153,6 @@ def test_a_paragraph_copies_without_boxes_and_blanks() -> None:
     text = shown(f"# Title\n\n{paragraph}\n\n1. one\n2. two\n\n```\ncode\n```\n").text
     assert not set("─│┌┐└┘█▌") & set(text)
     assert all(line == line.rstrip() for line in text.split("\n"))
-
-
-def test_a_paste_arrives_as_it_is(terminal: Open) -> None:  # noqa: F811
-    here = terminal("tests.support.scripted_conversation", "--echo")
-    here.see(" tools")
-    here.type("\x1b[200~one\ttab\r\n    two\n\nfour\x1b[201~")
-    here.see("four")
-    here.type("\r")
-    here.see("'one\\ttab\\n    two\\n\\nfour'", "1 exchange")
 
 
 @pytest.mark.parametrize("kind", get_args(Event))
@@ -202,17 +193,4 @@ def test_the_corpus_in_a_real_terminal(terminal: Open, how: list[str], tmp_path:
     here.see("turns 1 ·", until=lambda text: text.count("turns 1 ·") == 2)
     if how:
         assert steering(here.raw.replace("\r\n", "\n")) == []
-    for steers in (
-        "\x1b]",
-        "\x1bP",
-        "\x1b_",
-        "\x1b^",
-        "\x1b[2J",
-        "\x1b[6n",
-        "\x1b[c",
-        "\x07",
-        "\x9b",
-        "\u202e",
-        "\u2066",
-    ):
-        assert steers not in here.raw
+    assert not re.search("\x1b[]P_^]|\x1b\\[(2J|6n|c)|[\x07\x9b\u202e\u2066]", here.raw)

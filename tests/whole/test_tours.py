@@ -90,6 +90,7 @@ def test_through_a_pipe_an_empty_line_sends_the_one_that_is_told(name: str, tmp_
     assert set(range(1, len(steps) + 1)) - {*shown} <= {2}, "only what is so already is passed over"
 
 
+@pytest.mark.nightly
 def test_only_the_first_session_begins_with_a_tour_and_questions(tmp_path: Path) -> None:
     first = Terminal("repl", "--backend", "reader", state=tmp_path, rows=24)
     try:

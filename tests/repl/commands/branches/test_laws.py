@@ -58,7 +58,7 @@ LINES = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(LINES, min_size=2, max_size=12))
 def test_whatever_is_typed_every_branch_stands_as_it_was_left(typed: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
