@@ -24,7 +24,7 @@ test: .venv/dev.stamp
 
 golden: .venv/dev.stamp  # tests/repl/golden/*.txt, the screens of the commands, made anew: read the diff
 	rm -f tests/repl/golden/*.txt
-	GOLDEN=1 $(BIN)/python -m pytest tests/repl/test_golden.py
+	GOLDEN=1 $(BIN)/python -m pytest tests/repl/test_golden.py tests/repl/cli/test_endings.py
 
 check: .venv/dev.stamp
 	$(BIN)/ruff format --check .

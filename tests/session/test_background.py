@@ -170,25 +170,6 @@ def test_over_the_budget_the_agent_waits_and_ctrl_c_ends_the_wait(tmp_path: Path
         session.leave()
 
 
-def test_ctrl_c_while_the_old_one_is_left_lets_go_of_the_other(tmp_path: Path) -> None:
-    other = keep(tmp_path / "other.jsonl", strategy="none")
-    ask(other, "What is masking?")
-    other.leave()
-
-    def interrupt(_: object) -> None:
-        raise KeyboardInterrupt
-
-    with waiting(tmp_path) as (session, _):
-        record, session.agent.record = session.agent.record, interrupt
-        journal = Journal.reopen(tmp_path / "other.jsonl")
-        with pytest.raises(KeyboardInterrupt):
-            session.load(other.settings, journal, journal.state())
-        session.agent.record = record
-        Journal.reopen(tmp_path / "other.jsonl").close()
-        assert ask(session, "And then?")[1] == ""
-        session.leave()
-
-
 def test_a_server_that_dies_leaves_the_old_summary_and_the_next_one_waits(tmp_path: Path) -> None:
     session = keep(tmp_path / "live.jsonl", strategy=SPEC)
     for question in ("What is masking?", "And then?"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.histories import broken_histories, nasty_histories
 from tests.support.scripted_loop import agent, call, goes_on, says
 from tests.support.sessions import ask, scripted, tool_call
-from thimble.agent.events import Answered, Prepared
+from thimble.agent.events import Answered
 from thimble.agent.loop import run
 from thimble.agent.messages import CANCELLED, Message, ToolCall
 from thimble.agent.prompts import CANNOT, SYSTEM
@@ -159,17 +159,6 @@ def test_every_tool_of_articles_and_files_shows_the_names_that_it_reads() -> Non
     assert isinstance(answered, Answered)
     assert answered.invented == ("late-ncy",)
     assert answered.from_memory is False
-
-
-def test_what_a_strategy_dropped_was_read_all_the_same() -> None:
-    read_it = [tool_call("read_article", slug="latency")]
-    session = scripted(read_it, *["Yes."] * 4, "It was [latency].", strategy="sliding-window:window=1")
-    events = [ask(session) for _ in range(5)]
-    (prepared,) = [event for event in events[-1] if isinstance(event, Prepared)]
-    assert not any(message.role == "tool" for message in prepared.view.messages)
-    answered = events[-1][-1]
-    assert isinstance(answered, Answered)
-    assert (answered.from_memory, answered.invented) == (False, ())
 
 
 # ---- the loop ----

@@ -24,11 +24,9 @@ from tests.support.journal_scenes import QUESTIONS, keep, state
 from tests.support.journal_scenes import ask as ask_until
 from tests.support.paths import ROOT
 from tests.support.scripted import Scripted, Step
-from tests.support.sessions import Paper, tool_call
+from tests.support.sessions import Paper
 from thimble.agent.errors import ModelError, NotRecorded, ThimbleError, UsageError
 from thimble.agent.events import Answered, Event, Prepared, ReplyPiece, SideCalled, ToolReturned
-from thimble.agent.messages import ToolCall
-from thimble.agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from thimble.models.hardware import HARDWARE
 from thimble.repl.cli.headless import answer, prompts
 from thimble.repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipped
@@ -129,35 +127,6 @@ def test_cassettes_are_of_strategies_and_an_unknown_name_lists_them() -> None:
 
 
 # ---- all that a model can say ----
-
-REPLIES: list[Step] = [
-    [Waiting("loading", 0.0), Sent("http://there/", '{"half": "\\ud83d"}'), Thinking("Hm."), Text("I look. "),
-     tool_call("read_article", 1, slug="observation-masking"), tool_call("save_note", 2, title="on", text="\x1b[31m")],
-    [ToolCall("c3", "read_file", '{"path": "../x"}'), ToolCall("c4", "nope", "{"), Usage(100, 50, 7, 0.1, 0.2, 0.3)],
-    [tool_call("get_notes", 5), Usage()],
-    "So it is.",
-    ModelError("the server is gone", "start it"),
-    "Again.",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("spec", ["none", "progressive-summary"])
-def test_a_session_comes_back_with_thinking_calls_errors_and_unknown_usage(spec: str, tmp_path: Path) -> None:
-    live = recorded(tmp_path / "one", *REPLIES, *["a summary"] * 9, strategy=spec, budget=2500)
-    again: Session | None = None
-    told: list[list[object]] = []
-    for session in (live, again):
-        session = session or played(tmp_path / "one")
-        seen: list[Event] = []
-        errors = []
-        for question in ("What is masking?", "And?", "Well?"):
-            try:
-                seen += session.ask(question)
-            except ModelError as error:
-                errors.append((error.what, error.fix))
-        told.append([facts(seen), tokens(session), session.agent.history, session.notes.kept, errors])
-    assert told[0] == told[1]
-    assert told[0][4] == [("the server is gone", "start it")] or spec != "none"
 
 
 def test_what_came_of_questions_on_the_side_comes_again(tmp_path: Path) -> None:

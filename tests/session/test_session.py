@@ -19,7 +19,6 @@ from tests.support.ollama_server import Model
 from tests.support.ollama_server import Ollama as Small
 from tests.support.ollama_wire import ANSWER, PAGE, SHOW, TAGS, loopback, send
 from tests.support.paths import ROOT
-from tests.support.scripted import Scripted
 from tests.support.sessions import ask, scripted, tool_call
 from thimble.agent.budget import Prices
 from thimble.agent.errors import ModelError, ThimbleError, UsageError
@@ -27,9 +26,6 @@ from thimble.agent.events import Answered, SideCalled
 from thimble.agent.loop import run
 from thimble.agent.protocols import Backend
 from thimble.models.server import ServedBackend
-from thimble.repl.screen import trace
-from thimble.session import jsonl
-from thimble.session.forecast import forecast
 from thimble.session.once import Once
 from thimble.session.prices import by_timings
 from thimble.session.session import Session
@@ -37,10 +33,6 @@ from thimble.session.settings import Settings, resolve
 from thimble.strategies.table import STRATEGIES
 
 QUESTION = "What is observation masking?"
-LOOKS = [
-    tool_call("read_article", number, slug=slug)
-    for number, slug in enumerate(("context-windows", "tokenisers", "observation-masking", "latency"))
-]
 
 
 @pytest.fixture
@@ -162,16 +154,6 @@ def test_reset_forgets_everything_but_the_choices() -> None:
 # ---- which model answers ----
 
 
-def test_a_server_without_models_leaves_the_reader_too() -> None:
-    with ollama(tags=b'{"models":[]}') as url:
-        session = Session(Settings(base_url=url))
-        assert session.agent.backend.name == "reader"
-        assert session.backends.names() == ["reader"]
-    (notice,) = session.notices
-    assert "no model is installed" in notice
-    assert "ollama pull qwen2.5:7b" in notice
-
-
 def test_a_named_server_without_models_leaves_the_reader_only_where_one_can_be_pulled() -> None:
     with ollama(tags=b'{"models":[]}') as url:
         with pytest.raises(ModelError, match="no model is installed"):
@@ -242,14 +224,6 @@ def test_an_address_that_is_none_is_named() -> None:
     with pytest.raises(UsageError, match="no address"):
         _ = Session(Settings(base_url="::::")).agent
     assert reader(base_url="::::").backends.names() == ["reader"]
-
-
-def test_a_swap_back_to_the_reader_counts_no_message_anew() -> None:
-    session = Session(Settings(backend="reader"))
-    reader = session.agent.backend
-    session.agent.use(Scripted([]))
-    session.use_model("reader")
-    assert session.agent.backend is reader
 
 
 def test_another_model_counts_and_summarises_too() -> None:
@@ -328,15 +302,6 @@ def test_for_a_small_model_the_reader_summarises_unless_the_user_names_one() -> 
         assert own.agent.side.backend is own.agent.backend is not named
         own.use_model("qwen2.5:7b")
         assert own.agent.side.backend.model == "plain:latest"
-
-
-def test_the_trace_names_the_model_that_was_asked() -> None:
-    session = scripted(*LOOKS, "Done.", strategy="delegate:target=0.1,window=1", budget=4_000, summariser="reader")
-    assert side_backend(session).name == "reader"
-    sides = [event for event in ask(session) if isinstance(event, SideCalled)]
-    assert {(event.purpose, str(event.model)) for event in sides} == {("brief", "reader/extractive")}
-    assert "brief asked of reader: " in trace.side_line(sides[0])
-    assert jsonl.event(sides[0], session.agent.ledger.call_of(sides[0]))["model"] == "reader/extractive"
 
 
 @pytest.mark.parametrize(("name", "called"), [("summariser", "the summariser"), ("memory", "the memory model")])
@@ -498,13 +463,3 @@ def test_a_fork_goes_on_apart() -> None:
     assert session.fork().strategy_name == "observation-masking"
     with pytest.raises(UsageError, match="no strategy 'nonsense'"):
         session.fork("nonsense")
-
-
-def test_a_module_that_is_a_strategy_is_forked_and_forecast(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("def prepare(messages, budget):\n    return [messages[0], messages[-1]]\n")
-    session = scripted("One.", strategy=str(tmp_path / "mine.py"))
-    ask(session)
-    assert [message.role for message in session.fork().history] == ["system", "user", "assistant"]
-    view = forecast(session, "And?", foreign=True).view
-    assert view
-    assert view.fates[2] == "dropped"

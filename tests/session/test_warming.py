@@ -97,15 +97,6 @@ def test_a_question_stops_it_and_it_is_not_counted() -> None:
         session.leave()
 
 
-def test_the_end_of_the_session_stops_it() -> None:
-    with held("ollama") as server:
-        session = opened(server.front.url)
-        session.begin_warming()
-        assert server.reached.wait(PATIENCE_SECONDS)
-        session.leave()
-        server.sees_the_client_go()
-
-
 def test_another_model_is_warmed_in_its_place() -> None:
     with served(Ollama({"qwen2.5:7b": Model(), "llama3.1:8b": Model()})) as (server, url):
         session = opened(url)

@@ -18,7 +18,6 @@ from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama, Reply, prompt_of
 from tests.support.ollama_wire import loopback
 from tests.support.paths import ROOT
-from tests.support.pty_terminal import Terminal
 from thimble.agent.events import Prepared
 from thimble.corpus.library import ARTICLES
 from thimble.repl.prompt.completion import Completions
@@ -122,14 +121,6 @@ def models_offered(completions: Completions) -> list[str]:
     return [offer.text for offer in completions.get_completions(Document("/model "), CompleteEvent())]
 
 
-def test_tab_offers_the_installed_models() -> None:
-    with served() as (server, url):
-        completions = Completions(Session(Settings(backend="ollama", base_url=url)))
-        assert models_offered(completions) == ["reader", "qwen2.5:7b"]
-        server.models["phi:latest"] = Model()
-        assert "phi:latest" in models_offered(completions)
-
-
 def test_tab_does_not_wait_for_a_slow_server() -> None:
     offered = Event()
 
@@ -151,22 +142,3 @@ def test_tab_does_not_wait_for_a_slow_server() -> None:
         assert backends._asking is not None
         backends._asking.join()
         assert backends._names in (["reader", "slow:1b"], ["reader"]), "the next Tab has it"
-
-
-@pytest.mark.nightly
-def test_the_beginning_of_the_prompt_is_computed_while_the_user_types(tmp_path: Path) -> None:
-    with served(Ollama(load_seconds=2.0)) as (server, url):
-        here = Terminal("repl", "--backend", "ollama", "--base-url", url, state=tmp_path)
-        try:
-            here.see(" · warming · ")
-            here.see("ctx ", until=lambda shown: "warming" not in shown)
-            (warm,) = server.sent()
-            assert warm["options"]["num_predict"] == 1
-            here.type("What is a context window?\r")
-            here.see("turns 3 · ctx ")
-            assert server.sent()[1]["messages"][0] == warm["messages"][0]
-            assert server.loads == [16_384]
-            here.type("/stats\r")
-            here.see("warming")
-        finally:
-            here.close()

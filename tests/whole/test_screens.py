@@ -21,7 +21,6 @@ from thimble.agent.events import Event, ReplyPiece
 from thimble.repl.screen.exchange import Lines, Screen
 
 WORD = re.compile(r"w\d{4}")
-COLOURS = re.compile(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[0-9;]*m")
 
 
 def numbered(count: int) -> list[str]:
@@ -170,17 +169,6 @@ def settled(event: Event) -> str:
     screen = Screen(paper.console)
     screen.show(event)
     return paper.text
-
-
-@pytest.mark.nightly
-def test_no_color(terminal: Open) -> None:  # noqa: F811
-    here = terminal("tests.support.scripted_conversation", NO_COLOR="1")
-    here.see(" tools")
-    here.type("first\r")
-    here.see("1 exchange")
-    here.type("/stats\r")
-    here.see("Prompt tokens of each call")
-    assert not COLOURS.search(here.raw)
 
 
 @pytest.mark.parametrize("how", [pytest.param(["--plain"], marks=pytest.mark.nightly), []])

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -70,73 +69,6 @@ def test_config_names_each_value_and_its_origin(folder: Path, capsys: pytest.Cap
 # ---- exit codes ----
 
 READER = ("--backend", "reader", "--corpus", "articles", "--files", "articles")
-
-ENDINGS: list[tuple[Sequence[str], int, str, str]] = [
-    ((*READER, "-p", QUESTION), 0, "turns ", ""),
-    (("--bugdet", "3"), 2, "there is no flag --bugdet", "did you mean --budget?"),
-    (("--budget=3", "--colour"), 2, "there is no flag --colour", "--help"),
-    (("--strat", "none"), 2, "there is no flag --strat", "did you mean --strategy?"),
-    (("--resum",), 2, "there is no flag --resum", "--resume"),
-    (("confg",), 2, "there is no command 'confg'", "did you mean config?"),
-    (("config", "config"), 2, "there is no command 'config'", ""),
-    (("config", "-p", "x"), 2, "config takes no prompts", "thimble -p TEXT"),
-    (("why", "is", "this"), 2, "there is no command 'why'", 'thimble -p "why ..."'),
-    (("--budget",), 2, "--budget needs a value", "--budget VALUE"),
-    (("-p",), 2, "-p needs a value", "-pTEXT"),
-    (("--observations", "x", "-p", "x"), 2, "--observations belongs to prepare", "thimble prepare"),
-    (("--plain=yes",), 2, "--plain takes no value", "--plain alone"),
-    (("--budget", "12", "-p", "x"), 2, "budget cannot be '12' (flag --budget)", "500 to 2,000,000"),
-    (("--budget", "many", "-p", "x"), 2, "budget cannot be 'many'", "500 to 2,000,000"),
-    (("--backend", "olama", "-p", "x"), 2, "backend cannot be 'olama'", "did you mean ollama?"),
-    (("--corpus", r"C:\notes", "-p", "x"), 2, r"corpus cannot be 'C:\\notes'", "a folder that exists"),
-    (("--corpus", "nowhere", "-p", "x"), 2, "corpus cannot be 'nowhere'", "a folder that exists"),
-    (("--corpus", "empty", "-p", "x"), 2, "no articles in", "--corpus DIR"),
-    (("--strategy", "noen", "-p", "x"), 2, "there is no strategy 'noen'", "did you mean none?"),
-    (("--base-url", "::::", "-p", "x"), 2, "'::::' is no address", "host:port"),
-    (("-p", "\udcff"), 2, "is not UTF-8 text", "UTF-8"),
-    (("-p", ""), 2, "a prompt is empty", "-p"),
-    ((*READER,), 2, "standard input holds no prompt", "-p TEXT"),
-    ((*READER, "-p", "/nothing"), 2, "there is no command /nothing", "/help"),
-    (("--backend", "ollama", "-p", "x"), 3, "nothing answers at", "ollama serve"),
-    (("--model", "qwen2.5:7b", "-p", "x"), 3, "nothing answers at", "ollama serve"),
-    ((*READER, "--budget", "500", "-p", "x"), 4, "the budget holds 500", "raise the budget"),
-]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "what", "fix", "as_json"),
-    [(*ending, False) for ending in ENDINGS] + [(*ending, True) for ending in (ENDINGS[0], ENDINGS[1], ENDINGS[-1])],
-)
-def test_every_ending_has_its_code_and_its_two_lines(
-    arguments: Sequence[str],
-    code: int,
-    what: str,
-    fix: str,
-    as_json: bool,
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (folder / "empty").mkdir()
-    with Path(os.devnull).open() as nothing:
-        monkeypatch.setattr(sys, "stdin", nothing)
-        assert main([*arguments, *(["--json"] if as_json else [])]) == code
-    captured = capsys.readouterr()
-    told = captured.err.splitlines()
-    if code:
-        assert told[-2].startswith("thimble: ")
-        assert what in told[-2]
-        assert told[-1].startswith("fix: ")
-        assert fix in told[-1]
-    if as_json:
-        events = [json.loads(line) for line in captured.out.splitlines()]
-        errors = [event for event in events if event["type"] == "error"]
-        assert [error["code"] for error in errors] == ([code] if code else [])
-    elif code:
-        assert captured.out == ""
-    else:
-        assert "two millilitres" in captured.out
-        assert what in captured.err
 
 
 WORDS = st.sampled_from(

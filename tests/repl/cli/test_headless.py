@@ -91,42 +91,7 @@ def test_no_answer_is_told_and_the_next_question_still_asked(
     assert "thimble: the model gave no answer\nfix: " in captured.err
 
 
-@pytest.mark.parametrize(
-    ("command", "what", "code"),
-    [
-        ("/pull x", "nothing answers at http://127.0.0.1:9", headless.MODEL),
-        ("/pull", "/pull takes the name of one model", headless.USAGE),
-        ("/export nowhere/at/all.md", "nowhere/at/all.md", headless.USAGE),
-    ],
-)
-def test_what_changes_nothing_of_the_session_may_fail_and_the_next_question_is_still_asked(
-    articles: Path, capsys: pytest.CaptureFixture[str], command: str, what: str, code: int
-) -> None:
-    session = scripted(articles, "One.", "Two.", base_url="127.0.0.1:9")
-    assert answers(session, ["one?", command, "two?"]) == code
-    captured = capsys.readouterr()
-    assert captured.out == "One.\n\nTwo.\n"
-    assert what in captured.err
-
-
 # ---- commands ----
-
-
-@pytest.mark.parametrize("as_json", [False, True])
-def test_commands_act_and_what_they_print_stands_apart_from_json(
-    articles: Path, capsys: pytest.CaptureFixture[str], as_json: bool
-) -> None:
-    session = scripted(articles, "One.")
-    typed = ["/strategy none", "one?", "/stats", "/?", "/quit", "never asked"]
-    assert answers(session, typed, as_json) == headless.DONE
-    captured = capsys.readouterr()
-    assert session.spec == "none"
-    assert "The strategy is now none" in (captured.err if as_json else captured.out)
-    if as_json:
-        assert {line["type"] for line in lines(captured.out)} >= {"asked", "answered", "session"}
-    else:
-        places = [captured.out.index(words) for words in ("is now none", "\n\nOne.\n\n", "Each exchange")]
-        assert places == sorted(places)
 
 
 @pytest.mark.parametrize(
@@ -195,16 +160,6 @@ def test_every_command_has_a_form_in_json(articles: Path, capsys: pytest.Capture
             assert all(len(row) == len(table["columns"]) for row in table["rows"])
             assert table["title"] in line["text"]
     assert {"/stats", "/articles"} <= {line["command"] for line in found if line["tables"]}
-
-
-@pytest.mark.parametrize("word", ["Help", "QUIT"])
-def test_a_command_needs_no_slash_where_it_stands_alone(
-    articles: Path, capsys: pytest.CaptureFixture[str], word: str
-) -> None:
-    session = scripted(articles)
-    assert answers(session, [word]) == headless.DONE
-    assert session.agent.history == []
-    assert ("/strategy" in capsys.readouterr().out) == (word.lower() == "help")
 
 
 def test_a_refusal_has_an_exit_code_of_its_own(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.side import SideModel
 from thimble.models import chat
 from thimble.models.counting.estimate import EstimateCounter
-from thimble.repl.__main__ import main
 from thimble.repl.cli import prepare as filter
 from thimble.strategies.spec import parse
 
@@ -184,42 +182,6 @@ def test_a_pattern_says_what_an_observation_is() -> None:
     assert [message.role for message in filter.read(document, "^It prints:").repaired.messages][2::2] == ["tool"] * 3
 
 
-@pytest.mark.parametrize("spec", ["tidy", "dedup"])
-def test_a_result_with_an_image_is_not_written_shorter_without_it(spec: str) -> None:
-    """What these two write tells all that the result tells, and a shorter text would go without the image."""
-    rows = json.dumps([{"number": number, "title": f"the title of {number}"} for number in range(40)], indent=4)
-    call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": json.dumps({"rows": rows})}}
-    image = {"type": "image_url", "image_url": {"url": "data:,"}}
-    entries = [
-        {"role": "user", "content": rows},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "a", "content": [{"type": "text", "text": rows}, image]},
-    ]
-    assert prepared(entries, spec, 80_000)["messages"] == entries
-    entries[2]["content"] = rows
-    assert prepared(entries, spec, 80_000)["messages"] != entries
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("spec", ["none", "observation-masking"])
-def test_about_a_long_conversation_the_strategy_is_asked_at_the_newest_calls(spec: str) -> None:
-    """From a call whose number is a multiple of a power of two, so that the next call mostly finds the same prefix."""
-    story = Story().ask("the task")
-    for _ in range(700):
-        story.turn(20)
-    entries, asked = written(story.messages), []
-    views = []
-    for until in range(len(entries) - 40, len(entries) + 1, 2):
-        result = prepared(entries[:until], spec, 8_000)
-        asked.append(int(result["report"]["notes"][0].split("newest ")[1].split()[0]))
-        views.append(result["messages"])
-    rests = sum(after != before + 1 for before, after in pairwise(asked))
-    assert max(asked) <= 150_000 / len(entries) + 1
-    assert rests <= 1
-    changes = sum(after[: len(before)] != before for before, after in pairwise(views))
-    assert changes <= (0 if spec == "none" else 4)
-
-
 # --- whole processes --------------------------------------------------------------------------------------------------
 
 
@@ -256,54 +218,3 @@ def test_what_a_strategy_of_ones_own_prints_and_counts_on_goes_to_standard_error
         run.stderr
         == b"  your code prints: here\n  ! the strategy counts on the tool recall, which your program must offer\n"
     )
-
-
-ENDINGS: list[tuple[Sequence[str], bytes, int, str, str]] = [
-    ((), b"", 2, "standard input is empty", "pipe in a JSON list"),
-    ((), b" \n", 2, "standard input is empty", "pipe in a JSON list"),
-    ((), b"\xff", 2, "standard input is not UTF-8 text (byte 1)", "iconv"),
-    ((), b"hello", 2, "standard input is not JSON: Expecting value", "pipe in a JSON list"),
-    ((), b"[" * 200_000, 2, "standard input is not JSON: it is nested too deep", "pipe in a JSON list"),
-    ((), b"[NaN]", 2, "standard input is not JSON: NaN", "pipe in a JSON list"),
-    ((), b"[-1e999]", 2, "standard input is not JSON: -1e999 is too large", "pipe in a JSON list"),
-    ((), b"9" * 5_000, 2, "standard input is not JSON: " + "9" * 40 + " is too large", "pipe in a JSON list"),
-    ((), b"{}", 2, "standard input: an object without `messages`; it has no keys", "give a list of chat-completions"),
-    ((), b'{"contents": []}', 2, "an object without `messages`; it has contents", "give a list of chat-completions"),
-    ((), b'{"messages": 3}', 2, "standard input: the messages are not a list", "give a list of chat-completions"),
-    ((), b'{"messages": [], "tools": "f"}', 2, "tools is not a list of objects", "as a chat-completions server"),
-    ((), b'{"messages": [], "tools": [3]}', 2, "tools is not a list of objects", "as a chat-completions server"),
-    ((), b'[{"role": "bot"}]', 2, "message 1 has the role 'bot': the roles are system", "give a list of"),
-    (("--budget", "x"), b"[]", 2, "budget cannot be 'x' (flag --budget)", "or none"),
-    (("--budget", "0"), b"[]", 2, "budget cannot be '0' (flag --budget)", "or none"),
-    (("--budget=-5",), b"[]", 2, "budget cannot be '-5' (flag --budget)", "or none"),
-    (("--strategy", "noen"), b"[]", 2, "there is no strategy 'noen'", "did you mean none?"),
-    (("--strategy", "hybrid:tail=-1"), b"[]", 2, "tail=-1 is not possible", "tail takes 0 to"),
-    (("--observations", "("), b"[]", 2, "--observations '(' is not a regular expression", "give one that"),
-    (("-p", "x"), b"[]", 2, "prepare takes no prompts", "thimble prepare"),
-    (("--budget", "5"), b'[{"role": "user", "content": "?"}]', 4, "the budget holds 5", "raise the budget"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "stdin", "code", "what", "fix"), ENDINGS)
-def test_every_ending_has_its_code_and_its_two_lines(
-    arguments: Sequence[str],
-    stdin: bytes,
-    code: int,
-    what: str,
-    fix: str,
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (folder / "in").write_bytes(stdin)
-    with (folder / "in").open() as piped:
-        monkeypatch.setattr(sys, "stdin", piped)
-        assert main(["prepare", *arguments]) == code
-    captured = capsys.readouterr()
-    told = captured.err.splitlines()
-    assert captured.out == ""
-    assert len(told) == 2
-    assert told[0].startswith("thimble: ")
-    assert what in told[0]
-    assert told[1].startswith("fix: ")
-    assert fix in told[1]

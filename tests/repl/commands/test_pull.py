@@ -64,16 +64,6 @@ def test_a_pull_that_was_stopped_keeps_what_it_has_and_goes_on_there() -> None:
         assert "big:latest" in server.models
 
 
-def test_where_only_the_reader_is_here_the_list_says_what_to_pull() -> None:
-    paper = Paper(width=100, drawn=False)
-    with served(Ollama(models={})) as (_, url):
-        for settings in (Settings(base_url=url), Settings(backend="reader", base_url=url)):
-            run_command(Session(settings), "/model", paper.console)
-    assert [text for text in paper.lines if text.startswith("Only")] == [
-        "Only the built-in reader is here. For a model: /pull qwen2.5:7b."
-    ] * 2
-
-
 @given(NASTY, st.integers(0, 10**20), st.integers(0, 10**20))
 def test_whatever_a_server_says_of_its_progress_is_shown_safely(status: str, done: int, total: int) -> None:
     said = words(PullProgress(status, min(done, total), total))

@@ -139,19 +139,6 @@ def test_a_step_is_seen_by_what_happened(check: str) -> None:
     assert "That was the tour" in paper.text
 
 
-# ---- the command ----
-
-
-def test_the_lines_of_a_tour_name_the_messages_of_this_session() -> None:
-    session, paper = reading(), Paper()
-    for text in ("What?", "/plant The code is 7."):
-        types(session, text, paper)
-    here = Tour("hour")
-    here.at = next(place for place, step in enumerate(here.steps) if step.line == "/why {planted}")
-    number = next(at for at, one in enumerate(session.agent.history, 1) if one.id == session.planted[0].holder.id)
-    assert here.line(session) == f"/why {number}"
-
-
 # ---- it is resumed ----
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import socket
-import tracemalloc
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -24,9 +23,8 @@ from tests.support.pty_terminal import Terminal
 from tests.support.sessions import ask, scripted
 from thimble.agent.errors import UsageError
 from thimble.agent.protocols import Text
-from thimble.repl.live import ballot as ballot_box
 from thimble.repl.live import server
-from thimble.repl.live.server import ANSWERED, VOTE_BYTES, shown_live
+from thimble.repl.live.server import VOTE_BYTES, shown_live
 from thimble.session.session import Session
 
 LOSSLESS = "127.0.0.1:0"
@@ -162,22 +160,6 @@ def test_hostile_text_is_one_line_of_json_without_a_sign_that_html_knows() -> No
     assert page.headers["x-content-type-options"] == "nosniff"
 
 
-@pytest.mark.parametrize("many", [100, pytest.param(4000, marks=pytest.mark.nightly)])
-def test_it_holds_a_long_session_and_a_question_more_is_small(many: int) -> None:
-    session = scripted("Yes.", "No.", budget=200_000)
-    for number in range(many // 4):
-        session.plant(f"Fact {number}")
-    with shown_live(session, LOSSLESS) as url:
-        viewer = Viewer(url).until("part")
-        ask(session, "Is it?")
-        viewer.lines.clear()
-        viewer.answered("Is it?")
-    assert len(viewer.branch["calls"][0]["was"]) == many + 2
-    assert viewer.votes["open"]["rows"][-1][0] == many + 3
-    assert len(viewer.votes["open"]["rows"]) == 14
-    assert sum(map(len, viewer.lines)) < 60_000 + 8 * many
-
-
 # ---- a room in which not everybody is friendly ----
 
 
@@ -218,36 +200,6 @@ def test_a_request_that_comes_a_byte_at_a_time_is_ended(url: str, rest: str, mon
                     break
 
 
-def test_viewers_of_one_address_leave_room_for_another(session: Session, url: str) -> None:
-    ask(session, "One?")
-    asked = f"GET {urlsplit(url).path}events HTTP/1.1\r\n\r\n"
-    with ExitStack() as open_:
-        many = []
-        for _ in range(ANSWERED):
-            many.append(open_.enter_context(connected(url, asked)))
-            assert many[-1].recv(1)
-        other = httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.2"))
-        with other.stream("GET", f"{url}events") as answer:
-            assert next(answer.iter_lines())
-            while many[0].recv(100_000):
-                pass
-            assert many[1].recv(1)
-
-
-def test_streams_that_read_nothing_share_one_text() -> None:
-    session = scripted("Yes.", budget=1_000_000)
-    with shown_live(session, LOSSLESS) as url, ExitStack() as open_:
-        ask(session, "x" * 3_000_000)
-        Viewer(url).until("part")
-        asked = f"GET {urlsplit(url).path}events HTTP/1.1\r\n\r\n"
-        tracemalloc.start()
-        open_.callback(tracemalloc.stop)
-        for each in [open_.enter_context(connected(url, asked)) for _ in range(60)]:
-            while b"event: " not in each.recv(300):
-                pass
-        assert tracemalloc.get_traced_memory()[1] < 10_000_000
-
-
 # ---- votes ----
 
 
@@ -278,23 +230,6 @@ def test_each_phone_has_one_vote_and_the_prompt_says_who_was_right(session: Sess
         assert [row[3:] for row in counted["rows"]] == [[2, True]] * 3
         assert one.post(f"vote/{ballot}", content="1").status_code == 409
         assert viewer.votes["open"]["voters"] == 0
-
-
-def test_one_address_has_a_share_of_the_votes_and_its_newest_count(
-    session: Session, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ballot_box, "MOST_OF_ONE_ADDRESS", 20)
-    ask(session, "One?")
-    viewer = Viewer(url).answered("One?")
-    ballot = viewer.votes["open"]["number"]
-    for voter in range(29):
-        with httpx.Client(trust_env=False, cookies={"voter": f"{voter:016x}"}) as one:
-            assert one.post(f"{url}vote/{ballot}", content="none" if voter < 9 else "1").status_code == 204
-    again = Viewer(url).until("votes")
-    assert again.votes["open"]["voters"] == again.votes["open"]["rows"][0][3] == 20
-    with httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.2"), cookies={"voter": "f" * 16}) as other:
-        assert other.post(f"{url}vote/{ballot}", content="1").status_code == 204
-    assert Viewer(url).until("votes").votes["open"]["voters"] == 21
 
 
 def test_a_vote_that_is_none_is_refused_and_counts_nothing(session: Session, url: str) -> None:

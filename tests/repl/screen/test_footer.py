@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tests.support.scripted import Scripted
 from tests.support.sessions import answer_call, ask, scripted, tool_call
 from thimble.agent.ledger import Amount
 from thimble.repl.screen.footer import footer
@@ -32,33 +31,6 @@ def test_it_never_wraps_and_drops_from_the_right(
     assert footer(session.agent, cell_len(full)) == full
 
 
-class BySchema(Scripted):
-    protocol = "by schema"
-
-
-FOOTER = "ctx 3,412/4,000 85% · cached ~2,903 · out 412"
-
-
-@pytest.mark.parametrize(
-    ("width", "expected"),
-    [
-        (120, f"turns 3 (by schema) · {FOOTER} · observation-masking · 34.1s · Σ 14.1k"),
-        (100, f"turns 3 (by schema) · {FOOTER} · masking · 34.1s · Σ 14.1k"),
-        (90, f"turns 3 · {FOOTER} · masking · 34.1s · Σ 14.1k"),
-        (80, f"turns 3 · {FOOTER} · masking · 34.1s"),
-    ],
-)
-def test_a_strategy_has_a_short_name_where_all_fields_fit_then(width: int, expected: str) -> None:
-    session = scripted()
-    session.agent.use(BySchema([]))
-    session.agent.ledger.exchanges = 1
-    session.agent.ledger.calls = [
-        *[answer_call(1, 5_344, 4_000, output=Amount(150), seconds=15.0)] * 2,
-        answer_call(1, 3_412, 4_000, cached=Amount(2_903, exact=False), output=Amount(112), seconds=4.1),
-    ]
-    assert footer(session.agent, width) == expected
-
-
 def test_it_is_as_designed() -> None:
     session = scripted()
     session.agent.ledger.exchanges = 2
@@ -71,18 +43,6 @@ def test_it_is_as_designed() -> None:
     assert footer(session.agent, 120) == expected
     session.agent.ledger.exchanges = 1
     assert footer(session.agent, 120).startswith("turns 1 · ctx 14,588/8,000 182% OVER · cached ? · out 50")
-
-
-def test_an_answer_from_memory_is_said_first_and_of_the_newest_exchange_only() -> None:
-    session = scripted("Forty two.", [tool_call("list_articles")], "Fifty-six.")
-    ask(session)
-    for width in (30, 80, 200):
-        assert footer(session.agent, width).startswith("turns 1 · from memory")
-    assert cell_len(footer(session.agent, 80)) <= 80
-    ask(session)
-    assert "memory" not in footer(session.agent, 200)
-    session.agent.ledger.exchanges += 1
-    assert "memory" not in footer(session.agent, 200)
 
 
 def test_the_seconds_of_the_background_are_those_in_which_the_agent_waited() -> None:

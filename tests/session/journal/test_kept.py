@@ -106,23 +106,6 @@ def test_a_session_is_kept_and_goes_on(environ: dict[str, str], folder: Path) ->
     assert [*folder.iterdir()] == [path]
 
 
-def test_resume_goes_on_with_the_last_conversation_and_not_with_a_one_shot(
-    environ: dict[str, str], folder: Path
-) -> None:
-    talk = reading(folder, QUESTION)
-    talk.leave()
-    for _ in range(2):
-        assert thimble(environ, *READER, "-p", "What is masking?").returncode == 0
-    again = thimble(environ, "--resume", "-p", "/sessions")
-    assert again.stderr.startswith(f"Resumed {talk.journal.id}: ")
-    assert "Not resumed: 2 newer sessions made with -p." in again.stderr
-    assert "1 conversation in " in again.stdout
-    assert "2 one-shots (-p) not listed: /sessions -p does" in again.stdout
-    listed = thimble(environ, *READER, "-p", "/sessions -p").stdout
-    assert "2 one-shots in " in listed
-    assert QUESTION not in listed
-
-
 def test_a_session_in_which_nothing_was_asked_leaves_nothing(environ: dict[str, str], folder: Path) -> None:
     assert thimble(environ, *READER, "-p", "/budget 4000", "-p", "/sessions").returncode == 0
     assert not folder.exists()
@@ -142,14 +125,6 @@ def test_two_processes_do_not_write_one_session(environ: dict[str, str], folder:
     assert fix.startswith("fix: ")
     here.close()
     assert thimble(environ, "--resume", "-p", "And what helps?").returncode == 0
-
-
-def test_a_clock_before_1970_costs_no_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.time", lambda: -4e9)
-    here = reading(folder, QUESTION)
-    here.leave()
-    assert here.journal.error == ""
-    assert saved_state(Journal.reopen(shelf.find(folder)).read()[0]).ledger.exchanges == 1
 
 
 def test_where_there_are_no_locks_it_is_kept_and_told_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,13 +279,6 @@ def test_sessions_are_searched_by_the_words_of_their_questions_answers_and_names
     assert "What is masking?" not in said(two, "/sessions prefix CACHE evicted")
     assert QUESTION in said(two, "/sessions evicted")  # a word of its answer
     assert QUESTION not in said(two, "/sessions TALK hybrid")
-
-
-def test_a_name_that_is_given_before_anything_is_asked_is_kept(folder: Path) -> None:
-    session = reading(folder)
-    said(session, "/save early")
-    ask(session, QUESTION)
-    assert shelf.listed(shelf.find(folder, "early")).questions == (QUESTION,)
 
 
 def test_load_goes_on_with_the_other_and_keeps_this_one(folder: Path) -> None:

@@ -119,14 +119,6 @@ def test_by_default_the_one_in_use_and_all_that_ask_no_model() -> None:
     assert by_default(session) == ["hybrid:window=3", *(name for name in STRATEGIES if name not in asking)]
 
 
-def test_the_tools_that_a_strategy_brings_are_counted() -> None:
-    session = told(react(3))
-    none, offload = (replayed(session, spec).next for spec in ("none", "offload"))
-    assert none
-    assert offload
-    assert offload.overhead > none.overhead
-
-
 @pytest.mark.parametrize("drawn", [True, False])
 def test_ctrl_c_keeps_what_is_done(tmp_path: Path, drawn: bool) -> None:
     (tmp_path / "mine.py").write_text("def prepare(messages, budget):\n    raise KeyboardInterrupt\n")

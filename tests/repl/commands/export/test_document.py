@@ -12,18 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.branched_sessions import run, session_in
+from tests.support.branched_sessions import run
 from tests.support.exported import export, read
 from tests.support.sessions import ask, scripted
 from thimble.agent.messages import Message, ToolCall
 from thimble.repl.commands.export.page import embedded
-from thimble.repl.screen.gantt import name_of
 from thimble.session import jsonl
 from thimble.session.jsonl import to_json
 from thimble.session.session import Session
-from thimble.session.step_worker import StepWorker
 from thimble.session.story import stories
-from thimble.session.timeline import timeline
 
 NASTY = st.text(st.characters() | st.sampled_from("<>&\x7f\u2028\u2029\ud800\x1b\u202e"))
 SPECS = ["none", "observation-masking:window=1", "sliding-window", "hybrid", "notes+offload"]
@@ -78,22 +75,6 @@ def test_the_session_of_the_document_is_the_last_line_of_json(tmp_path: Path) ->
     assert {**document["session"], **jsonl.session(session)} == document["session"]
     kinds = {event["type"] for event in document["branches"][0]["events"]}
     assert kinds >= {"opened", "asked", "prepared", "replied", "tool_called", "tool_returned", "answered"}
-
-
-def test_the_timeline_is_in_the_page(tmp_path: Path) -> None:
-    session = session_in(strategy="comem:k=1")
-    session.agent.side.worker = StepWorker(1)
-    for question in ("What?", "And?", "So?"):
-        ask(session, question)
-    of = timeline(session.agent.ledger)
-    page = export(session, "html", tmp_path)
-    (drawn,) = re.findall(r'"timeline":(\{.*?\}),"exchanges"', page)
-    data = json.loads(drawn)
-    assert data["lanes"] == [*map(name_of, of.lanes())]
-    assert [(kind, seconds) for _, kind, _, seconds, _ in data["spans"][1]] == [
-        (span.kind, round(span.seconds, 6)) for span in of.spans
-    ]
-    assert {*data["begins"]} == {"1", "2", "3"}
 
 
 @given(NASTY)
