@@ -26,6 +26,7 @@ from thimble.agent.ledger import Amount, Ledger, ToolRun
 from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId, Text, Thinking, Usage
 from thimble.repl.commands.predict import reveal
+from thimble.repl.commands.table import COMMANDS
 from thimble.repl.commands.tour import guide
 from thimble.repl.screen.exchange import Lines, Screen
 from thimble.repl.screen.footer import footer
@@ -282,6 +283,11 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("time.time", "thimble.agent.loop.perf_counter"):
         monkeypatch.setattr(name, lambda: NOW)
     monkeypatch.setattr("thimble.agent.reply.Reply.seconds", 0.0)
+
+
+def test_every_command_has_a_screen() -> None:
+    typed = {line.split()[0].removeprefix("/") for golden in SCREENS.values() for line in golden.typed if line}
+    assert COMMANDS.keys() - typed == {"pull", "doctor", "quit"}
 
 
 @pytest.mark.parametrize("name", SCREENS)
