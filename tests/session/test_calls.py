@@ -13,7 +13,6 @@ import pytest
 
 from tests.support.ollama_wire import loopback, send
 from thimble.agent.events import Answered, Event, SideCalled, ToolReturned
-from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import BY_SCHEMA, SYSTEM
 from thimble.corpus.search import Search
 from thimble.session import jsonl
@@ -182,17 +181,6 @@ def test_the_passage_that_the_search_finds_stands_beside_the_answer_and_in_no_pr
         assert said == [f"{model.says} [observation-masking]"] * 2
         sent = [message["content"] for message in model.chats[-1]["messages"] if message["role"] == "assistant"]
         assert sent.count(json.dumps({"answer": model.says})) == 1, "the first answer, without source and passage"
-
-
-def test_there_is_no_passage_where_nothing_fits_or_nothing_was_searched_for() -> None:
-    with Model(calls=False).served() as url:
-        session, _ = asked(url, calls="schema")
-        search = [Message("q", "user", "zzzz"), Message("c", "assistant", calls=(ToolCall("c", "search"),))]
-        grounds = session.agent.grounds
-        assert grounds("", search, 1).passage == ""
-        for name, there in (("search", True), ("list_articles", False), ("read_article", False)):
-            call = Message("c", "assistant", calls=(ToolCall("c", name),))
-            assert bool(grounds("", [Message("q", "user", QUESTION), call], 1).passage) is there
 
 
 def test_words_that_stand_in_nothing_that_was_read_are_from_memory_also_when_the_session_goes_on(

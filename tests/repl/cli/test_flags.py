@@ -76,7 +76,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
 @given(arguments=st.lists(WORDS | st.text(max_size=5), max_size=6))
 def test_no_command_line_ends_in_a_traceback(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["config", *arguments])

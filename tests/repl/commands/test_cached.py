@@ -62,7 +62,7 @@ def told(session: Session) -> list[tuple[Amount, Amount]]:
     return [(call.cached, call.prefill) for call in session.agent.ledger.calls]
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(STRATEGIES, st.lists(st.tuples(REPORTED, SECONDS), min_size=2, max_size=10).filter(lambda of: not len(of) % 2))
 def test_every_screen_and_document_has_the_same_figure(
     spec: str, usages: list[tuple[int | None, float | None]]
