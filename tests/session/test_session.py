@@ -20,14 +20,12 @@ from tests.support.ollama_server import Ollama as Small
 from tests.support.ollama_wire import ANSWER, PAGE, SHOW, TAGS, loopback, send
 from tests.support.paths import ROOT
 from tests.support.sessions import ask, scripted, tool_call
-from thimble.agent.budget import Prices
 from thimble.agent.errors import ModelError, ThimbleError, UsageError
 from thimble.agent.events import Answered, SideCalled
 from thimble.agent.loop import run
 from thimble.agent.protocols import Backend
 from thimble.models.server import ServedBackend
 from thimble.session.once import Once
-from thimble.session.prices import by_timings
 from thimble.session.session import Session
 from thimble.session.settings import Settings, resolve
 from thimble.strategies.table import STRATEGIES
@@ -247,10 +245,6 @@ def test_another_model_counts_and_summarises_too() -> None:
 # ---- the model that strategies ask ----
 
 
-def side_backend(session: Session) -> Backend:
-    return session.agent.side.backend
-
-
 @pytest.mark.parametrize("name", ["summariser", "memory"])
 def test_a_model_beside_outlives_every_swap_and_holds_the_budget(name: str) -> None:
     with ollama() as url:
@@ -272,14 +266,6 @@ def test_a_model_beside_outlives_every_swap_and_holds_the_budget(name: str) -> N
 
 def beside(session: Session, name: str) -> Backend | None:
     return session.agent.side.memory if name == "memory" else session.agent.side.backend
-
-
-def test_the_reader_can_summarise_for_another_model() -> None:
-    with ollama() as url:
-        session = Session(Settings(backend="ollama", base_url=url, summariser="reader"))
-        assert (session.agent.backend.name, side_backend(session).name) == ("ollama", "reader")
-        session.use_budget(100_000)
-        assert side_backend(session).name == "reader"
 
 
 def test_for_a_small_model_the_reader_summarises_unless_the_user_names_one() -> None:
@@ -322,19 +308,6 @@ def test_a_model_beside_that_cannot_be_used_is_told_with_a_way_to_mend(name: str
             _ = reader(**{name: half}).agent
 
 
-# ---- prices ----
-
-
-def test_prices_are_as_set_or_as_the_timings_say() -> None:
-    assert reader().agent.prices is by_timings
-    session = reader(price="cached=0.25")
-    assert session.agent.budget([]).prices == Prices(cached=0.25)
-    session.use_strategy("hybrid")
-    session.use_model("reader")
-    session.reset()
-    assert session.agent.budget([]).prices == Prices(cached=0.25)
-
-
 # ---- tools on demand ----
 
 
@@ -375,21 +348,6 @@ def test_a_server_that_loads_another_window_is_told_of_once(context: int, notice
         for _ in range(2):
             list(session.ask(QUESTION))
         assert ["context of 4,096" in notice for notice in session.notices] == [True] * notices
-
-
-def test_the_window_of_the_server_always_holds_the_budget() -> None:
-    with ollama() as url:
-        session = Session(Settings(backend="ollama", base_url=url, budget=30_000))
-        first = session.agent.backend
-        assert isinstance(first, ServedBackend)
-        assert first.room >= 31_000
-        session.use_budget(4000)
-        assert session.agent.backend is first
-        session.use_budget(100_000)
-        larger = session.agent.backend
-        assert isinstance(larger, ServedBackend)
-        assert larger.room >= 101_000
-        assert larger.model == first.model
 
 
 # ---- what is made late ----

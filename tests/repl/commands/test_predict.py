@@ -12,12 +12,10 @@ from tests.repl.screen.test_sanitise import NASTY
 from tests.support.family import family
 from tests.support.histories import outcome
 from tests.support.sessions import ask, scripted
-from thimble.agent.errors import ModelError, ThimbleError
+from thimble.agent.errors import ThimbleError
 from thimble.agent.events import Prepared
 from thimble.repl.commands.predict import ranges, reveal
-from thimble.repl.conversation import Conversation
 from thimble.session.guess import Guess, places, take
-from thimble.session.session import Session
 from thimble.strategies.table import STRATEGIES
 
 PLACES = st.frozensets(st.integers(1, 60))
@@ -71,19 +69,3 @@ def test_it_waits_for_a_prompt_that_is_sent() -> None:
     session.agent.state.budget = 8_000
     ask(session, "And?")
     assert reveal(session)
-
-
-def conversed(session: Session, capsys: pytest.CaptureFixture[str]) -> str:
-    conversation = Conversation(session, plain=True)
-    conversation._ask("And?")
-    return capsys.readouterr().out
-
-
-def test_a_conversation_tells_it_after_the_footer_and_after_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    session = scripted("One.", "Two.", ModelError("gone", "start it"))
-    ask(session)
-    session.guess = take(session.agent.history, "all")
-    assert conversed(session, capsys).splitlines()[-1] == "Predicted: 3 of 3 right (100%) for the next prompt"
-    session.guess = take(session.agent.history, "none")
-    assert "Predicted: 0 of 5 right" in conversed(session, capsys)
-    assert session.guess is None

@@ -101,12 +101,3 @@ def test_the_cost_of_each_purpose_adds_up_to_the_whole(calls: list[Call], card: 
     assert abs(sum(number(row[5]) for row in rows) - whole) <= len(rows)
     assert float(together[7].strip("~")) == pytest.approx(whole * card.dollars / 1e6, abs=1e-4)
     assert sum(int(row[1]) for row in rows) == int(together[1]) == len(calls)
-
-
-def test_what_the_answers_rest_on_is_said_of_each_model_that_gives_reason_to() -> None:
-    session = scripted([tool_call("list_articles")], "So [attention].", "Forty two.", "So [made-up; made-up-2].")
-    ask(session)
-    assert not [line for line in shown(session) if "memory" in line]
-    ask(session)
-    ask(session)
-    assert "scripted: 2 of 3 answers from memory, 2 citations not read" in shown(session)

@@ -99,46 +99,6 @@ def test_whatever_is_typed_the_tour_goes_on_or_waits_and_sends_nothing_by_itself
             assert paper.text[shown:].startswith("The tour waits for "), "it waits, and says for what, in one line"
 
 
-# ---- what was seen ----
-
-
-def at(session: Session, check: str) -> None:
-    """Put the session on a step that waits for this alone."""
-    session.tour = Tour("context")
-    session.tour.steps = [type(session.tour.steps[0])("Look.", "/stats", [check])]
-
-
-SEEN = {
-    "answered": ["What?"],
-    "used read_article": ["Read."],
-    "ran stats": ["/stats"],
-    "strategy-is offload": ["/strategy offload:window=1"],
-    "budget-is 5000": ["/budget 5,000"],
-    "edit-seen": ["Read.", "/strategy observation-masking:window=0,when=always", "And again."],
-    "over-budget": ["/strategy none", "/budget 1100", "Read.", "Read."],
-    "planted": ["/plant The code is 7."],
-    "guessed": ["/plant The code is 7.", "/predict none"],
-    "probe-missed": ["/plant The door code is 7431.", "/probe"],
-    "forked": ["Read.", "/fork none"],
-}
-"""What leads to each check, the last line of it."""
-
-
-@pytest.mark.parametrize("check", SEEN)
-def test_a_step_is_seen_by_what_happened(check: str) -> None:
-    session, paper = reading(), Paper()
-    *before, last = SEEN[check]
-    for text in before:
-        types(session, text, paper)
-    at(session, check)
-    here = session.tour
-    types(session, "/strategy", paper)
-    assert session.tour is here or check in ("planted", "over-budget"), "what is not so yet is waited for"
-    types(session, last, paper)
-    assert session.tour is None
-    assert "That was the tour" in paper.text
-
-
 # ---- it is resumed ----
 
 

@@ -141,21 +141,6 @@ def test_where_there_are_no_locks_it_is_kept_and_told_once(folder: Path, monkeyp
     assert saved_state(Journal.reopen(path).read()[0]).ledger.exchanges == 2
 
 
-def test_a_session_whose_server_or_folder_is_gone_says_how_to_go_on(environ: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / "notes").mkdir()
-    thimble(environ, *READER, "--files", "notes", "-p", QUESTION)
-    (tmp_path / "notes").rmdir()
-    run = thimble(environ, "--resume", "-p", "x")
-    assert run.returncode == 2
-    assert "files cannot be" in run.stderr
-    assert "take another with --files" in run.stderr
-    run = thimble(environ, "--resume", "--files", ".", "--backend", "ollama", "--base-url", "127.0.0.1:9", "-p", "x")
-    assert run.returncode == 3
-    assert "or go on without it: thimble --resume 2" in run.stderr
-    assert "--backend reader" in run.stderr
-    assert thimble(environ, "--resume", "--files", ".", "-p", "And?").returncode == 0
-
-
 # ---- disks ----
 
 ON_A_FULL_DISK = """

@@ -99,21 +99,6 @@ def test_the_reader_says_it_while_it_stands_in_the_view_and_not_when_it_is_gone(
             assert told.endswith("The words of the fact are not in the prompt.")
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("observation-masking", "is masked: older than the 2 newest turns"),
-        ("offload", "The fact stands in message 4, as it was."),
-        ("retrieval", "The fact stands in what the strategy inserted"),
-        ("truncate", "is dropped: "),
-    ],
-)
-def test_what_became_of_it_is_told_truly(name: str, says: str) -> None:
-    session = reading(name, budget=2_000, asked=2)
-    found, _ = asked(session.fork(), "What is the launch code of Heron?", session.planted[0])
-    assert says in found.where
-
-
 def test_a_question_looks_for_the_fact_that_it_is_about() -> None:
     session = scripted()
     with pytest.raises(UsageError, match="nothing is planted"):
