@@ -192,7 +192,7 @@ def test_a_proxy_in_the_environment_never_stands_before_this_machine(
 
 
 @pytest.mark.parametrize(
-    ("kind", "proxy"), zip(KINDS, ["http://127.0.0.1:1", "socks5://127.0.0.1:1", "nonsense://x"], strict=True)
+    ("kind", "proxy"), [*zip(KINDS, ["http://127.0.0.1:1", "socks5://127.0.0.1:1", "nonsense://x"], strict=True)]
 )
 def test_a_proxy_that_cannot_be_used_before_another_machine(
     proxy: str, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

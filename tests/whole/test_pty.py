@@ -103,7 +103,7 @@ def test_ctrl_c_stops_an_answer_and_drops_nothing_that_was_sent_meanwhile(termin
     here.type("first\r")
     here.see("∴ A long thought")
     here.type("second?\rthird\x03", ahead=True)
-    here.see("stopped: the session goes on", "› second?", "A prefix breaks where it differs.", "› third")
+    here.see("stopped: the session goes on", "› second?", "turns 1 ·", "› third")
 
 
 def test_no_control_character_of_a_paste_is_in_the_question(terminal: Open) -> None:
