@@ -68,7 +68,7 @@ def seen(session: Session) -> list[str]:
     return [message.content for message in prepared.view.messages]
 
 
-def test_it_folds_is_on_the_account_and_on_record(here: Path, tmp_path: Path) -> None:
+def test_compact_folds_and_is_in_ledger_and_journal(here: Path, tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     session, model = opened(settings(), SUMMARY, "Both.", journal=path)
     asked_twice(session)
@@ -155,7 +155,7 @@ def test_one_that_cannot_be_read_is_named(here: Path) -> None:
 
 @pytest.mark.parametrize("text", ["word " * 9_000, "x" * 9_000, "a line\n" * 9_000])
 @pytest.mark.parametrize("budget", [500, 8_000])
-def test_it_takes_at_most_an_eighth(here: Path, text: str, budget: int) -> None:
+def test_the_memory_file_takes_at_most_an_eighth_of_the_budget(here: Path, text: str, budget: int) -> None:
     users(here, text)
     session = Session(settings(budget=budget))
     agent = session.agent

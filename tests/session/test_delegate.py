@@ -80,7 +80,7 @@ def test_every_call_of_it_is_an_event_and_in_the_ledger() -> None:
     assert session.ledger.exchanges == 1
 
 
-def test_its_views_keep_to_the_budget() -> None:
+def test_views_of_the_sub_agent_keep_to_the_budget() -> None:
     """Its own strategy masks what it read, under the budget of the agent."""
     large = Acts("read_article", lambda arguments: "word " * 1_000)
     reads = [[call(n, arguments=f'{{"slug": "s{n}"}}'), Usage()] for n in range(6)]

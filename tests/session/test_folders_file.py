@@ -165,7 +165,7 @@ def test_every_command_goes_on_without_it_and_says_so_once(
     assert not ran(here)
 
 
-def test_nor_from_python(here: Path) -> None:
+def test_code_that_a_folder_names_is_not_run_from_python(here: Path) -> None:
     write(here, strategy="theirs:Name:")
     session = thimble.open_session(backend="reader")
     assert session.spec == Settings().strategy

@@ -118,7 +118,7 @@ def test_a_search_that_quotes_its_query_shows_nothing_of_it(name: str, more: int
         "[a\nb]",
     ],
 )
-def test_no_citation(text: str) -> None:
+def test_brackets_that_are_not_citations(text: str) -> None:
     assert names(text) == []
 
 

@@ -39,7 +39,7 @@ def warmed(session: Session) -> None:
 
 
 @pytest.mark.parametrize("calls", ["tools", "schema"])
-def test_it_is_the_beginning_of_the_first_prompt_byte_for_byte(calls: str) -> None:
+def test_the_warming_prompt_is_the_beginning_of_the_first_prompt(calls: str) -> None:
     with served(Ollama()) as (server, url):
         session = opened(url, calls=calls)
         warmed(session)
@@ -59,7 +59,7 @@ def test_it_is_the_beginning_of_the_first_prompt_byte_for_byte(calls: str) -> No
     assert replied.usage.prompt_tokens - replied.usage.cached_tokens < 20
 
 
-def test_it_is_entered_with_the_first_question_and_no_sooner(tmp_path: Path) -> None:
+def test_the_warming_call_is_entered_with_the_first_question(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     with served(Ollama()) as (_, url):
         session = Session(Settings(backend="ollama", base_url=url, calls="tools"), Journal(path))
@@ -136,7 +136,7 @@ def test_only_a_server_on_this_machine_is_asked() -> None:
         session.leave()
 
 
-def test_what_fails_is_left_for_the_question_to_report() -> None:
+def test_a_failed_warming_is_left_for_the_question_to_report() -> None:
     with served(Ollama()) as (server, url):
         session = opened(url)
         _ = session.agent

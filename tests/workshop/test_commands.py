@@ -259,7 +259,7 @@ def test_a_fault_in_a_set_is_named(
         (["watch"], "not in a workshop"),
     ],
 )
-def test_a_mistake_is_two_lines(
+def test_a_mistake_on_the_command_line_is_two_lines(
     arguments: list[str],
     words: str,
     tmp_path: Path,

@@ -50,7 +50,9 @@ def stuck(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("arguments", [*COMMANDS, SILENT], ids=" ".join)
-def test_closed(arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_closed_standard_output_is_exit_code_2(
+    arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     assert main(arguments) == 2
     assert len(capsys.readouterr().err.splitlines()) == 2
@@ -59,7 +61,7 @@ def test_closed(arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch, capsy
 @pytest.mark.parametrize(
     ("arguments", "buffered"), [*((arguments, True) for arguments in COMMANDS), (COMMANDS[2], False)]
 )
-def test_full_or_not_read(
+def test_full_or_unread_standard_output_has_its_exit_code(
     arguments: Sequence[str],
     buffered: bool,
     stuck: tuple[int, int],

@@ -49,7 +49,7 @@ def written(story: Sequence[Any]) -> list[Entry]:
 
 @every_strategy
 @given(st.data())
-def test_what_comes_out_is_valid_within_the_budget_and_told_truly(name: str, data: st.DataObject) -> None:
+def test_prepare_output_is_valid_within_the_budget_and_told_truly(name: str, data: st.DataObject) -> None:
     spec = data.draw(specs(name))
     entries = written(data.draw(sound_histories()))
     limit = data.draw(LIMITS)
@@ -124,7 +124,7 @@ def test_a_summary_is_folded_as_in_a_session(capsys: pytest.CaptureFixture[str])
     assert result["report"]["fates"].count("summarised") > 50
 
 
-def test_what_is_broken_is_mended_with_notes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_history_is_mended_with_notes(capsys: pytest.CaptureFixture[str]) -> None:
     story = written(Story().ask("?").turn(60, 60).answer("!").ask("??").messages)
     orphan = {"role": "tool", "tool_call_id": "gone", "content": "x", "x_number": 9}
     entries = [*story[1:4], *story[5:], story[0], orphan]
@@ -190,7 +190,7 @@ def thimble(*arguments: str, stdin: bytes) -> subprocess.CompletedProcess[bytes]
     return subprocess.run(command, input=stdin, capture_output=True, timeout=60)
 
 
-def test_a_pipe() -> None:
+def test_prepare_as_a_pipe() -> None:
     entries = written(react40())
     entries[1]["content"] = [
         {"type": "text", "text": "\x1b[31mé\ud800\x7f"},

@@ -25,7 +25,7 @@ from thimble.session.timeline import timeline
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(st.floats(0, 1e5), st.floats(0, 1e4)), min_size=1, max_size=12), st.integers(30, 200))
-def test_nothing_vanishes_without_a_word(runs: list[tuple[float, float]], columns: int) -> None:
+def test_every_span_is_in_the_chart_or_told_to_be_hidden(runs: list[tuple[float, float]], columns: int) -> None:
     ledger, now = Ledger(), 1e6
     for gap, seconds in runs:
         ledger.tools.append(ToolRun(1, "search", seconds, now + gap))

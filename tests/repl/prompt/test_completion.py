@@ -37,7 +37,7 @@ def test_anything_can_stand_before_the_cursor(text: str) -> None:
         assert all(offer.startswith(prefix) for offer in completed(prefix + text))
 
 
-def test_commands() -> None:
+def test_tab_completes_commands() -> None:
     assert completed("/") == [f"/{name}" for name in COMMANDS]
     assert completed("/st") == ["/strategy", "/stats"]
     assert completed("/help st") == ["/help strategy", "/help stats"]
@@ -45,7 +45,7 @@ def test_commands() -> None:
     assert completed("/unknown ") == []
 
 
-def test_strategies() -> None:
+def test_tab_completes_strategies() -> None:
     assert completed("/strategy ") == [f"/strategy {name}" for name in STRATEGIES]
     assert completed("/strategy hybrid+obs") == ["/strategy hybrid+observation-masking"]
 
@@ -76,7 +76,7 @@ def test_a_parameter_is_offered_with_all_that_there_is_to_know_and_only_once() -
     assert completed("/strategy hybrid:tail=3,t") == []
 
 
-def test_files_of_ones_own(tmp_path: Path) -> None:
+def test_tab_completes_files_of_ones_own(tmp_path: Path) -> None:
     for name in ("mine.py", "notes.txt", ".hidden.py", "bad\x1b[31m.py"):
         (tmp_path / name).write_text("")
     (tmp_path / "more").mkdir()
@@ -84,7 +84,7 @@ def test_files_of_ones_own(tmp_path: Path) -> None:
     assert completed("/strategy ./no/such/") == []
 
 
-def test_articles_topics_budgets_and_models() -> None:
+def test_tab_completes_articles_topics_and_models() -> None:
     session = scripted()
     assert completed("/articles kv-") == ["/articles kv-cache-and-prefix-caching"]
     assert f"/articles {session.library.tags[0]}" in completed("/articles ")

@@ -48,14 +48,14 @@ def typed(keys: str) -> str:
         ("what about kv-c\t?\r", "what about kv-cache-and-prefix-caching?"),
     ],
 )
-def test_keys(keys: str, text: str) -> None:
+def test_keys_make_the_question(keys: str, text: str) -> None:
     assert typed(keys) == text
 
 
 @pytest.mark.parametrize(
     ("keys", "error"), [("\x04", EOFError), ("\x03", KeyboardInterrupt), ("x\x03\x03", KeyboardInterrupt)]
 )
-def test_keys_that_end_it(keys: str, error: type[BaseException]) -> None:
+def test_keys_that_end_the_prompt(keys: str, error: type[BaseException]) -> None:
     with pytest.raises(error):
         typed(keys)
 

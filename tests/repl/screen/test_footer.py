@@ -16,7 +16,7 @@ AMOUNTS = st.one_of(st.none(), st.integers(0, 10**7))
 
 
 @given(AMOUNTS, AMOUNTS, st.integers(500, 10**6), st.integers(20, 200))
-def test_it_never_wraps_and_drops_from_the_right(
+def test_the_footer_never_wraps_and_drops_from_the_right(
     prompt: int | None, cached: int | None, limit: int, width: int
 ) -> None:
     session = scripted(strategy="hybrid:tail=6+sliding-window")
@@ -31,7 +31,7 @@ def test_it_never_wraps_and_drops_from_the_right(
     assert footer(session.agent, cell_len(full)) == full
 
 
-def test_it_is_as_designed() -> None:
+def test_the_footer_is_as_designed() -> None:
     session = scripted()
     session.agent.ledger.exchanges = 2
     session.agent.ledger.calls = [
@@ -74,7 +74,7 @@ def test_unknown_is_a_question_mark_and_an_estimate_has_its_tilde() -> None:
         ("compress:when=arrival", 8_000, "compress:when=arrival −1 obs −"),
     ],
 )
-def test_who_saved_is_named(tmp_path: Path, spec: str, budget: int, said: str) -> None:
+def test_the_footer_names_who_saved(tmp_path: Path, spec: str, budget: int, said: str) -> None:
     pupils = [{"id": n, "name": f"Pupil {n}", "school": "North"} for n in range(99)]
     compresses = spec.startswith("compress")
     lines = "".join(f"key_{n} = {n} is a new line of this file\n" for n in range(300))

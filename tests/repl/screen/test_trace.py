@@ -50,7 +50,7 @@ def test_a_tool_line_is_one_harmless_line_that_fits(
     assert "\t" not in line
 
 
-def test_what_was_done_before_is_not_told_again() -> None:
+def test_an_edit_is_told_once() -> None:
     view = masked_view()
     assert trace.acted_line(prepared(masked_view(view), before=view)) is None
     later = masked_view(view, turns=9)

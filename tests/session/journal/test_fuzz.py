@@ -104,7 +104,7 @@ def mutated(draw: st.DrawFn, fields: Any) -> Any:
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes(data: bytes) -> None:
+def test_any_bytes_open_or_are_refused(data: bytes) -> None:
     survives(data)
 
 

@@ -45,7 +45,7 @@ def long_session(spec: str, budget: int = 4_000) -> Session:
 
 
 @pytest.mark.parametrize("spec", family(STRATEGIES, "observation-masking", "hybrid"))
-def test_every_strategy(spec: str) -> None:
+def test_every_page_can_be_shown_under_every_strategy(spec: str) -> None:
     session = long_session(spec, 5_000)
     view = session.agent.ledger.view
     assert view is not None
@@ -66,7 +66,7 @@ def test_every_strategy(spec: str) -> None:
     assert len(session.agent.ledger.calls) == ledger
 
 
-def test_after_each_swap() -> None:
+def test_context_after_each_swap() -> None:
     session = long_session("observation-masking:when=always,window=0")
     session.use_strategy("sliding-window")
     assert "· observation-masking:when=always" in shown(session, "/context", 120), "it is still of the last call"

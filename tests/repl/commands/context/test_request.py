@@ -47,7 +47,7 @@ def shown(session: Session, drawn: bool = True) -> tuple[str, str]:
 
 @pytest.mark.parametrize(("backend", "path"), [("ollama", "/api/chat"), ("openai", openai.CHAT)])
 @pytest.mark.parametrize("drawn", [True, False])
-def test_it_is_what_the_server_received(backend: str, path: str, drawn: bool) -> None:
+def test_context_raw_is_what_the_server_received(backend: str, path: str, drawn: bool) -> None:
     received: list[bytes] = []
 
     def handle(handler: Any, _: Any) -> None:
@@ -78,7 +78,7 @@ def test_whatever_is_sent_is_read_again_and_steers_nothing(value: object) -> Non
 
 
 @pytest.mark.parametrize("drawn", [True, False])
-def test_where_nothing_is_sent_it_is_what_the_model_was_given(drawn: bool) -> None:
+def test_context_raw_without_a_wire_is_what_the_model_was_given(drawn: bool) -> None:
     session = scripted([tool_call("search_articles", query=HOSTILE)], "So.", strategy="none")
     ask(session, HOSTILE)
     head, body = shown(session, drawn)

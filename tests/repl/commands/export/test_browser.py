@@ -111,7 +111,7 @@ def _hash(script: str) -> str:
     return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
 
 
-def test_it_is_gone_through_by_keys(tmp_path: Path) -> None:
+def test_keys_go_through_the_exported_page(tmp_path: Path) -> None:
     session = read(2500, "Read the article about context windows", "What is observation masking?")
     exchanges = [call.exchange for call in session.agent.ledger.calls if call.purpose == "answer"]
     calls = len(exchanges)
@@ -135,7 +135,7 @@ def test_it_is_gone_through_by_keys(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spec", ["observation-masking:window=1", "sliding-window", "hybrid", "retrieval", "delegate"])
-def test_it_gives_the_reasons_that_why_gives(spec: str, tmp_path: Path) -> None:
+def test_the_exported_page_gives_the_reasons_of_why(spec: str, tmp_path: Path) -> None:
     session = read(
         2500, "Read the article about context windows", "What is observation masking?", "And tokens?", spec=spec
     )
@@ -156,7 +156,7 @@ def test_nothing_of_a_session_runs(part: int, tmp_path: Path) -> None:
     assert found["bodies"] > 1
 
 
-def test_as_it_is_written_it_makes_no_complaint(tmp_path: Path) -> None:
+def test_the_exported_page_opens_without_a_complaint(tmp_path: Path) -> None:
     export(hostile(everything()), "html", tmp_path)
     shown = browse(tmp_path / "session.html", tmp_path, "--dump-dom")
     assert "CONSOLE" not in shown

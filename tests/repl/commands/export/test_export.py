@@ -21,7 +21,7 @@ from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 
-def test_alone_it_writes_a_page_into_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_alone_writes_a_page_into_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     session, paper = read(), Paper()
     for _ in range(2):
