@@ -44,7 +44,8 @@ def endings(typed: Iterable[tuple[str, bytes]], capsys: pytest.CaptureFixture[st
             patch.setattr(sys, "stdin", piped)
             code = main(shlex.split(arguments))
         captured = capsys.readouterr()
-        what, fix = captured.err.splitlines()[-2:]
+        *more, what, fix = captured.err.splitlines()
+        assert not more or not arguments.startswith("prepare"), "prepare says nothing else, and asks no server"
         assert captured.out == ""
         assert (what.split()[0], fix.split()[0]) == ("thimble:", "fix:")
         piped_in = f" < {stdin[:30]!r}" if stdin else ""

@@ -133,34 +133,16 @@ def test_nothing_private_reaches_the_terminal(terminal: Open, tmp_path: Path) ->
     )
     here.see("1 article", "ctx ▓")
     for typed, seen in (
-        ("/strategy ~/x.py:Mine", "The strategy is now"),
-        ("words of good", "ZeroDivisionError"),
-        ("/strategy ~/y.py", "✗"),
-        ("/strategy ~/missing.py", "✗"),
-        ("/strategy none", "is now none"),
-        ("/articles good", "1 article"),
-        ("/doctor", "A session uses"),
-    ):
-        here.type(f"{typed}\r")
-        here.see(seen)
-    here.type("What are the words of Good?\r")
-    here.see("nothing was touched", WAITING_MARK)
-    here.type("a")
-    here.see("turns ")
-    for typed, seen in (
-        ("/context", "tool schemas"),
-        ("/context next", "next call"),
-        ("/context raw", '"get_notes"'),
-        ("/context 2", "unchanged, "),
-        ("/plant Eels swim.", "Planted in message"),
-        ("/predict", "which of them"),
-        ("/compare none ~/x.py:Mine", "failed: line "),
+        *(("/strategy ~/x.py:Mine", "The strategy is now"), ("words of good", "ZeroDivisionError")),
+        *(("/strategy ~/y.py", "✗"), ("/strategy ~/missing.py", "✗"), ("/strategy none", "is now none")),
+        *(("/articles good", "1 article"), ("/doctor", "A session uses"), ("/plant Eels swim.", "Planted in message")),
+        *(("What are the words of Good?", WAITING_MARK), ("a", "turns ")),
+        *(("/context", "tool schemas"), ("/context next", "next call"), ("/context raw", '"get_notes"')),
+        *(("/context 2", "unchanged, "), ("/predict", "which of them"), ("/probe", "Calls count from")),
+        *(("/compare none ~/x.py:Mine", "failed: line "), ("/context nonsense ~/x.py", "✗"), ("/pull ~/x.py", "✗")),
         ("/compare none ~/x.py:Mine run What are the words of Good?", "Asked under each"),
-        ("/probe", "Calls count from"),
-        ("/context nonsense ~/x.py", "✗"),
-        ("/pull ~/x.py", "✗"),
     ):
-        here.type(f"{typed}\r")
+        here.type(typed if typed == "a" else f"{typed}\r")
         here.see(seen)
     here.type("\x12")
     here.type("\x03\x04")

@@ -57,16 +57,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def thimble(environ: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    cwd = environ["HOME"]
-    return subprocess.run(
-        ["thimble", *arguments],
-        env=environ,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        stdin=subprocess.DEVNULL,
-    )
+    streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+    return subprocess.run(["thimble", *arguments], env=environ, cwd=environ["HOME"], timeout=60, **streams)
 
 
 def reading(folder: Path, *questions: str, name: str = "", **settings: Any) -> Session:
@@ -79,8 +71,8 @@ def reading(folder: Path, *questions: str, name: str = "", **settings: Any) -> S
     return session
 
 
-def said(session: Session, command: str, drawn: bool = False) -> str:
-    paper = Paper(80, drawn=drawn)
+def said(session: Session, command: str) -> str:
+    paper = Paper(80, drawn=False)
     run_command(session, command, paper.console)
     return paper.text
 
