@@ -207,14 +207,6 @@ def test_words_that_stand_in_nothing_that_was_read_are_from_memory_also_when_the
         again.leave()
 
 
-@pytest.mark.parametrize(("calls", "protocol"), [("tools", ""), ("schema", "calls by schema")])
-@pytest.mark.parametrize("parameters", [SMALL, LARGE])
-def test_a_way_that_is_named_is_taken_and_kept(calls: str, protocol: str, parameters: int) -> None:
-    with Model(calls=False, parameters=parameters).served() as url:
-        session, _ = asked(url, calls=calls)
-        assert session.agent.backend.protocol == protocol
-
-
 @pytest.mark.parametrize(("given", "sent"), [(0.0, 0.0), (0.7, 0.7), (None, None)])
 def test_a_reply_is_asked_for_at_temperature_0_unless_it_is_set(given: float | None, sent: float | None) -> None:
     model = Model()

@@ -111,17 +111,6 @@ def test_another_model_is_warmed_in_its_place() -> None:
         assert [call.purpose for call in session.agent.ledger.calls].count("warming") == 2
 
 
-def test_a_thinking_model_is_left_once_it_thinks() -> None:
-    thinker = Model(("completion", "tools", "thinking"), family="qwen3")
-    with served(Ollama({"qwen3:8b": thinker})) as (server, url):
-        session = opened(url)
-        warmed(session)
-        list(session.ask(QUESTION))
-    warm, first = server.sent()[:2]
-    assert warm["think"] == first["think"]
-    assert session.agent.ledger.calls[0].purpose == "warming"
-
-
 def test_only_a_server_on_this_machine_is_asked() -> None:
     assert scripted().begin_warming() is None
     assert Session(Settings(backend="reader")).begin_warming() is None
