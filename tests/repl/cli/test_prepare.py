@@ -182,6 +182,18 @@ def test_a_pattern_says_what_an_observation_is() -> None:
     assert [message.role for message in filter.read(document, "^It prints:").repaired.messages][2::2] == ["tool"] * 3
 
 
+def test_messages_of_one_turn_share_a_fate_and_notes_are_counted() -> None:
+    calls = [{"id": id_, "type": "function", "function": {"name": "look", "arguments": "{}"}} for id_ in "abc"]
+    split = [{"role": "assistant", "content": f"I look {call['id']}.", "tool_calls": [call]} for call in calls]
+    results = [{"role": "tool", "tool_call_id": id_, "content": f"result {id_}"} for id_ in "abc"]
+    result = prepared([{"role": "user", "content": "?"}, *split, *results], "none", 8_000)
+    assert result["messages"][1]["content"] == "I look a.\nI look b.\nI look c."
+    assert result["messages"][1]["tool_calls"] == calls
+    assert result["messages"][2:] == results
+    assert result["report"]["fates"] == ["kept"] * 7
+    assert result["report"]["notes"] == ["moved a result up to its call (2 times)", "joined 3 messages of one turn"]
+
+
 # --- whole processes --------------------------------------------------------------------------------------------------
 
 
