@@ -212,15 +212,3 @@ def test_a_cassette_comes_line_by_line(terminal: Open) -> None:
     here.see("Prompt tokens of each call")
     here.type("\x04")
     assert here.end() == 0
-
-
-def test_a_cassette_goes_step_by_step(terminal: Open) -> None:
-    here = terminal("repl", "--replay", "reader/offload", "--pace", "key")
-    here.see("› Read the article about context windows", "ctx ")
-    here.type("\r")
-    for step in ("EDIT", "THOUGHT", "ACTION", "OBSERVATION"):
-        here.see(step, "Enter ▸")
-        here.type("\r")
-    here.see("Enter ▸", until=lambda text: text.count("nothing was touched: ") == 2)
-    here.type("a")
-    here.see(first_answer("reader/offload"), "turns ")

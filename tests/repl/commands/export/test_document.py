@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.branched_sessions import run
 from tests.support.exported import export, read
-from tests.support.sessions import ask, scripted
+from tests.support.sessions import ask
 from thimble.agent.messages import Message, ToolCall
 from thimble.repl.commands.export.page import embedded
 from thimble.session import jsonl
@@ -84,16 +83,3 @@ def test_a_text_comes_back_as_it_was(text: str) -> None:
         assert written.isascii()
         assert written.isprintable()
     assert not set("<>&") & set(embedded(text))
-
-
-def test_exchanges_have_the_numbers_of_stats_in_every_format(tmp_path: Path) -> None:
-    session = scripted("So.", "And so.")
-    ask(session, "One?")
-    session.plant("The vault opens at 7.")
-    ask(session, "Two?")
-    page = export(session, "html", tmp_path)
-    assert re.findall(r'"number":(\d+),"question"', page) == ["1", "0", "2"]
-    assert "2 exchanges" in page
-    assert re.findall("^## (.*)", export(session, "md", tmp_path), re.M) == [
-        "Exchange 1", "A planted fact", "Exchange 2", "Calls",
-    ]  # fmt: skip

@@ -1,25 +1,19 @@
 from __future__ import annotations
 
-import itertools
 import json
 import pickle
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.family import family
-from tests.support.histories import TinyCounter
-from tests.support.scripted import Scripted
-from tests.support.sessions import Paper, ask, scripted
+from tests.support.sessions import ask, scripted
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
-from thimble.agent.messages import Message
 from thimble.repl.commands.probe.probe import asked, questions, stands
-from thimble.repl.commands.probe.survival import cells, show_survival, strategies, survive
+from thimble.repl.commands.probe.survival import cells, strategies, survive
 from thimble.session.plant import plant
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -145,38 +139,3 @@ def test_cells_never_claim_more_than_the_calls(marks: Sequence[str], columns: in
     assert set(shown) <= {*marks, "partly"}
     if len(marks) <= columns:
         assert shown == list(marks)
-
-
-@dataclass
-class Interrupted(TinyCounter):
-    """A counter during whose work Ctrl-C is pressed."""
-
-    left: int = 10**9
-
-    def count(self, message: Message) -> int:
-        self.left -= 1
-        if not self.left:
-            raise KeyboardInterrupt
-        return super().count(message)
-
-
-@pytest.mark.parametrize("drawn", family([True, False]))
-def test_ctrl_c_keeps_what_is_done(drawn: bool) -> None:
-    session, counter, rows = reading(budget=2_000), Interrupted(), set()
-    session.agent.use(Scripted([], counter))
-    before = kept(session)
-    for counts in itertools.count(1, 200):
-        paper, counter.left = Paper(drawn=drawn), counts
-        words = ""
-        try:
-            show_survival(session, session.planted, paper.console)
-        except KeyboardInterrupt as stopped:
-            words = str(stopped)
-        done = len(re.findall(r"of \d calls", paper.text))
-        if not words:
-            break
-        assert words == f"stopped: {done} of {len(SILENT)} strategies"
-        rows.add(done)
-    assert 0 in rows
-    assert len(rows) >= 4
-    assert kept(session) == before
