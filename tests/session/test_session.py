@@ -25,6 +25,7 @@ from thimble.agent.events import Answered, SideCalled
 from thimble.agent.loop import run
 from thimble.agent.protocols import Backend
 from thimble.models.server import ServedBackend
+from thimble.session.forecast import forecast
 from thimble.session.once import Once
 from thimble.session.session import Session
 from thimble.session.settings import Settings, resolve
@@ -421,3 +422,13 @@ def test_a_fork_goes_on_apart() -> None:
     assert session.fork().strategy_name == "observation-masking"
     with pytest.raises(UsageError, match="no strategy 'nonsense'"):
         session.fork("nonsense")
+
+
+def test_a_module_that_is_a_strategy_is_forked_and_forecast(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def prepare(messages, budget):\n    return [messages[0], messages[-1]]\n")
+    session = scripted("One.", strategy=str(tmp_path / "mine.py"))
+    ask(session)
+    assert [message.role for message in session.fork().history] == ["system", "user", "assistant"]
+    view = forecast(session, "And?", foreign=True).view
+    assert view
+    assert view.fates[2] == "dropped"

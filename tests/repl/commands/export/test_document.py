@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support.branched_sessions import run
 from tests.support.exported import export, read
-from tests.support.sessions import ask
+from tests.support.sessions import ask, scripted
 from thimble.agent.messages import Message, ToolCall
 from thimble.repl.commands.export.page import embedded
 from thimble.session import jsonl
@@ -83,3 +84,12 @@ def test_a_text_comes_back_as_it_was(text: str) -> None:
         assert written.isascii()
         assert written.isprintable()
     assert not set("<>&") & set(embedded(text))
+
+
+def test_an_exchange_of_the_page_took_until_its_answer_whatever_was_typed_after_it(tmp_path: Path) -> None:
+    session = scripted("So.")
+    ask(session, "One?")
+    session.use_budget(3_000)
+    at = {type(line.record).__name__: line.at for line in session.journal.read()[0]}
+    assert at["Changed"] >= at["Answered"]
+    assert re.findall(r'"took":([\d.e-]+)', export(session, "html", tmp_path)) == [str(at["Answered"] - at["Asked"])]
