@@ -14,13 +14,17 @@ SERVERS := .servers/bin
 
 TRAIN := .train/bin/python
 
-.PHONY: run test check test-servers test-ollama nightly format lock bench cassettes pictures reference memory-model test-training clean
+.PHONY: run test golden check test-servers test-ollama nightly format lock bench cassettes pictures reference memory-model test-training clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m thimble $(ARGS)
 
 test: .venv/dev.stamp
 	$(PYTEST)
+
+golden: .venv/dev.stamp  # tests/repl/golden/*.txt, the screens of the commands, made anew: read the diff
+	rm -f tests/repl/golden/*.txt
+	GOLDEN=1 $(BIN)/python -m pytest tests/repl/test_golden.py tests/repl/cli/test_endings.py
 
 check: .venv/dev.stamp
 	$(BIN)/ruff format --check .

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 
 from benchmarks.judging import BUDGET, COUNT, SUMMARY, invalid, judge, lists, missing, unread
-from tests.support.histories import Story, budget, calls_of, react, sound_histories
-from thimble.agent.messages import Message, common_prefix
+from tests.support.histories import Story, budget, calls_of, sound_histories
+from thimble.agent.messages import Message
 from thimble.agent.repair import repair
 from thimble.agent.view import prepare
 from thimble.strategies.none import NoManagement
@@ -33,14 +31,6 @@ def test_an_orphan_is_seen_wherever_it_is(at: int) -> None:
     assert invalid([message for place, message in enumerate(told()) if place != at])
 
 
-def test_a_call_at_the_end_without_a_result_is_seen() -> None:
-    assert invalid(Story().ask("task?").turn(60, pending=1).messages)
-
-
-def test_no_message_at_all_is_a_fault() -> None:
-    assert invalid([])
-
-
 def test_a_lost_question_and_a_lost_task_are_seen() -> None:
     history = told()
     kept = [message for message in history if message.content != "question?"]
@@ -48,12 +38,6 @@ def test_a_lost_question_and_a_lost_task_are_seen() -> None:
     kept = [message for message in history if message.content != "task?"]
     assert missing(kept, history) == ["the task is lost"]
     assert missing([*kept, Message("s", "user", f"so far: {SUMMARY}")], history) == []
-
-
-def test_a_question_that_someone_else_says_is_not_the_users() -> None:
-    history = told()
-    view = [replace(message, role="assistant") if message.content == "question?" else message for message in history]
-    assert missing(view, history) == ["the question is lost"]
 
 
 def test_over_the_budget_is_seen_and_at_the_budget_is_not() -> None:
@@ -65,14 +49,6 @@ def test_over_the_budget_is_seen_and_at_the_budget_is_not() -> None:
         assert verdict.over is over
 
 
-def test_prefill_of_an_append_only_conversation_is_the_sum_of_its_new_tokens() -> None:
-    history, before, prefill = react(40, at_once=2), list[Message](), 0
-    for view in calls_of(history):
-        prefill += judge(view, view, before).prefill
-        before = view
-    assert prefill == sum(map(COUNT, history))
-
-
 @given(sound_histories())
 def test_prefill_is_what_the_projects_own_measurement_says(history: list[Message]) -> None:
     before = None
@@ -80,13 +56,6 @@ def test_prefill_is_what_the_projects_own_measurement_says(history: list[Message
         view = prepare(messages, NoManagement(), budget(BUDGET), before)
         assert judge(view.messages, messages, before.messages if before else ()).prefill == view.prefill
         before = view
-
-
-def test_an_edit_makes_all_behind_it_prefill() -> None:
-    view = told()
-    edited = [view[0], view[1].rewritten("shorter", "a test"), *view[2:]]
-    assert common_prefix(edited, view) == 1
-    assert judge(edited, view, view).prefill == sum(map(COUNT, edited[1:]))
 
 
 def test_a_result_that_no_call_ever_showed_is_seen() -> None:

@@ -18,7 +18,6 @@ from benchmarks.planted_facts import (
     opened,
     random_lines,
     rivalled,
-    spoken,
     total,
     under,
 )
@@ -46,11 +45,6 @@ def test_a_reference_counts_by_recall_and_a_dropped_result_does_not() -> None:
     assert gone.dropped > 0
 
 
-def test_masks_have_no_way_back() -> None:
-    tally = under("observation-masking:window=0,when=always", SOME[:1], 0.5)[0]
-    assert (shown(tally), tally.recalled, tally.dropped) == (0, 0, 0)
-
-
 def test_recall_opens_every_page_of_a_result_and_nothing_else() -> None:
     history = conversation(SOME)
     for at, output in enumerate(SOME):
@@ -66,11 +60,6 @@ def test_a_copy_at_equal_size_has_at_most_its_share(share: float) -> None:
         assert bool(tally.dropped) is (tally.tokens == 0)
 
 
-def test_the_whole_result_is_the_largest_copy_of_its_own_size() -> None:
-    tally = at_most(1, SOME[0])
-    assert shown(tally) == tally.of_marked + tally.of_plain
-
-
 @pytest.mark.parametrize("cut", [random_lines, head_and_tail])
 @pytest.mark.parametrize("share", [0.53, 0.1])
 def test_a_cut_without_thought_has_at_most_its_share(cut: Callable[[str, int], str], share: float) -> None:
@@ -78,17 +67,6 @@ def test_a_cut_without_thought_has_at_most_its_share(cut: Callable[[str, int], s
         tally = at_most(share, output, cut)
         assert share / 2 <= tally.tokens / tally.of_tokens <= share
         assert shown(tally) < tally.of_marked + tally.of_plain
-
-
-def test_random_lines_are_lines_in_their_order_and_head_and_tail_are_both_ends() -> None:
-    text = "".join(f"line {number}\n" for number in range(100))
-    lines = random_lines(text, 300).splitlines(keepends=True)
-    places = [text.index(line) for line in lines]
-    assert places == sorted(places)
-    assert 30 < len(lines) < 45
-    assert places[0] > 0 or places[-1] < len(text) - 8
-    assert random_lines(text, len(text)) == text
-    assert head_and_tail(text, 20) == f"{text[:10]}\n{text[-10:]}"
 
 
 def halved(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -103,21 +81,9 @@ def test_a_rival_is_judged_by_what_it_leaves_and_ours_gets_no_more_tokens() -> N
         assert ours.tokens <= theirs.tokens < 0.6 * theirs.of_tokens
 
 
-def test_a_conversation_is_said_as_chat_completions_have_it() -> None:
-    said = [spoken(message) for message in conversation(SOME[:1])]
-    assert [one["role"] for one in said[:4]] == ["system", "user", "assistant", "tool"]
-    assert said[2]["tool_calls"][0]["id"] == said[3]["tool_call_id"]
-    assert said[3]["content"] == SOME[0].text
-
-
 def test_a_rival_that_is_not_at_hand_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--rival", "nobody"]) == 1
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.count("\n") == 1
     assert "pip install" in said.err
-
-
-def test_tallies_add_up() -> None:
-    assert total([Tally(1, 2, 3, 4, 5, 6, 7, 8), Tally(10)]) == Tally(11, 2, 3, 4, 5, 6, 7, 8)
-    assert total([]) == Tally()

@@ -130,7 +130,7 @@ def sh_blocks(of: Path) -> list[str]:
 
 def is_session(command: str) -> bool:
     """Whether a command only asks and shows, and does not take its time as a slow server does."""
-    others = "thimble lab", "python", "--pace", "make ", "export "
+    others = "thimble lab", "thimble laws", "python", "--pace", "make ", "export "
     return not any(word in command for word in others)
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from tests.support.histories import TinyCounter, is_sound
-from tests.support.sessions import Paper, scripted, tool_call
+from tests.support.sessions import scripted, tool_call
 from thimble.agent.budget import Budget
 from thimble.agent.events import Answered
 from thimble.agent.messages import Message, ToolCall
@@ -145,17 +145,6 @@ def test_where_it_is_not_allowed_nothing_is_raised() -> None:
         ctrl_c()
         assert list(interrupts.stopping([])) == []
     assert signal.getsignal(signal.SIGINT) is before
-
-
-@pytest.mark.parametrize(("width", "coloured"), [(80, True), (10, False)])
-def test_only_the_context_is_coloured(width: int, coloured: bool) -> None:
-    session, paper = scripted("So."), Paper(width, color=True)
-    conversation = Conversation(session, plain=False)
-    conversation.console = paper.console
-    list(session.ask("What is masking?"))
-    conversation._foot()
-    assert ("\x1b[32mctx " in paper.text) is coloured
-    assert paper.text.count("\x1b[32m") == coloured
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import shlex
 import subprocess
 import sys
 
 import pytest
 
 from scripts import facts, foresight
-from scripts.facts import RATIOS, left_in_view, pages, session, stands
-from tests.support.histories import is_sound
+from scripts.facts import RATIOS, left_in_view, pages, stands
 from tests.support.paths import ROOT
-from thimble.agent.turns import task
 from thimble.models.counting.estimate import EstimateCounter
 
 DOCS = ROOT / "docs"
@@ -49,14 +46,6 @@ def test_foresight_of_a_few_runs_has_the_rows_of_the_page(
     assert all(1 <= float(over) <= 2 for _, over in rows)
 
 
-def test_a_session_reads_whole_articles_and_then_asks() -> None:
-    history = session(["attention", "chunking"], "And?")
-    assert is_sound(history) == []
-    assert task(history) == [history[1]]
-    read = [message.content for message in history if message.role == "tool"]
-    assert read == [*pages("attention"), *pages("chunking")]
-
-
 def test_every_fact_stands_in_its_article() -> None:
     found = list(facts.facts())
     assert len(found) > 200
@@ -79,16 +68,3 @@ def test_what_is_hidden_is_brought_back() -> None:
         for spec in ("observation-masking", "retrieval")
     )
     assert retrieved > 5 * masked
-
-
-def test_whoever_reads_the_tables_may_leave() -> None:
-    run = subprocess.run(
-        f"set -o pipefail; {shlex.quote(sys.executable)} -m scripts.foresight | head -n 0",
-        shell=True,
-        executable="/bin/bash",
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert (run.returncode, run.stdout, run.stderr) == (1, "", "")

@@ -88,7 +88,7 @@ def test_names_that_no_file_can_have(door: str, name: str, tmp_path: Path) -> No
 
 
 @given(st.binary(max_size=40), st.integers(0, 45))
-def test_all_or_an_error(data: bytes, most_bytes: int) -> None:
+def test_a_bounded_file_is_read_whole_or_refused(data: bytes, most_bytes: int) -> None:
     with TemporaryDirectory() as kept:
         path = Path(kept) / "file"
         path.write_bytes(data)
@@ -100,7 +100,7 @@ def test_all_or_an_error(data: bytes, most_bytes: int) -> None:
                     read()
 
 
-def test_what_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compressed_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trajectories, "MOST_RUNS_BYTES", 10_000)
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b" " * 1_000_000))
     with pytest.raises(UsageError, match="larger than"):

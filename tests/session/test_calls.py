@@ -13,7 +13,6 @@ import pytest
 
 from tests.support.ollama_wire import loopback, send
 from thimble.agent.events import Answered, Event, SideCalled, ToolReturned
-from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import BY_SCHEMA, SYSTEM
 from thimble.corpus.search import Search
 from thimble.session import jsonl
@@ -184,17 +183,6 @@ def test_the_passage_that_the_search_finds_stands_beside_the_answer_and_in_no_pr
         assert sent.count(json.dumps({"answer": model.says})) == 1, "the first answer, without source and passage"
 
 
-def test_there_is_no_passage_where_nothing_fits_or_nothing_was_searched_for() -> None:
-    with Model(calls=False).served() as url:
-        session, _ = asked(url, calls="schema")
-        search = [Message("q", "user", "zzzz"), Message("c", "assistant", calls=(ToolCall("c", "search"),))]
-        grounds = session.agent.grounds
-        assert grounds("", search, 1).passage == ""
-        for name, there in (("search", True), ("list_articles", False), ("read_article", False)):
-            call = Message("c", "assistant", calls=(ToolCall("c", name),))
-            assert bool(grounds("", [Message("q", "user", QUESTION), call], 1).passage) is there
-
-
 def test_words_that_stand_in_nothing_that_was_read_are_from_memory_also_when_the_session_goes_on(
     tmp_path: Path,
 ) -> None:
@@ -217,29 +205,6 @@ def test_words_that_stand_in_nothing_that_was_read_are_from_memory_also_when_the
             *_, answered = again.ask("Hm?")
             assert answered.from_memory is from_memory  # type: ignore[union-attr]
         again.leave()
-
-
-@pytest.mark.parametrize(("calls", "protocol"), [("tools", ""), ("schema", "calls by schema")])
-@pytest.mark.parametrize("parameters", [SMALL, LARGE])
-def test_a_way_that_is_named_is_taken_and_kept(calls: str, protocol: str, parameters: int) -> None:
-    with Model(calls=False, parameters=parameters).served() as url:
-        session, _ = asked(url, calls=calls)
-        assert session.agent.backend.protocol == protocol
-
-
-def test_a_change_of_the_model_changes_prompt_tools_and_examples() -> None:
-    with Model(calls=False).served() as url:
-        session, _ = asked(url, calls="schema")
-        session.use_model("reader")
-        list(session.ask(QUESTION))
-        agent = session.agent
-        assert (agent.examples, agent.state.system, "search" in agent.tools) == ((), SYSTEM, False)
-
-
-def test_a_strategy_brings_its_tools_along() -> None:
-    with Model(calls=False).served() as url:
-        session, _ = asked(url, calls="schema", strategy="todo")
-        assert {"search", "todo"} <= set(session.agent.offered())
 
 
 @pytest.mark.parametrize(("given", "sent"), [(0.0, 0.0), (0.7, 0.7), (None, None)])

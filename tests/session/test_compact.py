@@ -8,12 +8,11 @@ import pytest
 
 from tests.support.histories import TinyCounter
 from tests.support.scripted import Scripted
-from tests.support.sessions import Paper, ask, tool_call
+from tests.support.sessions import ask, tool_call
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
 from thimble.agent.messages import Message
 from thimble.commands.compact import compact
-from thimble.repl.commands.table import run_command
 from thimble.session.journal.folder import reopened
 from thimble.session.journal.journal import Journal
 from thimble.session.memory_file import CUT, MEMORY_SHARE, MEMORY_TITLE
@@ -69,7 +68,7 @@ def seen(session: Session) -> list[str]:
     return [message.content for message in prepared.view.messages]
 
 
-def test_it_folds_is_on_the_account_and_on_record(here: Path, tmp_path: Path) -> None:
+def test_compact_folds_and_is_in_ledger_and_journal(here: Path, tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     session, model = opened(settings(), SUMMARY, "Both.", journal=path)
     asked_twice(session)
@@ -156,7 +155,7 @@ def test_one_that_cannot_be_read_is_named(here: Path) -> None:
 
 @pytest.mark.parametrize("text", ["word " * 9_000, "x" * 9_000, "a line\n" * 9_000])
 @pytest.mark.parametrize("budget", [500, 8_000])
-def test_it_takes_at_most_an_eighth(here: Path, text: str, budget: int) -> None:
+def test_the_memory_file_takes_at_most_an_eighth_of_the_budget(here: Path, text: str, budget: int) -> None:
     users(here, text)
     session = Session(settings(budget=budget))
     agent = session.agent
@@ -170,14 +169,6 @@ def test_it_takes_at_most_an_eighth(here: Path, text: str, budget: int) -> None:
 def test_a_session_of_a_program_reads_none(here: Path) -> None:
     users(here, "Call me Ada.")
     assert MEMORY_TITLE not in Session(Settings(backend="reader")).agent.state.system
-
-
-def test_context_shows_it(here: Path) -> None:
-    users(here, "Call me Ada. " * 20)
-    session, _ = opened(settings())
-    paper = Paper(width=100)
-    run_command(session, "/context next", paper.console)
-    assert "of it memory" in paper.text
 
 
 def test_notes_outlive_a_session_and_what_ifs_write_none(here: Path) -> None:

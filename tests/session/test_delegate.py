@@ -80,7 +80,7 @@ def test_every_call_of_it_is_an_event_and_in_the_ledger() -> None:
     assert session.ledger.exchanges == 1
 
 
-def test_its_views_keep_to_the_budget() -> None:
+def test_views_of_the_sub_agent_keep_to_the_budget() -> None:
     """Its own strategy masks what it read, under the budget of the agent."""
     large = Acts("read_article", lambda arguments: "word " * 1_000)
     reads = [[call(n, arguments=f'{{"slug": "s{n}"}}'), Usage()] for n in range(6)]
@@ -129,14 +129,6 @@ def test_a_failure_in_its_midst_ends_the_exchange_and_leaves_the_history_sound(
     assert observations(session) == [CANCELLED, CANCELLED]
     sides = [one for one in session.ledger.calls if one.purpose == "delegate"]
     assert len(sides) == reads + 1
-    goes_on(session)
-
-
-def test_an_interrupt_of_one_of_its_tools_leaves_the_history_sound() -> None:
-    session = delegating([TASK], [call(11, "endless")])
-    with pytest.raises(KeyboardInterrupt):
-        list(run(session, "?"))
-    assert observations(session) == [CANCELLED]
     goes_on(session)
 
 

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import thimble
-from tests.support.failing_server import Answer, Front, says_json
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
 from thimble.models import built_in
@@ -144,29 +143,6 @@ def test_a_flag_or_a_variable_decides_instead(here: Path, name: str) -> None:
 # --- at the doors -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("by_file", [True, False])
-def test_no_request_goes_where_the_folder_says(here: Path, by_file: bool) -> None:
-    heard: list[bytes] = []
-    reached: list[str] = []
-
-    def answer(request: bytes) -> Answer:
-        heard.append(request)
-        return says_json("200 OK", {"data": [{"id": "m", "index": 0, "embedding": [1.0]}]})
-
-    server = Front(answer)
-    try:
-        for name, value in (("summariser", "m@{}"), ("memory", "m@{}"), ("embeddings", "openai:m@{}")):
-            said = value.format(server.url)
-            write(here, **({name: said} if by_file else {}))
-            heard.clear()
-            more = () if by_file else (f"--{name}", said)
-            main(["-p", "What is context rot?", "--backend", "reader", "--corpus", "inside", *more])
-            reached += [name] if heard else []
-    finally:
-        server.stop()
-    assert reached == ([] if by_file else ["summariser", "memory", "embeddings"])
-
-
 @pytest.mark.parametrize(
     "arguments",
     [["-p", "/stats"], ["--json", "-p", "/stats"], ["prepare", "--budget", "4000"], ["doctor"], ["config"]],
@@ -189,7 +165,7 @@ def test_every_command_goes_on_without_it_and_says_so_once(
     assert not ran(here)
 
 
-def test_nor_from_python(here: Path) -> None:
+def test_code_that_a_folder_names_is_not_run_from_python(here: Path) -> None:
     write(here, strategy="theirs:Name:")
     session = thimble.open_session(backend="reader")
     assert session.spec == Settings().strategy

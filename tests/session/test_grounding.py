@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.histories import broken_histories, nasty_histories
 from tests.support.scripted_loop import agent, call, goes_on, says
 from tests.support.sessions import ask, scripted, tool_call
-from thimble.agent.events import Answered, Prepared
+from thimble.agent.events import Answered
 from thimble.agent.loop import run
 from thimble.agent.messages import CANCELLED, Message, ToolCall
 from thimble.agent.prompts import CANNOT, SYSTEM
@@ -26,7 +26,6 @@ from thimble.repl.cli.recordings import SHIPPED
 from thimble.session.grounding import NOT_READ, Prose, citations, grounded, marked, shown, unread
 from thimble.session.journal.lines import read
 from thimble.session.journal.state import SavedState
-from thimble.session.plant import plant
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 
@@ -119,7 +118,7 @@ def test_a_search_that_quotes_its_query_shows_nothing_of_it(name: str, more: int
         "[a\nb]",
     ],
 )
-def test_no_citation(text: str) -> None:
+def test_brackets_that_are_not_citations(text: str) -> None:
     assert names(text) == []
 
 
@@ -160,24 +159,6 @@ def test_every_tool_of_articles_and_files_shows_the_names_that_it_reads() -> Non
     assert isinstance(answered, Answered)
     assert answered.invented == ("late-ncy",)
     assert answered.from_memory is False
-
-
-def test_a_planted_file_was_read() -> None:
-    session = agent(says("The code is 4711 [planted-1.txt:1]."))
-    plant(session, "The code is 4711.")
-    answered = list(run(session, "What is the code?"))[-1]
-    assert (answered.from_memory, answered.invented) == (False, ())  # type: ignore[union-attr]
-
-
-def test_what_a_strategy_dropped_was_read_all_the_same() -> None:
-    read_it = [tool_call("read_article", slug="latency")]
-    session = scripted(read_it, *["Yes."] * 4, "It was [latency].", strategy="sliding-window:window=1")
-    events = [ask(session) for _ in range(5)]
-    (prepared,) = [event for event in events[-1] if isinstance(event, Prepared)]
-    assert not any(message.role == "tool" for message in prepared.view.messages)
-    answered = events[-1][-1]
-    assert isinstance(answered, Answered)
-    assert (answered.from_memory, answered.invented) == (False, ())
 
 
 # ---- the loop ----

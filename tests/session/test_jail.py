@@ -92,13 +92,13 @@ def has_ended(reader: int) -> bool:
     return select.select([reader], [], [], 60) == ([reader], [], []) and os.read(reader, 1) == b""
 
 
-def test_what_the_code_has_started_ends_with_it(tmp_path: Path, held: int) -> None:
+def test_processes_of_the_code_end_with_it(tmp_path: Path, held: int) -> None:
     assert run(tmp_path, SURVIVES) == ("done", ["left"])
     assert has_ended(held)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_what_the_code_has_started_ends_with_who_asked(tmp_path: Path, held: int, how: signal.Signals) -> None:
+def test_processes_of_the_code_end_with_the_judge(tmp_path: Path, held: int, how: signal.Signals) -> None:
     code = f"{SURVIVES}\nopen('told', 'w').close()\ntime.sleep(600)"
     asks = f"from pathlib import Path; from tests.session.test_jail import run; run(Path({str(tmp_path)!r}), {code!r})"
     judge = subprocess.Popen([sys.executable, "-c", asks], cwd=ROOT, stderr=subprocess.DEVNULL)

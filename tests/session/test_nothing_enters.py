@@ -116,7 +116,7 @@ def test_a_look_leaves_everything_as_it_was(spec: str, failure: str) -> None:
         assert kept(session) == before, command
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(st.sampled_from(SPECS), st.lists(st.tuples(st.sampled_from(LOOKS), st.sampled_from(FAILURES)), max_size=2))
 def test_the_next_requests_are_those_without_the_looks(spec: str, looks: Sequence[tuple[str, str]]) -> None:
     one, _, model = opened(spec)

@@ -17,7 +17,6 @@ from thimble.agent.loop import run
 from thimble.agent.repair import repair
 from thimble.agent.state import State
 from thimble.agent.view import prepare
-from thimble.corpus.observations import read
 from thimble.session.plant import LONGEST_FACT, plant
 from thimble.strategies.table import STRATEGIES
 from thimble.tools.files import file_tools
@@ -33,12 +32,6 @@ def test_the_result_is_what_read_file_gives_for_a_file_of_that_line(fact: str) -
         Path(folder, planted.path).write_text(f"{fact}\n", "utf-8")
         read_file = next(tool for tool in file_tools(Path(folder)) if tool.name == "read_file")
         assert planted.holder.content == read_file.run({"path": planted.path})
-
-
-def test_the_reader_knows_it_for_lines_of_a_file() -> None:
-    shown = read(plant(agent(), "The launch code is 4711.").holder.content, "read_file")
-    assert shown.form == "lines"
-    assert [line.text for line in shown.said] == ["The launch code is 4711."]
 
 
 @given(st.lists(st.one_of(FACTS, NASTY), max_size=4), st.booleans())

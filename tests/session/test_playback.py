@@ -7,7 +7,7 @@ import json
 import re
 import socket
 from collections.abc import Iterable, Iterator
-from contextlib import closing, redirect_stderr, redirect_stdout, suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -24,22 +24,20 @@ from tests.support.journal_scenes import QUESTIONS, keep, state
 from tests.support.journal_scenes import ask as ask_until
 from tests.support.paths import ROOT
 from tests.support.scripted import Scripted, Step
-from tests.support.sessions import Paper, tool_call
-from thimble.agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
-from thimble.agent.events import Answered, Event, Prepared, Preparing, ReplyPiece, SideCalled, ToolCalled, ToolReturned
-from thimble.agent.messages import ToolCall
-from thimble.agent.protocols import Sent, Text, Thinking, Usage, Waiting
+from tests.support.sessions import Paper
+from thimble.agent.errors import ModelError, NotRecorded, ThimbleError, UsageError
+from thimble.agent.events import Answered, Event, Prepared, ReplyPiece, SideCalled, ToolReturned
 from thimble.commands.replayed_seconds import replayed_seconds
 from thimble.models.hardware import HARDWARE
 from thimble.repl.cli.headless import answer, prompts
 from thimble.repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipped
 from thimble.repl.commands.table import run_command
-from thimble.session.journal.checksum_lines import checked, fields_of
+from thimble.session.journal.checksum_lines import checked
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.lines import Line
 from thimble.session.jsonl import event as as_json
 from thimble.session.jsonl import to_line
-from thimble.session.playback import Playback, Recording, names_code, read_recording
+from thimble.session.playback import Playback, Recording, read_recording
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 from thimble.strategies.table import STRATEGIES
@@ -80,14 +78,11 @@ def facts(events: Iterable[Event]) -> list[object]:
         match event:
             case Prepared():
                 found.append((event.view, event.exact, event.model, event.tools))
-            case ToolReturned() | SideCalled():
-                found.append(
-                    replace(
-                        event, seconds=0.0, waited_seconds=0.0, held_seconds=0.0, began=0.0, first_token_seconds=None
-                    )
-                    if isinstance(event, SideCalled)
-                    else (event.call, event.message, event.tokens, event.exact, event.ok)
-                )
+            case ToolReturned():
+                found.append((event.call, event.message, event.tokens, event.exact, event.ok))
+            case SideCalled():
+                times = dict.fromkeys(("seconds", "waited_seconds", "held_seconds", "began"), 0.0)
+                found.append(replace(event, **times, first_token_seconds=None))
             case Answered():
                 found.append(event)
     return found
@@ -129,68 +124,6 @@ def test_cassettes_are_of_strategies_and_an_unknown_name_lists_them() -> None:
 
 
 # ---- all that a model can say ----
-
-REPLIES: list[Step] = [
-    [Waiting("loading", 0.0), Sent("http://there/", '{"half": "\\ud83d"}'), Thinking("Hm."), Text("I look. "),
-     tool_call("read_article", 1, slug="observation-masking"), tool_call("save_note", 2, title="on", text="\x1b[31m")],
-    [ToolCall("c3", "read_file", '{"path": "../x"}'), ToolCall("c4", "nope", "{"), Usage(100, 50, 7, 0.1, 0.2, 0.3)],
-    [tool_call("get_notes", 5), Usage()],
-    "So it is.",
-    ModelError("the server is gone", "start it"),
-    "Again.",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("spec", ["none", "hybrid:window=1", "thrifty", "progressive-summary"])
-def test_a_session_comes_back_with_thinking_calls_errors_and_unknown_usage(spec: str, tmp_path: Path) -> None:
-    live = recorded(tmp_path / "one", *REPLIES, *["a summary"] * 9, strategy=spec, budget=2500)
-    again: Session | None = None
-    told: list[list[object]] = []
-    for session in (live, again):
-        session = session or played(tmp_path / "one")
-        seen: list[Event] = []
-        errors = []
-        for question in ("What is masking?", "And?", "Well?"):
-            try:
-                seen += session.ask(question)
-            except ModelError as error:
-                errors.append((error.what, error.fix))
-        told.append([facts(seen), tokens(session), session.agent.history, session.notes.kept, errors])
-    assert told[0] == told[1]
-    assert told[0][4] == [("the server is gone", "start it")] or spec != "none"
-
-
-def test_a_reply_that_was_stopped_stops_again_and_the_rest_goes_on(tmp_path: Path) -> None:
-    live = recorded(tmp_path / "one", [Text("I "), Text("think")], "Again.", budget=2500)
-    with closing(live.ask("What?")) as events:
-        next(event for event in events if event == ReplyPiece("text", "I "))
-    list(live.ask("What now?"))
-    again = played(tmp_path / "one")
-    with pytest.raises(KeyboardInterrupt, match="as it was"):
-        list(again.ask("What?"))
-    list(again.ask("What now?"))
-    assert again.agent.history == live.agent.history
-    out = io.StringIO()
-    with redirect_stdout(out), redirect_stderr(io.StringIO()):
-        code = answer(whole := played(tmp_path / "one"), iter(["What?", "What now?"]), False)
-    assert (code, out.getvalue()) == (1, "Again.\n")
-    assert whole.agent.history == live.agent.history
-
-
-@pytest.mark.parametrize("until", [ToolCalled, ToolReturned, Preparing])
-def test_an_exchange_that_was_stopped_between_two_calls_stops_again(until: type, tmp_path: Path) -> None:
-    read = tool_call("read_article", 1, slug="observation-masking")
-    live = recorded(tmp_path / "one", [Text("I look."), read], "Again.", budget=2500)
-    with closing(live.ask("What?")) as events:
-        seen: list[Event] = []
-        while not (len(seen) > 3 and isinstance(seen[-1], until)):
-            seen.append(next(events))
-    list(live.ask("What now?"))
-    again = played(tmp_path / "one")
-    with pytest.raises(KeyboardInterrupt, match="as it was"):
-        list(again.ask("What?"))
-    list(again.ask("What now?"))
-    assert again.agent.history == live.agent.history
 
 
 def test_what_came_of_questions_on_the_side_comes_again(tmp_path: Path) -> None:
@@ -273,21 +206,6 @@ def test_a_session_that_was_resumed_under_another_strategy_is_played_to_its_end(
     assert state(again) == state(second)
 
 
-def test_a_question_that_the_budget_refused_is_refused_again(tmp_path: Path) -> None:
-    live = recorded(tmp_path / "one", "So.", budget=800)
-    with pytest.raises(BudgetError) as refused:
-        list(live.ask("x" * 9000))
-    list(live.ask("What?"))
-    again = played(tmp_path / "one")
-    with pytest.raises(BudgetError) as caught:
-        list(again.ask("x" * 9000))
-    assert (caught.value.needed_tokens, caught.value.available_tokens) == (
-        refused.value.needed_tokens,
-        refused.value.available_tokens,
-    )
-    assert _answers(again.ask("What?")) == ["So."]
-
-
 # ---- never a live model ----
 
 
@@ -334,9 +252,8 @@ def test_what_is_not_on_the_cassette_fails_at_once_and_says_what_differs(setting
     assert "it holds 5 questions under hybrid in 4,000 tokens" in error.value.fix
 
 
-@pytest.mark.parametrize("strategy", ["hybrid", "thrifty"])
-def test_what_is_not_on_the_cassette_changes_nothing(strategy: str) -> None:
-    session = played(f"reader/{strategy}")
+def test_what_is_not_on_the_cassette_changes_nothing() -> None:
+    session = played("reader/hybrid")
     told = [*hold(session, LINES[:2])]
     with pytest.raises(NotRecorded, match="Is anybody there"):
         list(session.ask("Is anybody there?"))
@@ -344,14 +261,9 @@ def test_what_is_not_on_the_cassette_changes_nothing(strategy: str) -> None:
     with pytest.raises(NotRecorded, match="not what was asked then"):
         list(session.ask(LINES[5]))
     told += hold(session, LINES[3:])
-    then = [*hold(played(f"reader/{strategy}"), LINES)]
+    then = [*hold(played("reader/hybrid"), LINES)]
     assert _answers(told) == _answers(then)
     assert facts(told)[:9] == facts(then)[:9]
-
-
-def test_a_session_that_is_played_is_not_kept_and_has_no_name() -> None:
-    with pytest.raises(UsageError, match="this session is not kept"):
-        run_command(played("reader/none"), "/save it", Paper().console)
 
 
 def test_the_articles_may_be_others(tmp_path: Path) -> None:
@@ -393,19 +305,15 @@ def test_without_prompts_all_recorded_lines_are_sent(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("pace", "seconds"),
-    [("original", 2.0), ("1x", 2.0), ("2x", 1.0), ("0.5x", 4.0), ("0", 0.0), ("key", 0.0), ("10", 1.0)],
+    ("pace", "seconds"), [("original", 2.0), ("1x", 2.0), ("0.5x", 4.0), ("0", 0.0), ("key", 0.0), ("10", 1.0)]
 )
 def test_paces(pace: str, seconds: float) -> None:
     made, steps = pace_of(pace)
     assert made(2.0, Line(1, 0.0, ReplyPiece("text", "x" * 50))) == seconds
     assert steps == (pace == "key")
-
-
-@pytest.mark.parametrize("pace", ["", "x", "0x", "-1", "fast", "1e9", "nan", "99999"])
-def test_what_is_no_pace(pace: str) -> None:
-    with pytest.raises(UsageError, match="--pace"):
-        pace_of(pace)
+    for wrong in ("", "x", "0x", "-1", "1e9", "nan", "99999"):
+        with pytest.raises(UsageError, match="--pace"):
+            pace_of(wrong)
 
 
 @cache
@@ -429,30 +337,6 @@ def test_settings_of_a_recording_are_settings_or_told(settings: dict[str, Any]) 
     assert (made.backend, made.files) == ("reader", Settings().files)
 
 
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        ("/strategy ./mine.py", True),
-        ("/compare none a.b:Mine", True),
-        ("/strategy none+mine.py:Mine", True),
-        ("/strategy observation-masking:window=4", False),
-        ("What is ./mine.py?", False),
-    ],
-)
-def test_data_runs_no_code(line: str, code: bool) -> None:
-    assert names_code(line) == code
-
-
-def test_a_strategy_of_ones_own_is_said_again(tmp_path: Path) -> None:
-    lines = (SHIPPED / "reader" / "none.jsonl").read_bytes().splitlines()
-    fields = fields_of(lines[0])
-    fields["settings"]["strategy"] = "./mine.py"
-    (tmp_path / "one").write_bytes(b"\n".join([checked(fields).encode().strip(), *lines[1:], b""]))
-    with pytest.raises(UsageError, match="which is code"):
-        played(tmp_path / "one")
-    assert played(tmp_path / "one", strategy="none").spec == "none"
-
-
 @pytest.mark.parametrize("tokens", [-1, 2**53, 10**400])
 def test_a_figure_that_no_session_has_is_damage(tokens: int, tmp_path: Path) -> None:
     whole = (SHIPPED / "reader" / "none.jsonl").read_text()
@@ -468,10 +352,9 @@ def test_a_figure_that_no_session_has_is_damage(tokens: int, tmp_path: Path) -> 
         list(hold(session, LINES))
 
 
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
-def test_of_a_cassette_without_its_end_the_beginning_is_played(share: float, tmp_path: Path) -> None:
+def test_of_a_cassette_without_its_end_the_beginning_is_played(tmp_path: Path) -> None:
     whole = (SHIPPED / "reader" / "offload.jsonl").read_bytes()
-    (tmp_path / "one").write_bytes(whole[: int(len(whole) * share)])
+    (tmp_path / "one").write_bytes(whole[: len(whole) // 2])
     session = played(tmp_path / "one")
     assert any("Its end is missing" in notice for notice in session.notices)
     seen: list[Event] = []
@@ -491,41 +374,26 @@ def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     assert new_file(str(tmp_path / "two")) == tmp_path / "two"
 
 
-@pytest.mark.parametrize("strategy", ["hybrid", "delegate", "thrifty"])
-def test_tokens_are_the_same_where_the_vocabulary_is_missing(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with_it = facts(hold(played(f"reader/{strategy}"), LINES[:6]))
+def test_tokens_are_the_same_where_the_vocabulary_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_it = facts(hold(played("reader/hybrid"), LINES[:6]))
     monkeypatch.setattr("thimble.models.counting.vocabulary.qwen_file", lambda: None)
-    assert facts(hold(played(f"reader/{strategy}"), LINES[:6])) == with_it
+    assert facts(hold(played("reader/hybrid"), LINES[:6])) == with_it
     assert len(with_it) > 20
 
 
-@pytest.mark.parametrize("question", ["", " ", "\n"])
-def test_a_blank_question_is_no_line_to_send(question: str, tmp_path: Path) -> None:
+def test_a_blank_question_is_no_line_to_send(tmp_path: Path) -> None:
     session = Session(Settings(backend="reader"), Journal(tmp_path / "one"))
-    assert isinstance([*session.ask(question), *session.ask("What is truncation?")][-1], Answered)
+    assert isinstance([*session.ask("\n"), *session.ask("What is truncation?")][-1], Answered)
     again = played(tmp_path / "one")
     assert suggested(again) == "What is truncation?"
-    assert isinstance([*again.ask(question), *again.ask("What is truncation?")][-1], Answered)
-
-
-def test_a_comparison_that_is_not_on_the_cassette_shows_no_rows() -> None:
-    session, paper = played("reader/hybrid"), Paper(80, drawn=False)
-    with pytest.raises(NotRecorded, match="this prompt is not on the cassette, and no model is asked"):
-        run_command(session, "/compare none truncate run What is observation masking?", paper.console)
-    assert paper.text == ""
+    assert isinstance([*again.ask("\n"), *again.ask("What is truncation?")][-1], Answered)
 
 
 @pytest.mark.parametrize(
-    ("data", "what"),
-    [
-        (b"", "is no cassette"),
-        (b"# A page\n", "is no cassette"),
-        (b'{"type":"opened","version":1}\n', "is no cassette"),
-        (b'{"type":"cassette","version":1,"settings":{},"crc":"00000000"}\n', "is no cassette"),
-    ],
+    "data", [b"", b"# A page\n", b'{"type":"cassette","version":1,"settings":{},"crc":"00000000"}\n']
 )
-def test_what_cannot_be_played_is_told(data: bytes, what: str) -> None:
-    with pytest.raises(UsageError, match=what):
+def test_what_is_no_cassette_is_refused(data: bytes) -> None:
+    with pytest.raises(UsageError, match="is no cassette"):
         read_recording(data, "it")
 
 
@@ -554,7 +422,7 @@ def shown(data: bytes) -> None:
         assert not is_sound(session.agent.history)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.data())
 def test_a_damaged_recording_is_played_as_far_as_it_can_be(data: st.DataObject) -> None:
     lines = WHOLE.splitlines(keepends=True)
@@ -570,7 +438,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.lists(st.tuples(st.integers(0, 10**6), JSON), max_size=4), st.data())
 def test_a_recording_that_somebody_wrote_is_no_danger(changes: list[tuple[int, Any]], data: st.DataObject) -> None:
     lines = WHOLE.splitlines()

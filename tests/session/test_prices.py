@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import outcome
 from tests.support.scripted_loop import agent, call, script
 from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
@@ -155,14 +154,3 @@ def test_what_is_no_card_is_refused_with_the_legal_range(text: str, fix: str) ->
     with pytest.raises(UsageError) as caught:
         read_prices(text)
     assert fix in caught.value.fix
-
-
-@given(st.text(max_size=30))
-def test_any_text_is_a_card_or_refused(text: str) -> None:
-    card = outcome(lambda: read_prices(text))
-    if isinstance(card, Prices):
-        assert 0 <= card.cached <= 1
-        assert 0 <= card.output <= 1000
-    else:
-        assert isinstance(card, UsageError)
-        assert card.fix

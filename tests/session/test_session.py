@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,29 +19,19 @@ from tests.support.ollama_server import Model
 from tests.support.ollama_server import Ollama as Small
 from tests.support.ollama_wire import ANSWER, PAGE, SHOW, TAGS, loopback, send
 from tests.support.paths import ROOT
-from tests.support.scripted import Scripted
 from tests.support.sessions import ask, scripted, tool_call
-from thimble.agent.budget import Budget, Prices
 from thimble.agent.errors import ModelError, ThimbleError, UsageError
 from thimble.agent.events import Answered, SideCalled
 from thimble.agent.loop import run
-from thimble.agent.messages import Message
-from thimble.agent.protocols import Backend, Strategy
+from thimble.agent.protocols import Backend
 from thimble.commands.forecast import forecast
-from thimble.models.prices import by_timings
 from thimble.models.server import ServedBackend
-from thimble.repl.screen import trace
-from thimble.session import jsonl
 from thimble.session.once import Once
 from thimble.session.session import Session
 from thimble.session.settings import Settings, resolve
 from thimble.strategies.table import STRATEGIES
 
 QUESTION = "What is observation masking?"
-LOOKS = [
-    tool_call("read_article", number, slug=slug)
-    for number, slug in enumerate(("context-windows", "tokenisers", "observation-masking", "latency"))
-]
 
 
 @pytest.fixture
@@ -127,15 +117,6 @@ def test_a_swap_is_made_whole_or_not_at_all(few: Path, swaps: list[tuple[str, An
 NOWHERE = nowhere()
 
 
-@pytest.mark.parametrize("tokens", [-1, 0, 499, 2_000_001])
-def test_a_budget_that_makes_no_sense_is_refused(tokens: int) -> None:
-    session = reader()
-    with pytest.raises(UsageError, match="not possible") as caught:
-        session.use_budget(tokens)
-    assert "500 to 2,000,000" in caught.value.fix
-    assert session.agent.limit == 4000
-
-
 def test_a_swapped_strategy_starts_fresh_and_sees_the_whole_history() -> None:
     session = reader(strategy="observation-masking")
     events = list(session.ask(QUESTION))
@@ -170,16 +151,6 @@ def test_reset_forgets_everything_but_the_choices() -> None:
 
 
 # ---- which model answers ----
-
-
-def test_a_server_without_models_leaves_the_reader_too() -> None:
-    with ollama(tags=b'{"models":[]}') as url:
-        session = Session(Settings(base_url=url))
-        assert session.agent.backend.name == "reader"
-        assert session.backends.names() == ["reader"]
-    (notice,) = session.notices
-    assert "no model is installed" in notice
-    assert "ollama pull qwen2.5:7b" in notice
 
 
 def test_a_named_server_without_models_leaves_the_reader_only_where_one_can_be_pulled() -> None:
@@ -254,14 +225,6 @@ def test_an_address_that_is_none_is_named() -> None:
     assert reader(base_url="::::").backends.names() == ["reader"]
 
 
-def test_a_swap_back_to_the_reader_counts_no_message_anew() -> None:
-    session = Session(Settings(backend="reader"))
-    reader = session.agent.backend
-    session.agent.use(Scripted([]))
-    session.use_model("reader")
-    assert session.agent.backend is reader
-
-
 def test_another_model_counts_and_summarises_too() -> None:
     with ollama() as url:
         session = Session(Settings(backend="auto", model="reader", base_url=url))
@@ -283,34 +246,27 @@ def test_another_model_counts_and_summarises_too() -> None:
 # ---- the model that strategies ask ----
 
 
-def side_backend(session: Session) -> Backend:
-    return session.agent.side.backend
-
-
-def test_a_summariser_of_its_own_outlives_every_swap() -> None:
+@pytest.mark.parametrize("name", ["summariser", "memory"])
+def test_a_model_beside_outlives_every_swap_and_holds_the_budget(name: str) -> None:
     with ollama() as url:
-        session = Session(Settings(backend="ollama", base_url=url, summariser="llama3.2:3b"))
-        summariser = side_backend(session)
-        assert isinstance(summariser, ServedBackend)
-        assert (session.agent.backend.model, summariser.model) == ("qwen2.5:7b", "llama3.2:3b")
+        session = Session(Settings(backend="ollama", base_url=url, **{name: "llama3.2:3b"}))
+        first = beside(session, name)
+        assert isinstance(first, ServedBackend)
+        assert (session.agent.backend.model, first.model) == ("qwen2.5:7b", "llama3.2:3b")
         session.use_model("reader")
-        session.use_strategy("hybrid")
-        session.use_budget(4000)
+        session.use_strategy("comem")
         session.reset()
-        assert side_backend(session) is summariser
+        assert beside(session, name) is first
         session.use_budget(100_000)
-        larger = side_backend(session)
+        larger = beside(session, name)
         assert isinstance(larger, ServedBackend)
-        assert (larger.model, session.agent.backend.name) == ("llama3.2:3b", "reader")
-        assert larger.room >= 101_000
+        assert (larger.model, larger.room >= 101_000) == ("llama3.2:3b", True)
+    assert beside(reader(**{name: "reader"}), name)
+    assert reader().agent.side.memory is None
 
 
-def test_the_reader_can_summarise_for_another_model() -> None:
-    with ollama() as url:
-        session = Session(Settings(backend="ollama", base_url=url, summariser="reader"))
-        assert (session.agent.backend.name, side_backend(session).name) == ("ollama", "reader")
-        session.use_budget(100_000)
-        assert side_backend(session).name == "reader"
+def beside(session: Session, name: str) -> Backend | None:
+    return session.agent.side.memory if name == "memory" else session.agent.side.backend
 
 
 def test_for_a_small_model_the_reader_summarises_unless_the_user_names_one() -> None:
@@ -335,15 +291,6 @@ def test_for_a_small_model_the_reader_summarises_unless_the_user_names_one() -> 
         assert own.agent.side.backend.model == "plain:latest"
 
 
-def test_the_trace_names_the_model_that_was_asked() -> None:
-    session = scripted(*LOOKS, "Done.", strategy="delegate:target=0.1,window=1", budget=4_000, summariser="reader")
-    assert side_backend(session).name == "reader"
-    sides = [event for event in ask(session) if isinstance(event, SideCalled)]
-    assert {(event.purpose, str(event.model)) for event in sides} == {("brief", "reader/extractive")}
-    assert "brief asked of reader: " in trace.side_line(sides[0])
-    assert jsonl.event(sides[0], session.agent.ledger.call_of(sides[0]))["model"] == "reader/extractive"
-
-
 @pytest.mark.parametrize(("name", "called"), [("summariser", "the summariser"), ("memory", "the memory model")])
 def test_a_model_beside_that_cannot_be_used_is_told_with_a_way_to_mend(name: str, called: str) -> None:
     with pytest.raises(ModelError, match=f"{called} cannot be used: nothing answers") as caught:
@@ -360,36 +307,6 @@ def test_a_model_beside_that_cannot_be_used_is_told_with_a_way_to_mend(name: str
     for half in ("@", "x@", "@127.0.0.1:11434"):
         with pytest.raises(UsageError, match=f"{called} cannot be"):
             _ = reader(**{name: half}).agent
-
-
-def test_a_memory_model_of_its_own_outlives_every_swap() -> None:
-    with ollama() as url:
-        session = reader(memory=f"llama3.2:3b@{url}")
-        memory = session.agent.side.memory
-        assert isinstance(memory, ServedBackend)
-        session.use_model("reader")
-        session.use_strategy("comem")
-        session.reset()
-        assert session.agent.side.memory is memory
-        session.use_budget(100_000)
-        larger = session.agent.side.memory
-        assert isinstance(larger, ServedBackend)
-        assert (larger.model, larger.room >= 101_000) == ("llama3.2:3b", True)
-    assert reader(memory="reader").agent.side.memory is not None
-    assert reader().agent.side.memory is None
-
-
-# ---- prices ----
-
-
-def test_prices_are_as_set_or_as_the_timings_say() -> None:
-    assert reader().agent.prices is by_timings
-    session = reader(price="cached=0.25")
-    assert session.agent.budget([]).prices == Prices(cached=0.25)
-    session.use_strategy("hybrid")
-    session.use_model("reader")
-    session.reset()
-    assert session.agent.budget([]).prices == Prices(cached=0.25)
 
 
 # ---- tools on demand ----
@@ -425,30 +342,6 @@ def test_a_task_is_delegated_to_the_agents_own_model() -> None:
     assert session.notes.kept == []
 
 
-class Recalling(Strategy):
-    """A strategy that brings recall."""
-
-    tools = ("recall",)
-
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        return list(messages)
-
-
-def test_recall_gives_back_what_the_history_holds_also_after_a_reset() -> None:
-    session = scripted(
-        *(tool_call("list_articles", topic="masking"), tool_call("recall", 2, id="m4"), "Done."),
-        *(tool_call("recall", 3, id="m4"), "Done."),
-    )
-    session.agent.strategy = Recalling()
-    ask(session)
-    history = session.agent.history
-    assert history[5].content.partition("\n\n")[2] == history[3].content
-    session.reset()
-    session.agent.strategy = Recalling()
-    ask(session)
-    assert "no result yet to recall" in session.agent.history[3].content
-
-
 @pytest.mark.parametrize(("context", "notices"), [(16_384, 0), (4_096, 1)])
 def test_a_server_that_loads_another_window_is_told_of_once(context: int, notices: int) -> None:
     with ollama(context=context) as url:
@@ -456,21 +349,6 @@ def test_a_server_that_loads_another_window_is_told_of_once(context: int, notice
         for _ in range(2):
             list(session.ask(QUESTION))
         assert ["context of 4,096" in notice for notice in session.notices] == [True] * notices
-
-
-def test_the_window_of_the_server_always_holds_the_budget() -> None:
-    with ollama() as url:
-        session = Session(Settings(backend="ollama", base_url=url, budget=30_000))
-        first = session.agent.backend
-        assert isinstance(first, ServedBackend)
-        assert first.room >= 31_000
-        session.use_budget(4000)
-        assert session.agent.backend is first
-        session.use_budget(100_000)
-        larger = session.agent.backend
-        assert isinstance(larger, ServedBackend)
-        assert larger.room >= 101_000
-        assert larger.model == first.model
 
 
 # ---- what is made late ----

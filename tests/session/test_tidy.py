@@ -68,12 +68,6 @@ def test_it_is_seen_and_its_reason_told() -> None:
     assert "fates: 1 tidied" in paper.text
 
 
-def test_a_bulky_result_is_still_moved_or_masked() -> None:
-    for spec in ("offload:share=0.01", "observation-masking:when=always,window=0"):
-        session = looked("issues", "issues", strategy=f"tidy+{spec}")
-        assert all(len(text) < 600 for text in sent(session)[:1])
-
-
 def test_a_strategy_of_the_users_own_sees_the_tidied_history(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("def prepare(messages, budget):\n    return messages\n")

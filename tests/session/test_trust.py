@@ -124,7 +124,7 @@ def test_no_word_of_a_session_or_a_cassette_imports_anything(
     assert not ran.exists()
 
 
-def test_nor_from_python(ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_a_session_names_is_not_run_from_python(ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ran.parent)
     for spec in ("theirs:Name:", f"{ran.parent}/theirs.py"):
         path = forged(ran.parent, OPENED, Changed("strategy", spec))
@@ -134,7 +134,7 @@ def test_nor_from_python(ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not ran.exists()
 
 
-def test_nor_on_another_branch(ran: Path) -> None:
+def test_code_that_another_branch_names_is_not_run(ran: Path) -> None:
     spec = f"{ran.parent}/theirs.py"
     path = forged(ran.parent, OPENED, Changed("strategy", spec), Changed("budget", 9000), Changed("strategy", "none"))
     session = resume(path)
@@ -222,7 +222,7 @@ def test_the_key_goes_to_no_address_that_only_a_session_names(
 
 
 @pytest.mark.parametrize("name", ["summariser", "memory", "embeddings"])
-def test_nor_to_that_of_a_model_beside(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_goes_to_no_model_beside_that_only_a_session_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-our-own-secret")
     seen: list[bytes] = []
 
@@ -265,7 +265,9 @@ def test_a_cassette_sends_no_command_that_reaches_beyond_the_session(command: st
     assert Playback(recording, "one", lambda seconds, text: 0.0).suggested() == first.record.message.content
 
 
-def test_nor_does_a_session_that_is_kept_write_them_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kept_session_records_no_command_that_reaches_beyond_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     session = Session(Settings(backend="reader", session_dir=tmp_path), Journal(tmp_path / "one.jsonl"))
     ask(session)

@@ -39,7 +39,7 @@ def warmed(session: Session) -> None:
 
 
 @pytest.mark.parametrize("calls", ["tools", "schema"])
-def test_it_is_the_beginning_of_the_first_prompt_byte_for_byte(calls: str) -> None:
+def test_the_warming_prompt_is_the_beginning_of_the_first_prompt(calls: str) -> None:
     with served(Ollama()) as (server, url):
         session = opened(url, calls=calls)
         warmed(session)
@@ -59,7 +59,7 @@ def test_it_is_the_beginning_of_the_first_prompt_byte_for_byte(calls: str) -> No
     assert replied.usage.prompt_tokens - replied.usage.cached_tokens < 20
 
 
-def test_it_is_entered_with_the_first_question_and_no_sooner(tmp_path: Path) -> None:
+def test_the_warming_call_is_entered_with_the_first_question(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     with served(Ollama()) as (_, url):
         session = Session(Settings(backend="ollama", base_url=url, calls="tools"), Journal(path))
@@ -97,15 +97,6 @@ def test_a_question_stops_it_and_it_is_not_counted() -> None:
         session.leave()
 
 
-def test_the_end_of_the_session_stops_it() -> None:
-    with held("ollama") as server:
-        session = opened(server.front.url)
-        session.begin_warming()
-        assert server.reached.wait(PATIENCE_SECONDS)
-        session.leave()
-        server.sees_the_client_go()
-
-
 def test_another_model_is_warmed_in_its_place() -> None:
     with served(Ollama({"qwen2.5:7b": Model(), "llama3.1:8b": Model()})) as (server, url):
         session = opened(url)
@@ -118,17 +109,6 @@ def test_another_model_is_warmed_in_its_place() -> None:
         assert [body["model"] for body in server.sent()] == ["llama3.1:8b", "qwen2.5:7b"]
         list(session.ask(QUESTION))
         assert [call.purpose for call in session.agent.ledger.calls].count("warming") == 2
-
-
-def test_a_thinking_model_is_left_once_it_thinks() -> None:
-    thinker = Model(("completion", "tools", "thinking"), family="qwen3")
-    with served(Ollama({"qwen3:8b": thinker})) as (server, url):
-        session = opened(url)
-        warmed(session)
-        list(session.ask(QUESTION))
-    warm, first = server.sent()[:2]
-    assert warm["think"] == first["think"]
-    assert session.agent.ledger.calls[0].purpose == "warming"
 
 
 def test_only_a_server_on_this_machine_is_asked() -> None:
@@ -145,7 +125,7 @@ def test_only_a_server_on_this_machine_is_asked() -> None:
         session.leave()
 
 
-def test_what_fails_is_left_for_the_question_to_report() -> None:
+def test_a_failed_warming_is_left_for_the_question_to_report() -> None:
     with served(Ollama()) as (server, url):
         session = opened(url)
         _ = session.agent

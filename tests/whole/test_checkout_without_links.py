@@ -32,6 +32,7 @@ def python(checkout: Path, *arguments: str) -> str:
     return run.stdout
 
 
+@pytest.mark.nightly
 def test_the_wheel_holds_every_file_of_the_package_and_of_the_manual(checkout: Path) -> None:
     python(checkout, "-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", "wheel")
     (wheel,) = (checkout / "wheel").iterdir()

@@ -66,17 +66,6 @@ def test_each_prompt_has_its_steps_and_a_right_answer(played: tuple[Recorded, li
     assert all(one.right_step and one.right for one in asked)
 
 
-def test_the_source_of_each_answer_is_named_by_code(played: tuple[Recorded, list[Asked]]) -> None:
-    _, (_, windows, testing, compared) = played
-    assert windows.answer.endswith(" [context-windows]")
-    assert testing.answer.endswith(" [testing-llm-applications]")
-    first, second = compared.answer.split("\n")
-    assert first.startswith("context management: A context window is")
-    assert first.endswith(" [context-windows]")
-    assert second.startswith("testing: A test asks whether the program does what you wrote.")
-    assert second.endswith(" [testing-llm-applications]")
-
-
 def test_the_strategy_acts_at_the_third_prompt(played: tuple[Recorded, list[Asked]]) -> None:
     _, asked = played
     assert [one.acted for one in asked] == [{}, {}, {"masked": 2}, {}]

@@ -6,10 +6,8 @@ import json
 import os
 import re
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -193,24 +191,15 @@ def test_a_proxy_in_the_environment_never_stands_before_this_machine(
     assert capsys.readouterr().out == f"{ANSWER}\n"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("proxy", ["http://127.0.0.1:1", "socks5://127.0.0.1:1", "nonsense://x"])
+@pytest.mark.parametrize(
+    ("kind", "proxy"), [*zip(KINDS, ["http://127.0.0.1:1", "socks5://127.0.0.1:1", "nonsense://x"], strict=True)]
+)
 def test_a_proxy_that_cannot_be_used_before_another_machine(
     proxy: str, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
     assert ask(kind, "http://gpu.example:8000", "--model", MODEL) == 3
     two_lines(capsys.readouterr().err)
-
-
-@pytest.mark.parametrize("server", ["openai"], indirect=True)
-def test_as_a_process_there_is_no_traceback_either(server: Faulty, forked: Path) -> None:
-    server.fault = "cut in a call"
-    given = ["--backend", server.kind, "--base-url", server.url, "--corpus", "articles", "-p", "How much?"]
-    run = subprocess.run([forked, *given], capture_output=True, text=True, timeout=120)
-    assert run.returncode == 3
-    assert run.stdout == ""
-    two_lines(run.stderr)
 
 
 # ---- in a conversation: the session goes on ----
@@ -235,15 +224,6 @@ def test_a_server_that_goes_away_and_comes_back(server: Faulty, articles: Path) 
     with pytest.raises(ModelError, match="nothing answers at"):
         list(session.ask("How much does a thimble hold?"))
     server.start()
-    assert_sound(session, server)
-
-
-def test_a_wrong_model_leaves_the_session_as_it_was(server: Faulty, articles: Path) -> None:
-    session = conversation(server, articles)
-    backend: Any = session.agent.backend
-    with pytest.raises(ModelError):
-        session.use_model("phi4:14b")
-    assert session.agent.backend is backend
     assert_sound(session, server)
 
 

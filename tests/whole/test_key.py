@@ -42,7 +42,7 @@ ECHOES: dict[str, Callable[[], Answer]] = {
 
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("echo", [*ECHOES, "model"])
-def test_neither_screen_nor_journal_has_it(
+def test_neither_screen_nor_journal_has_the_key(
     echo: str, as_json: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)

@@ -230,6 +230,7 @@ def test_whatever_it_does_the_doctor_looks(kind: str, home: Path, server: Malici
     assert not (faults := examined(home, [server.case(kind, mode) for mode in modes])), "\n".join(faults)
 
 
+@pytest.mark.nightly
 def test_a_drawn_terminal_stays_whole(home: Path, server: Malicious) -> None:
     case = server.case("ollama", "framing: hangs")
     case.path = paths("ollama")[0]

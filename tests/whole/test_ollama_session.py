@@ -18,7 +18,6 @@ from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama, Reply, prompt_of
 from tests.support.ollama_wire import loopback
 from tests.support.paths import ROOT
-from tests.support.pty_terminal import Terminal
 from thimble.agent.events import Prepared
 from thimble.corpus.library import ARTICLES
 from thimble.repl.prompt.completion import Completions
@@ -106,30 +105,6 @@ def test_a_prompt_that_the_server_cuts_raises_the_alarm(monkeypatch: pytest.Monk
     assert "it cut the prompt" in run.stderr
 
 
-@pytest.mark.parametrize(
-    ("spoil", "what", "fix"),
-    [
-        (lambda server: server.models.clear(), "no model is installed", "ollama pull"),
-        (
-            lambda server: server.replies.append(Reply(error="cudaMalloc failed: out of memory")),
-            "out of memory",
-            "stop what",
-        ),
-    ],
-)
-def test_each_failure_is_one_line_what_and_one_line_how(
-    spoil: Callable[[Ollama], None], what: str, fix: str, thimble: Thimble
-) -> None:
-    with served() as (server, url):
-        spoil(server)
-        run = thimble(url, "-p", "What is a context window?")
-    assert run.returncode == 3
-    assert what in run.stderr.splitlines()[-2]
-    assert run.stderr.splitlines()[-1].startswith("fix: ")
-    assert fix in run.stderr.splitlines()[-1]
-    assert "Traceback" not in run.stderr
-
-
 def test_a_busy_server_is_told_and_waited_for(thimble: Thimble) -> None:
     with served() as (server, url):
         server.busy = 1
@@ -144,14 +119,6 @@ def test_a_busy_server_is_told_and_waited_for(thimble: Thimble) -> None:
 
 def models_offered(completions: Completions) -> list[str]:
     return [offer.text for offer in completions.get_completions(Document("/model "), CompleteEvent())]
-
-
-def test_tab_offers_the_installed_models() -> None:
-    with served() as (server, url):
-        completions = Completions(Session(Settings(backend="ollama", base_url=url)))
-        assert models_offered(completions) == ["reader", "qwen2.5:7b"]
-        server.models["phi:latest"] = Model()
-        assert "phi:latest" in models_offered(completions)
 
 
 def test_tab_does_not_wait_for_a_slow_server() -> None:
@@ -175,38 +142,3 @@ def test_tab_does_not_wait_for_a_slow_server() -> None:
         assert backends._asking is not None
         backends._asking.join()
         assert backends._names in (["reader", "slow:1b"], ["reader"]), "the next Tab has it"
-
-
-def test_an_answer_from_memory_is_seen_on_a_terminal_of_eighty_columns(tmp_path: Path) -> None:
-    says = "A prefix cache keeps the beginning of a prompt, so that it need not be computed again [caching-101]."
-    with served(Ollama(rule=lambda messages, tools: Reply(says))) as (_, url):
-        here = Terminal("repl", "--backend", "ollama", "--base-url", url, state=tmp_path)
-        try:
-            here.type("What is a prefix cache?\r")
-            shown = here.see(" · from memory · ctx ", "caching-101 (not read)].")
-            assert all(len(line) <= 80 for line in shown.splitlines())
-            at = next(at for at, line in enumerate(here.lines) if line.startswith("turns "))
-            colours = [here.screen.buffer[at][shown.splitlines()[at].index(word)].fg for word in ("from", "turns")]
-            assert colours == ["brown", "default"]
-            here.type("/stats\r")
-            here.see("1 of 1 answer from memory, 1 citation not read")
-        finally:
-            here.close()
-
-
-def test_the_beginning_of_the_prompt_is_computed_while_the_user_types(tmp_path: Path) -> None:
-    with served(Ollama(load_seconds=2.0)) as (server, url):
-        here = Terminal("repl", "--backend", "ollama", "--base-url", url, state=tmp_path)
-        try:
-            here.see(" · warming · ")
-            here.see("ctx ", until=lambda shown: "warming" not in shown)
-            (warm,) = server.sent()
-            assert warm["options"]["num_predict"] == 1
-            here.type("What is a context window?\r")
-            here.see("turns 3 · ctx ")
-            assert server.sent()[1]["messages"][0] == warm["messages"][0]
-            assert server.loads == [16_384]
-            here.type("/stats\r")
-            here.see("warming")
-        finally:
-            here.close()

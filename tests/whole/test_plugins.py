@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from prompt_toolkit.completion import CompleteEvent
-from prompt_toolkit.document import Document
 
 from tests.support.paths import ROOT
 from tests.support.sessions import Paper, ask, scripted, tool_call
@@ -22,7 +20,6 @@ from thimble.models import make, server_at
 from thimble.plugins import plugins
 from thimble.repl.cli.headless import DONE, USAGE
 from thimble.repl.commands.table import run_command
-from thimble.repl.prompt.completion import Completions
 from thimble.session.session import Session
 from thimble.session.settings import Settings, address_of, resolve
 from thimble.strategies.spec import is_code
@@ -80,6 +77,7 @@ def thimble(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedPr
     return subprocess.run(run, cwd=folder, env=environ, capture_output=True, text=True)
 
 
+@pytest.mark.nightly
 def test_the_example_is_installed_listed_and_used_as_its_page_shows(site: Path, tmp_path: Path) -> None:
     page = (EXAMPLE / "README.md").read_text()
     install, *shown = map(shlex.split, re.findall(r"^(?:pip install|thimble -).*$", page, re.MULTILINE))
@@ -119,17 +117,6 @@ def test_a_built_in_name_wins_and_the_list_says_so(oldest: None) -> None:
     assert "none (taken) is not used: the built-in strategy has this name" in paper.lines
     run_command(session, "/help strategy oldest", paper.console)
     assert "oldest · installed by oldest" in paper.lines
-
-
-def test_tab_completes_a_name_and_the_parameters_of_a_package(oldest: None) -> None:
-    completions = Completions(Session(Settings(backend="reader")))
-    for typed, offers in (
-        ("/strategy oldes", ["/strategy oldest"]),
-        ("/strategy tidy+oldest:", ["/strategy tidy+oldest:keep="]),
-        ("/strategy broken:", []),
-    ):
-        offered = completions.get_completions(Document(typed), CompleteEvent())
-        assert [f"/strategy {one.text}" for one in offered] == offers
 
 
 def test_a_session_or_a_folder_may_name_what_is_installed_and_no_other_code(oldest: None, tmp_path: Path) -> None:

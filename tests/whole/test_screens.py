@@ -21,7 +21,6 @@ from thimble.agent.events import Event, ReplyPiece
 from thimble.repl.screen.exchange import Lines, Screen
 
 WORD = re.compile(r"w\d{4}")
-COLOURS = re.compile(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[0-9;]*m")
 
 
 def numbered(count: int) -> list[str]:
@@ -81,6 +80,7 @@ def test_resizing_while_a_block_is_printed_loses_nothing() -> None:
     assert paper.text.count("x") == 120
 
 
+@pytest.mark.nightly
 def test_resizing_a_real_terminal(terminal: Open) -> None:  # noqa: F811
     here = terminal("tests.support.scripted_conversation", "--numbered", "--pace", "400", columns=120)
     here.see(" tools")
@@ -118,8 +118,7 @@ def test_native_scrollback(terminal: Open) -> None:  # noqa: F811
         "👩\u200d👩\u200d👧\u200d👦 family",
         "🇩🇪🇯🇵 flags",
         "e\u0301a\u0308 combined",
-        "🧵 thread",
-        "한국어 단어",
+        "🧵 한국어 단어",
     ],
 )
 def test_wide_letters_stay_in_their_columns(text: str) -> None:
@@ -155,15 +154,6 @@ def test_a_paragraph_copies_without_boxes_and_blanks() -> None:
     assert all(line == line.rstrip() for line in text.split("\n"))
 
 
-def test_a_paste_arrives_as_it_is(terminal: Open) -> None:  # noqa: F811
-    here = terminal("tests.support.scripted_conversation", "--echo")
-    here.see(" tools")
-    here.type("\x1b[200~one\ttab\r\n    two\n\nfour\x1b[201~")
-    here.see("four")
-    here.type("\r")
-    here.see("'one\\ttab\\n    two\\n\\nfour'", "1 exchange")
-
-
 @pytest.mark.parametrize("kind", get_args(Event))
 def test_plain_says_what_a_screen_shows(kind: type) -> None:
     """Every event that puts words on the screen for good says them in plain lines; a wait is only drawn."""
@@ -181,17 +171,6 @@ def settled(event: Event) -> str:
     return paper.text
 
 
-@pytest.mark.nightly
-def test_no_color(terminal: Open) -> None:  # noqa: F811
-    here = terminal("tests.support.scripted_conversation", NO_COLOR="1")
-    here.see(" tools")
-    here.type("first\r")
-    here.see("1 exchange")
-    here.type("/stats\r")
-    here.see("Prompt tokens of each call")
-    assert not COLOURS.search(here.raw)
-
-
 @pytest.mark.parametrize("how", [pytest.param(["--plain"], marks=pytest.mark.nightly), []])
 def test_the_corpus_in_a_real_terminal(terminal: Open, how: list[str], tmp_path: Path) -> None:  # noqa: F811
     here = terminal("tests.support.scripted_conversation", "--corpus-of-payloads", *how, NO_COLOR="1")
@@ -202,17 +181,4 @@ def test_the_corpus_in_a_real_terminal(terminal: Open, how: list[str], tmp_path:
     here.see("turns 1 ·", until=lambda text: text.count("turns 1 ·") == 2)
     if how:
         assert steering(here.raw.replace("\r\n", "\n")) == []
-    for steers in (
-        "\x1b]",
-        "\x1bP",
-        "\x1b_",
-        "\x1b^",
-        "\x1b[2J",
-        "\x1b[6n",
-        "\x1b[c",
-        "\x07",
-        "\x9b",
-        "\u202e",
-        "\u2066",
-    ):
-        assert steers not in here.raw
+    assert not re.search("\x1b[]P_^]|\x1b\\[(2J|6n|c)|[\x07\x9b\u202e\u2066]", here.raw)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.family import family
 from tests.support.paths import ROOT
 from tests.support.pty_terminal import Terminal
 from thimble.commands.tour import TOURS, Tour
@@ -53,9 +54,7 @@ def wait(here: Terminal, *texts: str, after: int = -1) -> None:
         here.see(until=lambda _: asks() and reached(here) > after)
 
 
-@pytest.mark.parametrize(
-    "here", [TOURS[0], *(pytest.param(name, marks=pytest.mark.nightly) for name in TOURS[1:])], indirect=True
-)
+@pytest.mark.parametrize("here", family(TOURS), indirect=True)
 def test_enter_leads_through_a_tour_whatever_is_typed_between(here: Terminal) -> None:
     off, at = [*OFF_THE_SCRIPT], 0
     while at < 999:
@@ -73,7 +72,7 @@ def test_enter_leads_through_a_tour_whatever_is_typed_between(here: Terminal) ->
     assert here.end() == 0
 
 
-@pytest.mark.parametrize("name", TOURS)
+@pytest.mark.parametrize("name", family(TOURS))
 def test_through_a_pipe_an_empty_line_sends_the_one_that_is_told(name: str, tmp_path: Path, forked: Path) -> None:
     steps = Tour(name).steps
     lines = "\n" * 2 + "/stats\n" + "\n" * len(steps)
@@ -90,6 +89,7 @@ def test_through_a_pipe_an_empty_line_sends_the_one_that_is_told(name: str, tmp_
     assert set(range(1, len(steps) + 1)) - {*shown} <= {2}, "only what is so already is passed over"
 
 
+@pytest.mark.nightly
 def test_only_the_first_session_begins_with_a_tour_and_questions(tmp_path: Path) -> None:
     first = Terminal("repl", "--backend", "reader", state=tmp_path, rows=24)
     try:

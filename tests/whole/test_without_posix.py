@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.family import family
 from tests.support.paths import ROOT
 from tests.support.studies import UNANSWERED
 from thimble.workshop.exercise_set import OURS, SOLUTION
@@ -47,13 +48,15 @@ def python(here: Path, *arguments: str, stdin: str = "") -> subprocess.Completed
 
 @pytest.mark.parametrize(
     ("arguments", "stdin", "out"),
-    [
-        (("-p", QUESTION), "", "[glossary]"),
-        (("--plain",), f"{QUESTION}\n", "[glossary]"),
-        (("prepare",), MESSAGES, '"tokens_before"'),
-        (("lab", "replay", "runs.jsonl", "--strategy", "none"), "", "\nnone "),
-        (("lab", "judge", "contest", "--runs", "runs.jsonl", "--csv"), "", "\nmine.py,"),
-    ],
+    family(
+        [
+            (("-p", QUESTION), "", "[glossary]"),
+            (("--plain",), f"{QUESTION}\n", "[glossary]"),
+            (("prepare",), MESSAGES, '"tokens_before"'),
+            (("lab", "replay", "runs.jsonl", "--strategy", "none"), "", "\nnone "),
+            (("lab", "judge", "contest", "--runs", "runs.jsonl", "--csv"), "", "\nmine.py,"),
+        ]
+    ),
 )
 def test_a_command_works(here: Path, arguments: tuple[str, ...], stdin: str, out: str) -> None:
     run = python(here, "-m", "thimble", *arguments, stdin=stdin)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.family import family
 from tests.workshop.wrong_solutions import function
 from thimble.session.jail import LONGEST_PRINTED, MOST_PRINTED
 from thimble.workshop.__main__ import main
@@ -119,7 +120,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("name", BOMBS)
+@pytest.mark.parametrize("name", family(BOMBS, "an endless loop", "a slip"))
 def test_a_bomb_ends_in_one_line(name: str, own_set: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, words = BOMBS[name]
     toml = own_set / TOML
@@ -258,7 +259,7 @@ def test_a_fault_in_a_set_is_named(
         (["watch"], "not in a workshop"),
     ],
 )
-def test_a_mistake_is_two_lines(
+def test_a_mistake_on_the_command_line_is_two_lines(
     arguments: list[str],
     words: str,
     tmp_path: Path,

@@ -53,16 +53,6 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
             "as-solution",
             "must be dropped",
         ),
-        (
-            function(
-                "if budget.over(messages):\n    for message in list(messages):\n"
-                "        if message not in pinned(messages):\n            messages.remove(message)\nreturn messages"
-            ),
-            "",
-            "prepare() changed the list that it was given",
-        ),
-        (function("return messages if not budget.over(messages) else messages[-1:]"), "keeps-pinned", "is missing"),
-        (function("return messages if not budget.over(messages) else pinned(messages)"), "keeps-order", "twice"),
     ],
     "02-window": [
         (function("return messages[:1] + messages[-4:]"), "keeps-pinned", "the task is missing"),
@@ -103,11 +93,6 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
             "as-solution",
             "the 3 newest turns stay",
         ),
-        (
-            function("return [m for m in messages if m in pinned(messages)]"),
-            "as-solution",
-            "the 3 newest turns stay",
-        ),
     ],
     "04-masking": [
         (
@@ -143,22 +128,6 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
             "keeps-words",
             "this message is gone",
         ),
-        (
-            function(
-                f"{ACTING}\nold = [m for turn in acting[:-2] for m in messages[turn.start : turn.stop]]\n"
-                f"return [{MASKED} if m in old and m.role == 'tool' else m for m in messages]"
-            ),
-            "as-solution",
-            "i < t - 3",
-        ),
-        (
-            function(
-                "old = [m for turn in turns(messages)[:-3] for m in messages[turn.start : turn.stop]]\n"
-                f"return [{MASKED} if m in old and m.role == 'tool' else m for m in messages]"
-            ),
-            "as-solution",
-            "i < t - 3",
-        ),
     ],
     "05-hysteresis": each(
         "05-hysteresis",
@@ -178,8 +147,6 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
             "keeps-words",
             "this message is gone",
         ),
-        (('message.role == "tool" and ', 'message.role != "user" and '), "keeps-pinned", "the system message"),
-        (("if budget.over(view):", "if False:"), "fits", "more than the 1,100 of the budget"),
     ),
     "06-summary": [
         *each(
@@ -189,8 +156,6 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
             ((", covers=tuple(covers)", ""), "nothing-lost", "no message of the view names it"),
             (("[*messages[:place], summary, *rest]", "[*messages[:place], *rest]"), "nothing-lost", "is gone"),
             (("if message not in stays", ""), "keeps-pinned", "missing"),
-            (("[-2].start", "[-2].start + 1"), "keeps-pairs", "orphan"),
-            (("budget.over(self.view(messages)) and ", ""), "keeps-prefix", "nothing had to change"),
         ),
     ],
     "07-hybrid": [
@@ -209,7 +174,6 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
             ),
             ((", covers=tuple(covers)", ""), "nothing-lost", "no message of the view names it"),
         ),
-        (changed("06-summary"), "masks-first", "masks alone"),
     ],
     "08-offload": each(
         "08-offload",
@@ -272,19 +236,6 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
             "survives-resume",
             "cannot be written as JSON: Circular reference",
         ),
-        (
-            changed(
-                "10-resume",
-                (
-                    "        view =",
-                    "        deep = []\n        for _ in range(10**5):\n            deep = [deep]\n"
-                    "        self.state['deep'] = deep\n        view =",
-                ),
-            ),
-            "survives-resume",
-            "cannot be written as JSON: maximum recursion depth",
-        ),
-        (changed("10-resume", ("if budget.over(view):", "if False:")), "fits", "more than the 1,100 of the budget"),
     ],
     "11-lag": [
         *each(
@@ -301,12 +252,6 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
                 "nothing-lost",
                 "says nothing",
             ),
-        ),
-        (changed("06-summary"), "never-waits", "the agent waited"),
-        (
-            changed("11-lag", ("self.values = ", "self.state['errand'] = self.errand\n        self.values = ")),
-            "saves-state",
-            "JSON",
         ),
     ],
     "12-contest": [

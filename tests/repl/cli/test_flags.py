@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,29 +14,11 @@ from hypothesis import strategies as st
 
 from tests.session.test_session import NOWHERE
 from tests.support.forked_thimble import forked_thimble
-from tests.support.paths import ROOT
-from thimble.repl import __version__
 from thimble.repl.__main__ import main
 from thimble.session.settings_table import SETTINGS
 from thimble.strategies import own_code
 
 QUESTION = "How much does a thimble hold?"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to be in, with articles below it, and no settings from outside."""
-    for name in list(os.environ):
-        if name.startswith("THIMBLE_") or name in ("NO_COLOR", "OLLAMA_HOST", "COLUMNS"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("OLLAMA_HOST", NOWHERE)
-    monkeypatch.setenv("OPENAI_BASE_URL", NOWHERE)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    (tmp_path / "articles").mkdir()
-    (tmp_path / "articles" / "thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def thimble(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -56,23 +36,8 @@ def test_help_fits_a_terminal_and_names_every_flag(
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     shown = set(re.findall(r"^  (-\w|--[\w-]+)", text, re.MULTILINE)) - {"-h", "-p"}
-    flags = {setting.flag for setting in SETTINGS.values() if setting.help}
-    assert shown == {
-        *flags,
-        "--json",
-        "--resume",
-        "--record",
-        "--replay",
-        "--live",
-        "--observations",
-        "--warm",
-        "--version",
-    }
-
-
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"thimble {__version__}\n"
+    others = "--json --resume --record --replay --live --observations --warm --version"
+    assert shown == {*(setting.flag for setting in SETTINGS.values() if setting.help), *others.split()}
 
 
 def test_help_and_version_load_next_to_nothing() -> None:
@@ -82,17 +47,8 @@ def test_help_and_version_load_next_to_nothing() -> None:
     assert {"argparse", "thimble.repl.cli.flags"} <= loaded
     if sys.version_info >= (3, 14):  # argparse itself loads it there, for its colours
         loaded.discard("dataclasses")
-    assert not loaded & {
-        "dataclasses",
-        "pathlib",
-        "typing",
-        "json",
-        "difflib",
-        "shutil",
-        "rich",
-        "thimble.agent.loop",
-        "models",
-    }
+    heavy = {"dataclasses", "pathlib", "typing", "json", "difflib", "shutil", "rich", "thimble.agent.loop", "models"}
+    assert not loaded & heavy
 
 
 def test_config_names_each_value_and_its_origin(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,80 +70,13 @@ def test_config_names_each_value_and_its_origin(folder: Path, capsys: pytest.Cap
 
 READER = ("--backend", "reader", "--corpus", "articles", "--files", "articles")
 
-ENDINGS: list[tuple[Sequence[str], int, str, str]] = [
-    ((*READER, "-p", QUESTION), 0, "turns ", ""),
-    (("--bugdet", "3"), 2, "there is no flag --bugdet", "did you mean --budget?"),
-    (("--budget=3", "--colour"), 2, "there is no flag --colour", "--help"),
-    (("--strat", "none"), 2, "there is no flag --strat", "did you mean --strategy?"),
-    (("--resum",), 2, "there is no flag --resum", "--resume"),
-    (("confg",), 2, "there is no command 'confg'", "did you mean config?"),
-    (("config", "config"), 2, "there is no command 'config'", ""),
-    (("config", "-p", "x"), 2, "config takes no prompts", "thimble -p TEXT"),
-    (("why", "is", "this"), 2, "there is no command 'why'", 'thimble -p "why ..."'),
-    (("--budget",), 2, "--budget needs a value", "--budget VALUE"),
-    (("-p",), 2, "-p needs a value", "-pTEXT"),
-    (("--observations", "x", "-p", "x"), 2, "--observations belongs to prepare", "thimble prepare"),
-    (("--plain=yes",), 2, "--plain takes no value", "--plain alone"),
-    (("--budget", "12", "-p", "x"), 2, "budget cannot be '12' (flag --budget)", "500 to 2,000,000"),
-    (("--budget", "many", "-p", "x"), 2, "budget cannot be 'many'", "500 to 2,000,000"),
-    (("--backend", "olama", "-p", "x"), 2, "backend cannot be 'olama'", "did you mean ollama?"),
-    (("--corpus", r"C:\notes", "-p", "x"), 2, r"corpus cannot be 'C:\\notes'", "a folder that exists"),
-    (("--corpus", "nowhere", "-p", "x"), 2, "corpus cannot be 'nowhere'", "a folder that exists"),
-    (("--corpus", "empty", "-p", "x"), 2, "no articles in", "--corpus DIR"),
-    (("--strategy", "noen", "-p", "x"), 2, "there is no strategy 'noen'", "did you mean none?"),
-    (("--base-url", "::::", "-p", "x"), 2, "'::::' is no address", "host:port"),
-    (("-p", "\udcff"), 2, "is not UTF-8 text", "UTF-8"),
-    (("-p", ""), 2, "a prompt is empty", "-p"),
-    ((*READER,), 2, "standard input holds no prompt", "-p TEXT"),
-    ((*READER, "-p", "/nothing"), 2, "there is no command /nothing", "/help"),
-    (("--backend", "ollama", "-p", "x"), 3, "nothing answers at", "ollama serve"),
-    (("--model", "qwen2.5:7b", "-p", "x"), 3, "nothing answers at", "ollama serve"),
-    ((*READER, "--budget", "500", "-p", "x"), 4, "the budget holds 500", "raise the budget"),
-]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "what", "fix", "as_json"),
-    [(*ending, False) for ending in ENDINGS] + [(*ending, True) for ending in (ENDINGS[0], ENDINGS[1], ENDINGS[-1])],
-)
-def test_every_ending_has_its_code_and_its_two_lines(
-    arguments: Sequence[str],
-    code: int,
-    what: str,
-    fix: str,
-    as_json: bool,
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (folder / "empty").mkdir()
-    with Path(os.devnull).open() as nothing:
-        monkeypatch.setattr(sys, "stdin", nothing)
-        assert main([*arguments, *(["--json"] if as_json else [])]) == code
-    captured = capsys.readouterr()
-    told = captured.err.splitlines()
-    if code:
-        assert told[-2].startswith("thimble: ")
-        assert what in told[-2]
-        assert told[-1].startswith("fix: ")
-        assert fix in told[-1]
-    if as_json:
-        events = [json.loads(line) for line in captured.out.splitlines()]
-        errors = [event for event in events if event["type"] == "error"]
-        assert [error["code"] for error in errors] == ([code] if code else [])
-    elif code:
-        assert captured.out == ""
-    else:
-        assert "two millilitres" in captured.out
-        assert what in captured.err
-
 
 WORDS = st.sampled_from(
     ["--budget", "--json", "--plain", "--", "-", "-x", "--backend", "reader", "config", "-p", "=", "3", "--model=", "é"]
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
 @given(arguments=st.lists(WORDS | st.text(max_size=5), max_size=6))
 def test_no_command_line_ends_in_a_traceback(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["config", *arguments])
@@ -213,14 +102,6 @@ def test_a_pipe_of_prompts_and_commands() -> None:
     assert "none" in run.stderr.decode().splitlines()[-1]
 
 
-def test_no_server_is_one_line_with_the_way_to_a_model() -> None:
-    run = thimble("--corpus", "articles", "-p", QUESTION)
-    assert run.returncode == 0
-    notices = [line for line in run.stderr.decode().splitlines() if "ollama pull" in line]
-    assert len(notices) == 1
-    assert notices[0].startswith(f"No model server at {NOWHERE}: the built-in reader answers")
-
-
 def test_answers_come_as_prompts_arrive() -> None:
     command = [sys.executable, "-m", "thimble", *READER]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
@@ -233,35 +114,13 @@ def test_answers_come_as_prompts_arrive() -> None:
         assert process.wait(30) == 0
 
 
-STRATEGY = "def prepare(messages, budget):\n    print('seen', len(messages))\n    "
-
-
-def test_what_a_strategy_prints_is_not_among_the_answers(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("mine.py").write_text(f"print('loaded')\n{STRATEGY}return messages")
-    assert main([*READER, "--strategy", "./mine.py", "-p", "/strategy ./mine.py", "-p", QUESTION]) == 0
-    captured = capsys.readouterr()
-    assert "\n\nA thimble holds two millilitres" in captured.out
-    for printed in ("loaded\n", "seen 2\n"):
-        assert printed not in captured.out
-    assert captured.err.count("  your code prints: loaded\n") == 2
-    assert "  your code prints: seen 2\n" in captured.err
-
-
-ENDLESS = {"prepare": "def prepare(messages, budget):\n    while True: pass\n", "load": "\nwhile True: pass\n"}
-
-
-@pytest.mark.parametrize("place", ENDLESS)
 def test_a_strategy_without_an_end_is_stopped_with_its_line(
-    place: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("mine.py").write_text(ENDLESS[place])
+    Path("mine.py").write_text("def prepare(messages, budget):\n    while True: pass\n")
     monkeypatch.setattr(own_code, "MOST_SECONDS", 0.2)
     assert main([*READER, "--strategy", "./mine.py", "-p", QUESTION]) == 2
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'[{"role": "user", "content": "?"}]')))
-    assert main(["prepare", "--strategy", "./mine.py"]) == 2
-    told = [line for line in capsys.readouterr().err.splitlines() if "line 2" in line]
-    assert len(told) == 2
-    assert all("TimedOut: it has not ended after 0.2 seconds" in line for line in told)
+    assert "TimedOut: it has not ended after 0.2 seconds" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -13,25 +13,18 @@ from thimble.agent.errors import UsageError
 from thimble.repl.cli import laws
 
 
-def tried(path: Path) -> subprocess.CompletedProcess[str]:
+def tried(path: Path, code: str) -> str:
+    path.write_text(f"def prepare(messages, budget):\n    {code}\n")
     command = [sys.executable, "-m", "thimble", "laws", str(path)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
-
-
-def test_a_file_that_is_not_there_is_told_in_two_lines(tmp_path: Path) -> None:
-    run = tried(tmp_path / "none.py")
-    assert run.returncode == 2
-    assert f"there is no file {tmp_path / 'none.py'} fix: give the path of" in " ".join(run.stderr.split())
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert run.returncode == 1
+    return run.stdout
 
 
 @pytest.mark.nightly
 def test_one_without_an_end_is_stopped_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text("def prepare(messages, budget):\n    while True: pass\n")
-    run = tried(path)
-    assert run.returncode == 1
-    told = f"{path}, line 2: TimedOut: it has not ended after 5 seconds"
-    assert "".join(told.split()) in "".join(run.stdout.split())
+    told = f"{tmp_path / 'mine.py'}, line 2: TimedOut: it has not ended after 5 seconds"
+    assert "".join(told.split()) in "".join(tried(tmp_path / "mine.py", "while True: pass").split())
 
 
 def test_without_hypothesis_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,11 +40,8 @@ def test_a_strategy_of_ours_keeps_all_laws() -> None:
 
 @pytest.mark.nightly
 def test_of_a_broken_law_the_smallest_history_is_shown(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text("def prepare(messages, budget):\n    return messages[1:]\n")
-    run = tried(path)
-    assert run.returncode == 1
-    told = " ".join(run.stdout.split("BROKEN  law 5")[1].split("holds")[0].split())
+    said = tried(tmp_path / "mine.py", "return messages[1:]")
+    told = " ".join(said.split("BROKEN  law 5")[1].split("holds")[0].split())
     assert "the system message is not first" in told
     assert "1; who: system; fate: dropped" in told
     assert "2; who" not in told

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -12,35 +11,14 @@ from tests.repl.commands.probe.test_probe import QUESTIONS, reading
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.family import family
 from tests.support.histories import outcome
-from tests.support.sessions import Paper, ask, scripted, tool_call
-from thimble.agent.budget import Budget
-from thimble.agent.errors import ModelError, ThimbleError
+from tests.support.sessions import ask, scripted
+from thimble.agent.errors import ThimbleError
 from thimble.agent.events import Prepared
-from thimble.agent.messages import Message
-from thimble.agent.protocols import Strategy
 from thimble.commands.guess import Guess, guess_of, places, take
 from thimble.repl.commands.predict import ranges, reveal
-from thimble.repl.commands.table import run_command
-from thimble.repl.conversation import Conversation
-from thimble.session.session import Session
 from thimble.strategies.table import STRATEGIES
 
 PLACES = st.frozensets(st.integers(1, 60))
-
-
-class Keeps(Strategy):
-    """A strategy that keeps the system message, the questions and what it is told to."""
-
-    def __init__(self, *ids: str) -> None:
-        self.ids = ids
-
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        """Drops the rest."""
-        return [one for one in messages if one.role in ("system", "user") or one.id in self.ids or not self.ids]
-
-    def why(self, message: Message) -> str:
-        """The rule."""
-        return f"{self.ids[0]} is all that matters"
 
 
 # ---- what is typed ----
@@ -79,20 +57,6 @@ def test_a_guess_of_what_stayed_is_all_right_and_its_contrary_all_wrong(name: st
         assert f"Predicted: {right:,} of {before:,} right" in reveal(session)[0]
 
 
-def test_the_surprises_are_told_by_number_with_the_rule() -> None:
-    session = scripted(tool_call("list_articles"), "One.", "Two.")
-    ask(session)
-    run_command(session, "/predict 1-4", Paper().console)
-    session.agent.strategy = Keeps("m5")
-    ask(session, "And?")
-    assert reveal(session) == [
-        "Predicted: 2 of 5 right (40%) for the next prompt",
-        "  said to stay, but 3-4 dropped: m5 is all that matters",
-        "  said to go, and stayed: 5",
-    ]
-    assert reveal(session) == []
-
-
 def test_it_waits_for_a_prompt_that_is_sent() -> None:
     session = scripted("One.", "Two.")
     ask(session)
@@ -105,22 +69,3 @@ def test_it_waits_for_a_prompt_that_is_sent() -> None:
     session.agent.state.budget = 8_000
     ask(session, "And?")
     assert reveal(session)
-
-
-def conversed(session: Session, capsys: pytest.CaptureFixture[str]) -> str:
-    conversation = Conversation(session, plain=True)
-    conversation._ask("And?")
-    return capsys.readouterr().out
-
-
-def test_a_conversation_tells_it_after_the_footer_and_after_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    session = scripted("One.", "Two.", ModelError("gone", "start it"))
-    ask(session)
-    session.watchers["guess"] = take(session.agent.history, "all")
-    assert conversed(session, capsys).splitlines()[-1] == "Predicted: 3 of 3 right (100%) for the next prompt"
-    session.watchers["guess"] = take(session.agent.history, "none")
-    assert "Predicted: 0 of 5 right" in conversed(session, capsys)
-    assert guess_of(session) is None
-
-
-# ---- the list ----

@@ -12,10 +12,8 @@ from thimble.agent.events import SideCalled
 from thimble.agent.ledger import Amount, Call, Ledger
 from thimble.agent.protocols import Usage
 from thimble.repl.commands.stats import (
-    MOST_EXCHANGES,
     by_kind,
     by_purpose,
-    price_line,
     without_management,
 )
 from thimble.repl.commands.table import run_command
@@ -46,22 +44,6 @@ def shown(session: Session, width: int = 80, drawn: bool = True, height: int = 1
     return paper.lines
 
 
-def test_an_empty_session_points_to_what_every_prompt_holds() -> None:
-    session = scripted()
-    assert "/context shows what every prompt will hold" in "\n".join(shown(session))
-    assert session.agent.history == []
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("drawn", [True, False])
-def test_it_fits(width: int, drawn: bool) -> None:
-    lines = shown(after_questions(), width, drawn)
-    if drawn:
-        assert max(map(len, lines)) <= width
-    else:
-        assert all("─" not in line for line in lines)
-
-
 def test_the_sums_are_those_of_the_view() -> None:
     session = after_questions()
     view = session.agent.ledger.view
@@ -74,16 +56,6 @@ def test_the_sums_are_those_of_the_view() -> None:
         turns = [message for message in messages if message.role in ("assistant", "tool")]
         parts = [number(row[column]) for row in rows if row[0] in ("reasoning", "action", "observation")]
         assert sum(parts) == sum(map(budget.count, turns))
-
-
-def test_every_exchange_and_what_no_management_would_have_cost() -> None:
-    session = after_questions(MOST_EXCHANGES + 1)
-    text = "\n".join(shown(session))
-    assert "1 earlier ones are in the sum" in text
-    calls = session.agent.ledger.calls
-    assert f"{sum(call.raw_prompt for call in calls):,}" in text
-    assert f"{sum(call.prompt.tokens or 0 for call in calls):,}" in text
-    assert "× less" in text
 
 
 def test_under_none_all_prompts_are_those_of_the_whole_history_whatever_was_tried_before() -> None:
@@ -129,37 +101,3 @@ def test_the_cost_of_each_purpose_adds_up_to_the_whole(calls: list[Call], card: 
     assert abs(sum(number(row[5]) for row in rows) - whole) <= len(rows)
     assert float(together[7].strip("~")) == pytest.approx(whole * card.dollars / 1e6, abs=1e-4)
     assert sum(int(row[1]) for row in rows) == int(together[1]) == len(calls)
-
-
-def test_dollars_are_on_the_card() -> None:
-    session = scripted(price="dollars=2.5")
-    assert session.agent.price_card() == Prices(dollars=2.5)
-    assert "$2.5 a million computed" in price_line(session.agent)
-
-
-def test_what_the_answers_rest_on_is_said_of_each_model_that_gives_reason_to() -> None:
-    session = scripted([tool_call("list_articles")], "So [attention].", "Forty two.", "So [made-up; made-up-2].")
-    ask(session)
-    assert not [line for line in shown(session) if "memory" in line]
-    ask(session)
-    ask(session)
-    assert "scripted: 2 of 3 answers from memory, 2 citations not read" in shown(session)
-
-
-def test_each_call_has_the_name_of_its_strategy() -> None:
-    specs = ["none", "observation-masking:when=always,window=0", "truncate", "offload"]
-    steps = [step for n in range(12) for step in ([tool_call("read_article", n, slug="glossary", page=1)], "So it is.")]
-    session = scripted(*steps, budget=9_000)
-    for number in range(12):
-        if number % 3 == 0:
-            session.use_strategy(specs[number // 3])
-        ask(session, f"What does the glossary say, for the {number}th time?")
-    answers = [call.strategy for call in session.agent.ledger.calls if call.purpose == "answer"]
-    line = next(line for line in shown(session, drawn=False) if line.strip().startswith("calls 1–"))
-    named: list[str] = []
-    for part in line.strip().removeprefix("calls ").split(" · "):
-        span, strategy = part.split(" ", 1)
-        first, last = (int(number) for number in (span.split("–") * 2)[:2])
-        assert first == len(named) + 1
-        named += [strategy] * (last - first + 1)
-    assert named == answers

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+import os
+from itertools import count
+from pathlib import Path
+
 import pytest
 
 from tests.repl.commands.test_table import said
-from tests.support.sessions import Paper, scripted
-from thimble.repl.commands.strategy import paragraphs, show_all
+from tests.support.sessions import ask, scripted
+from thimble.repl.commands.strategy import paragraphs
+from thimble.session.session import Session
 from thimble.strategies.parameter import parameters
 from thimble.strategies.table import FAMILIES, STRATEGIES
-
-
-@pytest.mark.parametrize("width", [50, 80, 120])
-def test_the_list_fits_and_ends_with_what_is_in_use(width: int) -> None:
-    paper = Paper(width=width)
-    show_all("hybrid:tail=3+sliding-window", paper.console)
-    assert all(len(line) <= width for line in paper.lines)
-    assert width < 80 or paper.lines[-3] == "In use: hybrid:tail=3+sliding-window"
-    marked = [line.split()[0] for line in paper.lines if " ‹ " in line]
-    assert sorted(marked) == ["hybrid", "sliding-window"]
 
 
 def test_the_list_has_every_strategy_and_parameter_with_its_default() -> None:
     session = scripted(strategy="hybrid")
     drawn, plain = (" ".join(said(session, "/strategy", drawn=drawn).split()) for drawn in (True, False))
+    assert all(len(line) <= 80 for line in said(session, "/strategy", drawn=True).splitlines())
     assert plain.count("(in use)") == plain.count("hybrid (in use)") == 1
     for family, strategies in FAMILIES.items():
         assert family in drawn
@@ -34,26 +30,102 @@ def test_the_list_has_every_strategy_and_parameter_with_its_default() -> None:
             assert f"{name}: {meaning}" in plain or f"{name} (in use): {meaning}" in plain
 
 
-@pytest.mark.parametrize("drawn", [True, False])
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_one_strategy_in_full(name: str, drawn: bool) -> None:
+def test_the_help_of_a_strategy_has_all_of_it_and_a_spec_to_try(name: str) -> None:
     session = scripted()
-    text = " ".join(said(session, f"/help strategy {name}", drawn).split())
-    assert text == " ".join(said(session, f"/help /strategy  {name}", drawn).split())
-    for paragraph in paragraphs(STRATEGIES[name]):
-        assert paragraph in text
-    for parameter in parameters(STRATEGIES[name]):
-        assert parameter.name in text
-        assert parameter.legal in text or drawn
+    text = " ".join(said(session, f"/help strategy {name}").split())
+    assert text == " ".join(said(session, f"/help /strategy  {name}").split())
+    for part in (*paragraphs(STRATEGIES[name]), *(one.legal for one in parameters(STRATEGIES[name]))):
+        assert part in text
     spec = text.rpartition("/strategy ")[2].replace(" ", "")
     assert "/strategy" not in spec
     session.use_strategy(spec)
     assert session.spec == spec
+    assert len(paragraphs(STRATEGIES[name])[0].split(". ")) == 2, "a description teaches in two sentences"
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
-def test_a_description_teaches_in_two_sentences(name: str) -> None:
-    first = paragraphs(STRATEGIES[name])[0]
-    assert len(first.split(". ")) == 2
-    assert first[0].isupper()
-    assert first[-1] == "."
+NEWEST = "def prepare(messages, budget):\n    return list(messages)\n"
+COUNTS = """
+from dataclasses import dataclass, field
+from thimble.strategies.state import Stateful
+
+@dataclass
+class Memory:
+    {field}: int = 0
+
+@dataclass
+class Counts(Stateful):
+    memory: Memory = field(default_factory=Memory)
+
+    def prepare(self, messages, budget):
+        self.memory.{field} += {step}
+        return list(messages)
+"""
+TIMES = count(1)
+
+
+def save(path: Path, text: str) -> None:
+    """Write a file as an editor does: whole, by renaming, and later than before."""
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    os.utime(new, (next(TIMES), next(TIMES)))
+    new.replace(path)
+
+
+def watching(path: Path, text: str, member: str = "") -> Session:
+    save(path, text)
+    session = scripted(*["Yes."] * 4)
+    assert "counts from your next line on" in said(session, f"/strategy {path}{member} watch")
+    return session
+
+
+def counted(session: Session) -> dict[str, int]:
+    return dict(session.agent.strategy.state)
+
+
+def test_a_saved_file_is_read_at_the_next_question(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    session = watching(path, NEWEST)
+    ask(session)
+    assert session.news() == []
+    save(path, NEWEST.replace("list(messages)", "[m for m in messages if m.role != 'assistant']"))
+    ask(session)
+    assert session.news() == [f"{path} has changed: it begins anew."]
+    assert session.agent.ledger.view is not None
+    assert "assistant" not in {message.role for message in session.agent.ledger.view.messages}
+    ask(session)
+    assert session.news() == []
+
+
+def test_state_is_kept_where_it_fits_and_begun_anew_where_not(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    session = watching(path, COUNTS.format(field="calls", step=1), ":Counts")
+    ask(session)
+    before = counted(session)["calls"]
+    save(path, COUNTS.format(field="calls", step=10))
+    ask(session)
+    assert session.news() == [f"{path}:Counts has changed: it goes on with its state."]
+    assert counted(session)["calls"] == before + 10
+    save(path, COUNTS.format(field="asked", step=1))
+    ask(session)
+    assert session.news() == [f"{path}:Counts has changed: it begins anew."]
+    assert counted(session) == {"asked": 1}
+
+
+@pytest.mark.parametrize("text", ["def prepare(messages:\n", "raise SystemExit('no')\n", "prepare = 3\n"])
+def test_a_broken_file_is_one_line_once_and_the_old_strategy_stays(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mine.py"
+    session = watching(path, NEWEST)
+    old = session.agent.strategy
+    save(path, text)
+    ask(session)
+    (told,) = session.news()
+    assert str(path) in told
+    assert "stays in use" in told
+    assert len(told.splitlines()) == 1
+    ask(session)
+    assert session.news() == []
+    assert session.agent.strategy is old
+    save(path, NEWEST)
+    ask(session)
+    assert session.news() == [f"{path} has changed: it begins anew."]

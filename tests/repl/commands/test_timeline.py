@@ -12,87 +12,20 @@ from hypothesis import strategies as st
 
 from tests.support.histories import TinyCounter
 from tests.support.scripted import Scripted
-from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
-from thimble.agent.errors import UsageError
+from tests.support.sessions import answer_call, ask, tool_call
 from thimble.agent.ledger import Amount, Ledger, ToolRun
 from thimble.agent.protocols import ModelId, Usage
 from thimble.commands.timeline import timeline
 from thimble.models.hardware import HARDWARE, Hardware
-from thimble.repl.commands.table import run_command
 from thimble.repl.commands.timeline import bound
 from thimble.repl.screen.gantt import axis, chart
 from thimble.session.session import Session
 from thimble.session.settings import Settings
 
-AGENT, MEMORY = ModelId("ollama", "qwen3:8b"), ModelId("ollama", "qwen3:0.6b")
-
-
-def account() -> Ledger:
-    """Two exchanges with ten minutes between them; a summary runs beside each, and the agent waits at its end."""
-    ledger, now = Ledger(exchanges=2), 1_700_000_000.0
-    for exchange in (1, 2):
-        for turn in range(3):
-            usage = Usage(prefill_seconds=0.5, decode_seconds=1.5)
-            prompt, output = 1_000 * (turn + 1), Amount(100)
-            ledger.calls.append(
-                answer_call(exchange, prompt, began=now, seconds=2.0, output=output, model=AGENT, usage=usage)
-            )
-            ledger.tools.append(ToolRun(exchange, "search", 0.005, now + 2))
-            now += 2.5
-        ledger.calls.append(
-            answer_call(exchange, purpose="memory", began=now - 5, seconds=6.0, held=1.0, lag=2, model=MEMORY)
-        )
-        now += 601
-    return ledger
-
-
-@pytest.fixture
-def session() -> Session:
-    found = scripted()
-    found.agent.state.ledger = account()
-    return found
-
-
-def told(session: Session, command: str, columns: int = 80, drawn: bool = True, height: int = 60) -> str:
-    paper = Paper(columns, drawn, height=height)
-    run_command(session, command, paper.console)
-    return paper.text
-
-
-@pytest.mark.parametrize("columns", [80, 120, 200])
-def test_a_chart_has_a_row_a_lane_and_fits_the_terminal(session: Session, columns: int) -> None:
-    text = told(session, "/timeline all", columns)
-    rows = text.splitlines()
-    assert max(map(len, rows)) <= columns
-    assert [row.split("  ")[0] for row in rows[1:5]] == ["agent qwen3:8b", "memory qwen3:0.6b", "tools", "waiting"]
-    assert [row.count(letter) for row, letter in zip(rows[1:5], "PCTW", strict=True)] == [6, 2, 6, 2]
-    assert "L load" not in text, "the legend has what is there"
-    assert "17.0 s in all · agent 12.0 s · side models 12.0 s · tools 30 ms" in text, "the pause is closed"
-    assert "side models beside the agent 10.0 s · the agent waited 2.0 s · saved 10.0 s" in text
-
-
-def test_one_exchange_or_all_and_no_other(session: Session) -> None:
-    assert told(session, "/timeline") == told(session, "/timeline 2") != told(session, "/timeline all")
-    assert told(session, "/timeline 1").startswith("Exchange 1: 8.5 s")
-    for wrong in ("3", "0", "soon", "-1", "1 2"):
-        with pytest.raises(UsageError, match="no exchange"):
-            told(session, f"/timeline {wrong}")
-    with pytest.raises(UsageError, match="no timeline yet"):
-        told(scripted(), "/timeline")
-
-
-def test_plain_lines_have_each_span_with_its_number(session: Session) -> None:
-    lines = told(session, "/timeline 1", drawn=False).splitlines()
-    assert "  from 0.500 s: agent qwen3:8b: decode, 1.5 s" in lines
-    assert "  from 2.000 s: tools: search, 5 ms" in lines
-    assert "  from 7.500 s: waiting: the agent waits, 1.0 s, for memory" in lines
-    assert sum(line.startswith("  from") for line in lines) == 3 * 3 + 2
-    assert not re.search("[█▒▓░]", "".join(lines))
-
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(st.floats(0, 1e5), st.floats(0, 1e4)), min_size=1, max_size=12), st.integers(30, 200))
-def test_nothing_vanishes_without_a_word(runs: list[tuple[float, float]], columns: int) -> None:
+def test_every_span_is_in_the_chart_or_told_to_be_hidden(runs: list[tuple[float, float]], columns: int) -> None:
     ledger, now = Ledger(), 1e6
     for gap, seconds in runs:
         ledger.tools.append(ToolRun(1, "search", seconds, now + gap))

@@ -11,7 +11,7 @@ from tests.support.scripted import Reply
 from tests.support.sessions import Paper, ask, scripted, tool_call, type_command
 from thimble.agent.errors import ThimbleError
 from thimble.agent.messages import Message, Schema
-from thimble.commands.tour import TOUR_CHECKS, TOURS, Tour, put_on, tour_of
+from thimble.commands.tour import TOUR_CHECKS, TOURS, Tour, tour_of
 from thimble.repl.cli.headless import offered_line
 from thimble.repl.commands.table import run_command
 from thimble.repl.commands.tour import guide
@@ -71,21 +71,6 @@ def test_a_step_waits_for_checks_that_there_are_and_fits_the_screen(name: str) -
         assert len(step.after) < 4 * 78
 
 
-@pytest.mark.parametrize("name", TOURS)
-@pytest.mark.parametrize("term", ["mask", "prefill", "turn", "view", "edit"])
-def test_a_term_is_said_first_where_it_is_explained(name: str, term: str) -> None:
-    explained = {
-        "mask": ("one short line stands in the place", "puts one short line in the place", "a short line stands in"),
-        "prefill": ("computes anew", "is computed anew"),
-        "turn": ("call of the model", "One call with its results is a turn"),
-        "view": ("what one call gets", "the part that one call gets", "a view is not the history"),
-        "edit": ("That was an edit", "act of the strategy before", "EDIT before a call says", "an edit, a change of"),
-    }[term]
-    told = [f"{step.say} {step.after}" for step in Tour(name).steps]
-    first = next((text for text in told if f" {term}" in f" {text.lower()}"), "")
-    assert not first or any(words.lower() in first.lower() for words in explained), first
-
-
 # ---- the law ----
 
 
@@ -114,78 +99,6 @@ def test_whatever_is_typed_the_tour_goes_on_or_waits_and_sends_nothing_by_itself
             shown = len(paper.text)
             guide(session, paper.console)
             assert paper.text[shown:].startswith("The tour waits for "), "it waits, and says for what, in one line"
-
-
-# ---- what was seen ----
-
-
-def at(session: Session, check: str) -> None:
-    """Put the session on a step that waits for this alone."""
-    made = Tour("context")
-    made.steps = [type(made.steps[0])("Look.", "/stats", [check])]
-    put_on(session, made)
-
-
-SEEN = {
-    "answered": ["What?"],
-    "used read_article": ["Read."],
-    "ran stats": ["/stats"],
-    "strategy-is offload": ["/strategy offload:window=1"],
-    "budget-is 5000": ["/budget 5,000"],
-    "edit-seen": ["Read.", "/strategy observation-masking:window=0,when=always", "And again."],
-    "over-budget": ["/strategy none", "/budget 1100", "Read.", "Read."],
-    "planted": ["/plant The code is 7."],
-    "guessed": ["/plant The code is 7.", "/predict none"],
-    "probe-missed": ["/plant The door code is 7431.", "/probe"],
-    "forked": ["Read.", "/fork none"],
-}
-"""What leads to each check, the last line of it."""
-
-
-@pytest.mark.parametrize("check", SEEN)
-def test_a_step_is_seen_by_what_happened(check: str) -> None:
-    session, paper = reading(), Paper()
-    *before, last = SEEN[check]
-    for text in before:
-        types(session, text, paper)
-    at(session, check)
-    here = tour_of(session)
-    types(session, "/strategy", paper)
-    assert tour_of(session) is here or check in ("planted", "over-budget"), "what is not so yet is waited for"
-    types(session, last, paper)
-    assert tour_of(session) is None
-    assert "That was the tour" in paper.text
-
-
-def test_a_failed_command_is_not_seen() -> None:
-    session, paper = reading(), Paper()
-    at(session, "ran why")
-    types(session, "/why 99", paper)
-    assert tour_of(session)
-    assert "The tour waits for" not in paper.text, "the step is said in full first"
-    types(session, "/why 99", paper)
-    assert paper.lines[-1] == "The tour waits for the table of /why · back: /tour (skip, stop)"
-
-
-def test_a_step_that_is_so_already_is_passed_over_in_a_line() -> None:
-    session, paper = reading(), Paper()
-    for text in ("/strategy observation-masking", "/tour", ""):
-        types(session, text, paper)
-    assert "Step 2 of 11 is so already: /strategy observation-masking" in paper.lines
-    assert "Step 1 of 11 is so already" not in paper.text
-
-
-# ---- the command ----
-
-
-def test_the_lines_of_a_tour_name_the_messages_of_this_session() -> None:
-    session, paper = reading(), Paper()
-    for text in ("What?", "/plant The code is 7."):
-        types(session, text, paper)
-    here = Tour("hour")
-    here.at = next(place for place, step in enumerate(here.steps) if step.line == "/why {planted}")
-    number = next(at for at, one in enumerate(session.agent.history, 1) if one.id == session.planted[0].holder.id)
-    assert here.line(session) == f"/why {number}"
 
 
 # ---- it is resumed ----

@@ -25,17 +25,13 @@ def text(meter: Meter, draft: str = "", width: int = 200) -> str:
     return "".join(piece for _, piece in meter.pieces(draft, width))
 
 
-def test_before_it_is_warm_nothing_is_known() -> None:
-    assert text(Meter(scripted())) == "ctx … · observation-masking"
-
-
 WORDS = "And what does it cost?"
 READS = [[tool_call("read_article", n, slug="observation-masking", page=1, section="Open")] for n in range(3)]
 
 
 @pytest.mark.parametrize("spec", [*STRATEGIES, "observation-masking+sliding-window"])
 @pytest.mark.parametrize("budget", [700, 1_500, 8_000])
-def test_what_is_promised_is_what_is_sent(spec: str, budget: int) -> None:
+def test_the_forecast_is_the_view_that_is_sent(spec: str, budget: int) -> None:
     session = scripted(*READS, *["So."] * 9, strategy=spec, budget=budget)
     ask(session)
     requests = len(session.agent.backend.requests)  # type: ignore[attr-defined]
@@ -55,16 +51,7 @@ def test_what_is_promised_is_what_is_sent(spec: str, budget: int) -> None:
     assert [message.content for message in seen.messages] == [message.content for message in sent.messages]
 
 
-def test_where_the_first_turn_is_the_last_it_is_promised_so() -> None:
-    session = scripted("So.", max_turns=1)
-    promised = forecast(session, WORDS).view
-    sent = next(event.view for event in session.ask(WORDS) if isinstance(event, Prepared))
-    assert promised is not None
-    assert promised.tokens == sent.tokens == sent.overhead + sum(map(TinyCounter().count, sent.messages))
-    assert [message.content for message in promised.messages] == [message.content for message in sent.messages]
-
-
-def test_it_says_what_enter_will_do() -> None:
+def test_the_meter_says_what_enter_will_do() -> None:
     session = scripted(*READS, "So.", strategy="observation-masking:window=0,target=0.1")
     ask(session)
     session.agent.state.budget = forecast(session).tokens + 100
@@ -117,7 +104,7 @@ def test_a_model_that_would_be_asked_first_is_named() -> None:
     assert " · asks a model first · " in text(meter, question)
 
 
-def test_what_cannot_be_sent_is_said() -> None:
+def test_the_meter_says_that_a_question_is_over_the_budget() -> None:
     session = scripted()
     meter, question = warm(session), "word " * 40_000
     text(meter, question)

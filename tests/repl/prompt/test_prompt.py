@@ -1,17 +1,15 @@
 from __future__ import annotations
 
-import asyncio
 import os
 import pty
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from select import select
-from typing import Any
 
 import pytest
-from prompt_toolkit.application import Application, create_app_session, get_app_session
+from prompt_toolkit.application import create_app_session, get_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.output import DummyOutput
@@ -50,14 +48,14 @@ def typed(keys: str) -> str:
         ("what about kv-c\t?\r", "what about kv-cache-and-prefix-caching?"),
     ],
 )
-def test_keys(keys: str, text: str) -> None:
+def test_keys_make_the_question(keys: str, text: str) -> None:
     assert typed(keys) == text
 
 
 @pytest.mark.parametrize(
     ("keys", "error"), [("\x04", EOFError), ("\x03", KeyboardInterrupt), ("x\x03\x03", KeyboardInterrupt)]
 )
-def test_keys_that_end_it(keys: str, error: type[BaseException]) -> None:
+def test_keys_that_end_the_prompt(keys: str, error: type[BaseException]) -> None:
     with pytest.raises(error):
         typed(keys)
 
@@ -98,28 +96,6 @@ def test_enter_sends_also_where_it_is_pressed_during_the_announcement(monkeypatc
         monkeypatch.setattr(get_app_session(), "_output", DummyOutput())
         assert TerminalPrompt(scripted(), lambda: keys.write(b"now\r")).read() == "now"
         assert not select([keys], [], [], 0)[0], "nothing is echoed"
-
-
-class Ending(asyncio.SelectorEventLoop):
-    """A loop whose prompt is answered in the very moment in which another thread has something for it."""
-
-    app: Application[str]
-
-    def call_soon_threadsafe(self, *given: Any, **more: Any) -> Any:
-        self.app.loop = None
-        raise RuntimeError("Event loop is closed")
-
-
-def test_a_forecast_that_comes_as_the_prompt_is_answered_ends_nothing() -> None:
-    with keyboard() as pipe:
-        prompt = TerminalPrompt(scripted(), lambda: None)
-        app = prompt._prompt.app
-        with closing(Ending()) as loop:
-            loop.app, app.loop, app._is_running = app, loop, True
-            prompt._redraw()
-        app._is_running = False
-        pipe.send_text("a question\r")
-        assert prompt.read() == "a question"
 
 
 LONG = "\n".join(f"line {number}" for number in range(200))

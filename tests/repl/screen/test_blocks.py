@@ -1,3 +1,5 @@
+"""Lines are broken between words, and nothing of them is lost."""
+
 from __future__ import annotations
 
 from itertools import pairwise
@@ -5,25 +7,13 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from thimble.repl.screen.blocks import Blocks
+from thimble.repl.screen.wrapping import wrapped
 
 LINES = st.sampled_from(
-    [
-        "",
-        "",
-        "text",
-        "- item",
-        "  more",
-        "1. one",
-        "```python",
-        "```",
-        "~~~",
-        "    code",
-        "# Heading",
-        "| a | b |",
-        "> q",
-    ]
+    ["", "", "text", "- item", "  more", "1. one", "```python", "```", "~~~", "    code", "# Heading", "| a |", "> q"]
 )
 DOCUMENTS = st.lists(LINES | st.text(max_size=4), max_size=25).map("\n".join)
 
@@ -77,3 +67,22 @@ def test_the_open_end_is_a_short_one() -> None:
     splitter = Blocks()
     splitter.feed("- item\n" * 1000)
     assert len(splitter.open(50)) < 70
+
+
+WORDS = st.lists(st.text("aé漢-", min_size=1, max_size=30), min_size=1, max_size=20)
+
+
+@given(WORDS, st.integers(0, 8), st.integers(10, 80), st.integers(0, 8))
+def test_no_word_is_broken_and_none_is_lost(words: list[str], indent: int, width: int, hang: int) -> None:
+    lines = wrapped(" " * indent + " ".join(words), width, hang).split("\n")
+    assert [word for line in lines for word in line.split()] == words
+    for line in lines:
+        assert cell_len(line) <= width or len(line.split()) <= 1
+    assert lines[0].startswith(" " * indent)
+    assert all(line.startswith(" " * (indent + hang)) for line in lines[1:])
+
+
+@given(st.text("a \n", max_size=200))
+def test_what_fits_and_what_is_no_terminal_stays_as_it_is(text: str) -> None:
+    assert wrapped(text, 0) == text
+    assert wrapped(text, 200) == text

@@ -5,13 +5,12 @@ from typing import Any
 import pyte
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.text import Text as Shown
 
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.sessions import Paper, ask, scripted, tool_call
-from thimble.agent.events import Answered, Event, Prepared, Preparing, Replied, ReplyPiece
+from thimble.agent.events import Event, Prepared, Preparing, Replied, ReplyPiece
 from thimble.agent.messages import Message, ToolCall
-from thimble.agent.protocols import Text, Thinking, Usage
+from thimble.agent.protocols import Usage
 from thimble.repl.screen.exchange import Lines, Screen
 from thimble.repl.screen.live import LIVE_LINES
 from thimble.session.grounding import marked
@@ -43,26 +42,7 @@ def screen(*events: Event, width: int = 80, color: bool = False) -> Paper:
     return paper
 
 
-PASSAGE = "Tomatoes want water every two or three days; in hot weeks daily.\n\x1b[31mWet leaves bring mould. [tomatoes]"
-ANSWER = [*said("Daily."), Answered("Daily.", "answered", passage=PASSAGE)]
-
-
-def test_a_passage_stands_beneath_the_answer() -> None:
-    assert lines(*ANSWER).text == (
-        "model: Daily.\n"
-        "passage: Tomatoes want water every two or three days; in hot weeks daily. Wet leaves bring mould. [tomatoes]\n"
-    )
-    assert [line.rstrip() for line in screen(*ANSWER, width=60).text.splitlines()] == [
-        "Daily.",
-        "",
-        "  ❝ Tomatoes want water every two or three days; in hot",
-        "  weeks daily. Wet leaves bring mould. [tomatoes]",
-    ]
-    assert "\x1b[31m" not in screen(*ANSWER, color=True).text
-
-
 READ_IT = [Message("m3", "tool", "slug: observation-masking", call_id="c1", name="read_article")]
-CITES = "It hides [observation-masking], so **they** say [made-up.md:7] and `a[latency]`.\n\n- [made-up]\n"
 
 
 @given(st.lists(st.sampled_from([*"ab[]-,`\n", "[a-b]", "~~~\n", "a-c"]), max_size=40), st.data())
@@ -89,23 +69,6 @@ def test_a_line_is_written_when_it_is_complete() -> None:
         assert paper.text == "model: One two [made-up (not read)].\n"
 
 
-def test_a_screen_marks_what_was_not_read_in_the_colour_of_a_warning() -> None:
-    paper = Paper(80, color=True)
-    renderer = Screen(paper.console)
-    renderer.history = lambda: READ_IT
-    for event in said(*CITES):
-        renderer.show(event)
-    renderer.__exit__(None, None, None)
-    assert paper.text.count("\x1b[33m (not read)") == 2
-    plain = Shown.from_ansi(paper.text).plain.splitlines()
-    assert [line for line in plain if line] == [
-        "It hides [observation-masking], so they say [made-up.md:7 (not read)] and",
-        "a[latency].",
-        " • [made-up (not read)]",
-    ]
-    assert "not read" not in screen(*said(*CITES)).text, "where the history is not known"
-
-
 def as_seen(paper: Paper) -> list[str]:
     """The lines that a terminal shows in the end."""
     terminal = pyte.Screen(paper.console.width, 200)
@@ -121,48 +84,15 @@ def test_a_screen_never_passes_a_sequence_on(pieces: list[str], called: bool) ->
     assert "\x9b" not in text
 
 
-def test_lines_have_labels() -> None:
-    session = scripted([Thinking("hm,\nwell"), Text("I look."), READ, tool_call("nothing", 2)], "It **hides** results.")
-    shown = lines(*ask(session)).lines
-    assert shown[0] == "thinking: hm, well"
-    assert shown[1] == "model: I look."
-    assert shown[2].startswith('tool: read_article "observation-masking" section="Opening" → ')
-    assert shown[3].startswith("error: nothing → there is no tool named 'nothing'")
-    assert shown[4] == "model: It **hides** results."
-    assert len(shown) == 5
-
-
-def test_what_turns_out_to_be_a_thought_is_not_shown_as_the_answer() -> None:
-    thought = ReplyPiece("thinking", "So a sum", was_text=True)
-    reply = [ReplyPiece("text", "So a sum"), thought, *said("It is 4.")]
-    assert lines(*reply).text == "thinking: So a sum\nmodel: It is 4.\n"
-    assert screen(*reply).text.split() == ["∴", "So", "a", "sum", "It", "is", "4."]
-
-
-def test_what_is_said_before_a_call_is_quieter_than_the_answer() -> None:
-    text = screen(*said("I look.", calls=(READ,)), *said("It hides."), color=True).text
-    assert "\x1b[2mI look.\x1b[0m" in text
-    assert "\nIt hides.\n" in text
-
-
-def test_a_screen_shows_markdown() -> None:
-    text = screen(
-        *said("# Title\n\nA **bold** [slug] <b>tag</b> [link](http://a.b) ![pic](p.png)\n\n- one\n- two")
-    ).text
-    assert [line for line in text.splitlines() if line] == [
-        "Title",
-        "A bold [slug] <b>tag</b> link (http://a.b) !pic (p.png)",
-        " • one",
-        " • two",
-    ]
-
-
-def test_the_act_of_a_strategy_is_told_once() -> None:
-    """Of one long result; the two errors after it are too short to be masked."""
-    reads = [[tool_call("read_article", page, slug="observation-masking", page=page)] for page in (1, 98, 99)]
-    session = scripted(*reads, "So.", strategy="observation-masking:when=always,window=1", budget=20_000)
-    shown = lines(*ask(session)).lines
-    assert [line.startswith("strategy: ") and "masked 1 result " in line for line in shown].count(True) == 1
+def test_words_before_a_call_are_quieter_and_a_source_that_was_not_read_is_a_warning() -> None:
+    paper = Paper(80, color=True)
+    with Screen(paper.console) as renderer:
+        renderer.history = lambda: READ_IT
+        for event in [*said("I look.", calls=(READ,)), *said("It hides [observation-masking] and [made-up].")]:
+            renderer.show(event)
+    assert "\x1b[2mI look.\x1b[0m" in paper.text
+    assert paper.text.count("\x1b[33m (not read)") == 1
+    assert "not read" not in screen(*said("[made-up]")).text, "where the history is not known"
 
 
 def test_live_lines_are_few_and_wiped() -> None:

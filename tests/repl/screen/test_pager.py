@@ -25,12 +25,6 @@ def test_a_long_text_is_scrolled_and_left(tmp_path: Path, keys: str) -> None:
     assert "line 299" not in terminal.raw
 
 
-def test_a_short_text_is_printed_and_left_there(tmp_path: Path) -> None:
-    terminal = Terminal("tests.support.paging", "5", state=tmp_path)
-    terminal.see("line 4 ⟦x⟧", "it goes on")
-    assert terminal.end() == 0
-
-
 def test_what_is_typed_ahead_is_no_search_and_is_kept(tmp_path: Path) -> None:
     terminal = Terminal("tests.support.paging", "300", "after a key", state=tmp_path)
     terminal.see("type now")

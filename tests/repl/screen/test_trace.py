@@ -4,13 +4,12 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
-from tests.support.histories import Story, budget, react
+from tests.support.histories import budget, react
 from thimble.agent import view as views
 from thimble.agent.events import Prepared, SideCalled, ToolReturned
 from thimble.agent.messages import Message, ToolCall
@@ -51,53 +50,7 @@ def test_a_tool_line_is_one_harmless_line_that_fits(
     assert "\t" not in line
 
 
-@pytest.mark.parametrize(
-    ("event", "line"),
-    [
-        (
-            returned('3 results for "prefix cache"\n1. …', query="prefix cache"),
-            '  ⌕ search_articles "prefix cache" → 3 results · ~312 tok · 4 ms',
-        ),
-        (
-            returned("# Title\nslug: x · section: Y · 180 words\n\ntext", name="read_article", slug="x", section="Y"),
-            '  ▤ read_article "x" section="Y" → Title · ~312 tok · 4 ms',
-        ),
-        (returned("No notes yet.", name="get_notes"), "  ✎ get_notes → No notes yet · ~312 tok · 4 ms"),
-        (returned("", name="mine"), "  ⚙ mine → nothing · ~312 tok · 4 ms"),
-        (
-            returned("Error: no article 'zz'", False, "read_article", slug="zz"),
-            "  ✗ read_article \"zz\" → no article 'zz' · ~312 tok",
-        ),
-    ],
-)
-def test_tool_lines(event: ToolReturned, line: str) -> None:
-    assert trace.tool_line(event, 100) == line
-    assert trace.tool_line(replace(event, exact=True), 100) == line.replace("~", "")
-
-
-def test_an_act_is_told_with_its_numbers() -> None:
-    view = masked_view()
-    hidden = view.fates.count("masked")
-    line = trace.acted_line(prepared(view)) or ""
-    assert line.startswith(f"  ✂ observation-masking masked {hidden} results (−")
-    assert line.endswith(f"): {view.history_tokens:,} → {view.tokens:,} of 20,000")
-    assert f"~{view.tokens:,}" in (trace.acted_line(prepared(view, exact=False)) or "")
-
-
-def test_deeds_of_tidy_and_fit_have_their_names() -> None:
-    story = Story().ask("What?")
-    for content in ("\x1b[32mok\x1b[0m build step done   \n" * 40, "word " * 4_000):
-        story.turn(0)
-        last = story.messages[-1]
-        story.messages[-1] = Message(last.id, "tool", content, call_id=last.call_id, name=last.name)
-    spec = "tidy+compress:when=arrival"
-    view = views.prepare(story.ask("And?").messages, parse(spec, None), budget(2_000))  # type: ignore[arg-type]
-    line, done = trace.acted_line(prepared(view, spec)) or "", trace.deeds(prepared(view, spec))
-    assert "fit shortened 1 result" in done
-    assert all(deed in line for deed in done)
-
-
-def test_what_was_done_before_is_not_told_again() -> None:
+def test_an_edit_is_told_once() -> None:
     view = masked_view()
     assert trace.acted_line(prepared(masked_view(view), before=view)) is None
     later = masked_view(view, turns=9)

@@ -38,23 +38,8 @@ COMMANDS = (
 )
 NASTY: list[Any] = [
     *(None, True, 0, -1, 1, 3, 10**12, -(10**12), 2**53, 10**400, 0.5, -0.5, 1e308, float("nan"), float("inf")),
-    *(
-        "",
-        "m1",
-        "m5",
-        "m999",
-        "\ud800",
-        "\x1b[2J",
-        "kept",
-        "0",
-        "x" * 5000,
-        [],
-        [[]],
-        {},
-        {"": None},
-        [None],
-        ["m1"] * 3,
-    ),
+    *("", "m1", "m5", "m999", "\ud800", "\x1b[2J", "kept", "0", "x" * 5000),
+    *([], [[]], {}, {"": None}, [None], ["m1"] * 3),
     *([["kept", 10**12]], [["kept", 10**12], ["kept", 4 - 10**12]], [["nothing", 1]], {"start": 10**12}, {"m1": 7}),
 ]
 
@@ -119,7 +104,7 @@ def mutated(draw: st.DrawFn, fields: Any) -> Any:
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes(data: bytes) -> None:
+def test_any_bytes_open_or_are_refused(data: bytes) -> None:
     survives(data)
 
 
@@ -192,14 +177,6 @@ def test_nothing_can_be_nested_or_doubled_without_end() -> None:
     survives(b"".join([*line, *doubled]))
     itself = {"long": {}, "new": [{"$": f"{last + 1}.0"}], "what": {"$": f"{last + 1}.0"}}
     assert read(sealed({"type": "waiting", "line": last + 1, "seconds": 0, "at": 0, **itself}))[0] == []
-
-
-def test_what_is_damaged_is_told_with_its_line() -> None:
-    lines = scene(SPECS[0]).data.splitlines(keepends=True)
-    for number in (0, 7, len(lines) - 1):
-        flipped = [*lines]
-        flipped[number] = flipped[number].replace(b":", b";", 1)
-        assert [one.number for one in read(b"".join(flipped))[1]] == [number + 1]
 
 
 def test_a_newer_form_is_told_and_nothing_is_changed() -> None:

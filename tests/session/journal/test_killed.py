@@ -97,7 +97,7 @@ def killed(spec: str, at: int, go_on: bool) -> None:
         again.journal.close()
 
 
-def test_behind_every_line() -> None:
+def test_a_session_killed_behind_every_line_goes_on() -> None:
     for number, end in enumerate(scene(SPECS[0]).ends):
         killed(SPECS[0], end, go_on=number % 5 == 0)
 

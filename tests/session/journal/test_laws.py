@@ -87,7 +87,7 @@ def test_after_each_exchange_a_resumed_session_is_the_one_that_wrote_and_sends_w
 
 
 CALLS = 200
-"""Model calls of a session by day; benchmarks/journal.py has 2,000."""
+"""Model calls of a session; benchmarks/journal.py has 2,000."""
 
 
 class Pages:
@@ -122,7 +122,8 @@ def size(path: Path, spec: str, calls: int) -> int:
     return path.stat().st_size
 
 
-@pytest.mark.parametrize("spec", family(STRATEGIES, "observation-masking"))
+@pytest.mark.nightly
+@pytest.mark.parametrize("spec", STRATEGIES)
 def test_twice_the_messages_are_at_most_2_2_times_the_bytes(spec: str, tmp_path: Path) -> None:
     small, large = (size(tmp_path / f"{calls}.jsonl", spec, calls) for calls in (CALLS, 2 * CALLS))
     assert large < 2.2 * small

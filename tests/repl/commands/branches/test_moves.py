@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from copy import deepcopy
 
 import pytest
 
 from tests.support.branched_sessions import run, sent, session_in, stands
-from tests.support.sessions import Paper
-from thimble.agent.errors import BudgetError, UsageError
+from thimble.agent.errors import BudgetError
 from thimble.repl.cli import headless
-from thimble.repl.commands.table import run_command
+from thimble.repl.commands.branches.tree import accounts
 from thimble.session.session import Session
 
 LONG = "Why? " * 500
@@ -27,21 +25,6 @@ def talked(exchanges: int = 2) -> Session:
 
 def asked(session: Session) -> list[str]:
     return [message.content for message in session.agent.history if message.role == "user"]
-
-
-def test_an_undo_says_what_else_it_takes_back() -> None:
-    session = talked(1)
-    run(session, "/strategy truncate")
-    run(session, "/budget 6000")
-    run(session, "Question 2?")
-    assert "goes back too" not in run(session, "/undo"), "the swap was before the question"
-    session = talked(1)
-    run(session, "Question 2?")
-    run(session, "/strategy truncate")
-    run(session, "/budget 6000")
-    text = run(session, "/undo")
-    assert "Strategy goes back too: from truncate to observation-masking." in text
-    assert "Budget goes back too: from 6000 to 4000." in text
 
 
 def test_a_refused_question_is_no_exchange_to_undo_and_can_be_asked_again() -> None:
@@ -61,18 +44,6 @@ def test_a_refused_question_is_no_exchange_to_undo_and_can_be_asked_again() -> N
     assert asked(session) == []
 
 
-def test_a_planted_fact_goes_with_the_question_before_it_and_no_other() -> None:
-    session = session_in()
-    run(session, "/plant The code is 4711.")
-    run(session, "Question 1?")
-    run(session, "/plant The vault is blue.")
-    text = run(session, "/undo")
-    assert "Undone: the planted “The vault is blue.”" in text
-    assert [one.fact for one in session.planted] == ["The code is 4711."]
-    with pytest.raises(UsageError, match="no exchange to undo"):
-        run(session, "/undo")
-
-
 def test_a_question_is_asked_again_with_the_strategy_budget_and_model_of_now() -> None:
     session = talked(2)
     first = sent(session)[2][-1]
@@ -89,32 +60,6 @@ def test_a_question_is_asked_again_with_the_strategy_budget_and_model_of_now() -
     assert {branch.parent for branch in branches} == {0, 1}  # side by side
 
 
-ERRORS = {
-    "/fork 3": "this branch has 2 exchanges, not 3",
-    "/fork -1": "'-1' is not a number of exchanges",
-    "/fork 1 nowhere": "nowhere",
-    "/fork nowhere": "nowhere",
-    "/undo 3": "this branch has 2 exchanges, not 3",
-    "/undo 0": "0 exchanges are nothing to undo",
-    "/undo x": "'x' is not a number of exchanges",
-    "/undo " + "9" * 5000: "is not a number of exchanges",
-    "/retry nowhere": "nowhere",
-    "/tree 2": "there is no branch 2",
-    "/tree x": "there is no branch x",
-}
-
-
-@pytest.mark.parametrize("line", ERRORS)
-def test_what_is_wrong_is_said_and_nothing_has_changed(line: str) -> None:
-    session = talked(2)
-    was, branches = stands(session), deepcopy(session.journal.tree.branches)
-    with pytest.raises(UsageError) as raised:
-        run_command(session, line, Paper().console)
-    assert ERRORS[line] in raised.value.what
-    assert raised.value.fix
-    assert (stands(session), session.journal.tree.branches) == (was, branches)
-
-
 @pytest.mark.parametrize("as_json", [False, True])
 def test_without_a_conversation_a_retry_is_answered_as_any_question(
     as_json: bool, capsys: pytest.CaptureFixture[str]
@@ -129,3 +74,27 @@ def test_without_a_conversation_a_retry_is_answered_as_any_question(
         assert events[-1]["exchanges"] == 1  # of the branch in use
     else:
         assert out.count("That is it, of 5 messages.") == 2
+
+
+def grown() -> Session:
+    """Three exchanges, a fork behind the first, and one that grew from that."""
+    session = session_in(budget=4000)
+    for number in (1, 2, 3):
+        run(session, f"Question {number}?")
+    run(session, "/fork 1 none")
+    run(session, "Another?")
+    run(session, "/fork 2 truncate")
+    run(session, "/tree 1")
+    run(session, "/fork 0")
+    run(session, "/tree 2")
+    return session
+
+
+def test_what_is_shared_is_counted_once() -> None:
+    session = grown()
+    found = {one.number: one for one in accounts(session.journal.tree)}
+    assert [(one.parent, one.behind) for one in found.values()] == [(0, 0), (1, 1), (2, 2), (1, 0)]
+    assert [one.question for one in found.values()] == ["Question 3?", "Another?", "", ""]
+    ledger = session.agent.ledger
+    shared = found[1].calls[: len(ledger.calls) - len(found[2].calls)]
+    assert [*shared, *found[2].calls] == ledger.calls

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.repl.screen.test_sanitise import FORBIDDEN
 from tests.support.histories import LIMITS, nasty_histories, react, sound_histories
 from tests.support.sessions import Paper, scripted
 from tests.support.specs import Summariser
@@ -17,8 +16,7 @@ from thimble.agent.ledger import Ledger
 from thimble.agent.messages import Message
 from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
-from thimble.agent.view import View
-from thimble.commands.replay import Replayed, calls, replay, replay_agent, replayed
+from thimble.commands.replay import Replayed, replay, replayed
 from thimble.repl.commands.compare.compare import by_default, parse_arguments
 from thimble.repl.commands.compare.replay_table import starred
 from thimble.repl.commands.table import run_command
@@ -121,81 +119,13 @@ def test_by_default_the_one_in_use_and_all_that_ask_no_model() -> None:
     assert by_default(session) == ["hybrid:window=3", *(name for name in STRATEGIES if name not in asking)]
 
 
-def views_of(session: Session, spec: str) -> list[View]:
-    return [call.view for call in replay_agent(session.fork(spec)) if call.view]
-
-
-def test_the_table() -> None:
-    session = told(react(10), 4_000)
-    text = text_of(session, "/compare none observation-masking truncate", drawn=True)
-    found = [replayed(session, spec) for spec in ("none", "observation-masking", "truncate")]
-    assert f"{len(calls(session.agent.history)) - 1} calls of this session and the next one, in 4,000 tokens" in text
-    table, _, strips = text.partition("Each message of the history")
-    rows = {line.split()[0]: line.split() for line in table.splitlines() if line.startswith("  ")}
-    assert rows["none"][-1] == "22"
-    bars = {line.split()[0]: line.split()[-1] for line in strips.splitlines() if line.startswith("  ")}
-    assert {*bars} == {"none", "observation-masking", "truncate"}
-    assert len({*map(len, bars.values())}) == 1, "to one scale"
-    assert "M" not in bars["none"] + bars["truncate"]
-    assert bars["observation-masking"].count("M") == found[1].fates["masked"]
-    assert "D" in bars["truncate"]
-    for one in found[1:]:
-        assert one.next is not None
-        assert f"{one.next.tokens:,}" in text
-    assert "observation-masking ‹" in text
-    assert "‹ in use" in text
-    assert "M masked" in text
-    assert "D dropped" in text
-    assert "S shortened" not in text
-    most = max(view.tokens for view in views_of(session, "none")) - 4_000
-    assert f"none: {found[0].over} calls over the budget, by up to {most:,} tokens" in text.replace("\n", "")
-
-
-def test_what_fit_did_is_not_told_of_the_strategy() -> None:
-    session = told(react(1, tokens=4_000), 2_000)
-    assert "; fates: fit: 1 shortened\n" in text_of(session, "/compare observation-masking")
-    assert " fit S1 " in f"{text_of(session, '/compare observation-masking', drawn=True)} ".replace("\n", " ")
-
-
-def test_fates_are_words_in_plain() -> None:
-    session = told(react(10), 4_000)
-    masked = replayed(session, "observation-masking").fates["masked"]
-    text = text_of(session, "/compare none observation-masking")
-    assert f"; fates: {masked} masked\n" in text
-    assert "strategy: observation-masking (in use); " in text
-    assert "M masked" not in text
-
-
-def test_the_tools_that_a_strategy_brings_are_counted() -> None:
-    session = told(react(3))
-    none, offload = (replayed(session, spec).next for spec in ("none", "offload"))
-    assert none
-    assert offload
-    assert offload.overhead > none.overhead
-
-
-def strategy_file(folder: Path, body: str) -> Path:
-    path = folder / "mine.py"
-    path.write_text(f"def prepare(messages, budget):\n    {body}\n")
-    return path
-
-
-def test_a_strategy_that_breaks_is_a_row(tmp_path: Path) -> None:
-    path = strategy_file(tmp_path, "raise ZeroDivisionError('\\x1b[31mof mine')")
-    text = text_of(told(react(3)), f"/compare {path} none")
-    assert f"{path}: failed: line 2: ZeroDivisionError: of mine, in: raise " in text
-    assert f"strategy: {path}\n" in text
-    assert "strategy: none; " in text
-    assert not FORBIDDEN.search(text)
-
-
-def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
-    path = strategy_file(tmp_path, "raise KeyboardInterrupt")
-    for drawn in (True, False):
-        session, paper = told(react(3)), Paper(drawn=drawn)
-        before = all_of(session)
-        with pytest.raises(KeyboardInterrupt, match="stopped: 1 of 3 strategies"):
-            run_command(session, f"/compare none {path} truncate", paper.console)
-        assert all_of(session) == before
-        assert "3 calls of this session" in paper.text
-        assert "truncate" not in paper.text.rpartition("3 calls of this session")[2]
+@pytest.mark.parametrize("drawn", [True, False])
+def test_ctrl_c_keeps_what_is_done(tmp_path: Path, drawn: bool) -> None:
+    (tmp_path / "mine.py").write_text("def prepare(messages, budget):\n    raise KeyboardInterrupt\n")
+    session, paper = told(react(3)), Paper(drawn=drawn)
+    before = all_of(session)
+    with pytest.raises(KeyboardInterrupt, match="stopped: 1 of 3 strategies"):
+        run_command(session, f"/compare none {tmp_path}/mine.py truncate", paper.console)
+    assert all_of(session) == before
+    assert "3 calls of this session" in paper.text
+    assert "truncate" not in paper.text.rpartition("3 calls of this session")[2]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -7,12 +8,11 @@ from typing import Any, ClassVar
 import pytest
 
 from tests.repl.commands.compare.test_replay import all_of, text_of
-from tests.support.histories import TinyCounter, is_sound
+from tests.support.histories import is_sound
 from tests.support.scripted import Scripted, Step
 from tests.support.sessions import Paper, scripted, tool_call
 from tests.support.sessions import ask as ask_session
-from thimble.agent.errors import ModelError, UsageError
-from thimble.agent.protocols import Delta, Text, Thinking
+from thimble.agent.protocols import Text
 from thimble.commands.trial import Trial, ask, known
 from thimble.corpus.questions import load
 from thimble.repl.commands.table import run_command
@@ -51,13 +51,12 @@ def test_each_strategy_is_asked_in_turn_with_the_history() -> None:
     assert text.startswith("done 1 of 2, none: answered\ndone 2 of 2, truncate: answered\n")
 
 
-def test_by_default_the_one_in_use_and_four_others_each_once() -> None:
-    for spec, count in (("hybrid", 5), ("none", 4)):
-        session = after_one(*(f"Answer {number}." for number in range(count)), strategy=spec)
-        lines = text_of(session, "/compare run Why?").splitlines()
-        names = [line.split(": ")[0].split(", ")[1] for line in lines if line.startswith("done ")]
-        assert names == list(dict.fromkeys([spec, "none", "sliding-window", "observation-masking", "summary-buffer"]))
-        backend(session).assert_done()
+@pytest.mark.parametrize(("spec", "count"), [("hybrid", 5), ("none", 4)])
+def test_by_default_the_one_in_use_and_four_others_each_once(spec: str, count: int) -> None:
+    session = after_one(*(f"Answer {number}." for number in range(count)), strategy=spec)
+    names = re.findall(r"done .*, (.*): ", text_of(session, "/compare run Why?"))
+    assert names == list(dict.fromkeys([spec, "none", "sliding-window", "observation-masking", "summary-buffer"]))
+    backend(session).assert_done()
 
 
 def test_the_one_in_use_goes_on_with_what_it_remembers() -> None:
@@ -75,43 +74,12 @@ def test_the_one_in_use_goes_on_with_what_it_remembers() -> None:
     assert seen == ["", "none"]
 
 
-# ---- errors are rows -------------------------------------------------------------------------------------------------
-
-
-def test_an_error_is_a_row_and_not_the_end(tmp_path: Path) -> None:
-    mine = tmp_path / "mine.py"
-    mine.write_text("def prepare(messages, budget):\n    raise ZeroDivisionError('of mine')\n")
-    session = after_one(ModelError("the server \x1b[31mhas gone"), "", [Thinking("Hm.")], "Well.")
-    before = all_of(session)
-    text = text_of(session, f"/compare none truncate sliding-window {mine} offload run Why?")
-    assert all_of(session) == before
-    for name, came in {
-        "none": "model error: the server has gone",
-        "truncate": "no answer: empty",
-        "sliding-window": "no answer: only thinking",
-        mine: "failed: line 2: ZeroDivisionError: of mine, in: raise ZeroDivisionError('of mine')",
-        "offload": "answered",
-    }.items():
-        assert f"\n{name}: {came}\n" in text
-    assert text.count("Well.") == 1
-
-
-@pytest.mark.parametrize("command", ["/compare run", "/compare none run  ", "/compare none nonsense run Why?"])
-def test_nothing_is_asked_where_the_line_is_wrong(command: str) -> None:
-    session = after_one()
-    with pytest.raises(UsageError) as error:
-        run_command(session, command, Paper().console)
-    assert "/compare [SPEC…] run QUESTION" in error.value.fix
-    assert len(backend(session).requests) == 1
-
-
 # ---- Ctrl-C ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("drawn", [True, False])
-@pytest.mark.parametrize("partial", [[], [Text("Half of")]])
-def test_ctrl_c_keeps_what_is_done(drawn: bool, partial: list[Delta]) -> None:
-    session = after_one("Of none.", [*partial, KeyboardInterrupt()])
+def test_ctrl_c_keeps_what_is_done(drawn: bool) -> None:
+    session = after_one("Of none.", [Text("Half of"), KeyboardInterrupt()])
     before, paper = all_of(session), Paper(drawn=drawn)
     with pytest.raises(KeyboardInterrupt, match="stopped: 1 of 3 strategies"):
         run_command(session, "/compare none truncate offload run Why?", paper.console)
@@ -122,9 +90,6 @@ def test_ctrl_c_keeps_what_is_done(drawn: bool, partial: list[Delta]) -> None:
     assert "Of none." in paper.text
     assert "Half of" not in paper.text
     backend(session).assert_done()
-    ask_again = Scripted(["And on."], TinyCounter())
-    session.agent.use(ask_again)
-    ask_session(session)
 
 
 class Pressed:
@@ -191,9 +156,3 @@ def test_a_question_is_known_by_its_words(kind: str) -> None:
 def test_where_the_articles_are_others_no_answer_is_known(tmp_path: Path) -> None:
     for other in (Settings(corpus=tmp_path), Settings(files=tmp_path)):
         assert known(WEBARENA, other) is None
-
-
-# ---- what is shown ---------------------------------------------------------------------------------------------------
-
-
-# ---- figures ---------------------------------------------------------------------------------------------------------

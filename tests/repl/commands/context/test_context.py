@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
-from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -47,7 +45,7 @@ def long_session(spec: str, budget: int = 4_000) -> Session:
 
 
 @pytest.mark.parametrize("spec", family(STRATEGIES, "observation-masking", "hybrid"))
-def test_every_strategy(spec: str) -> None:
+def test_every_page_can_be_shown_under_every_strategy(spec: str) -> None:
     session = long_session(spec, 5_000)
     view = session.agent.ledger.view
     assert view is not None
@@ -68,68 +66,7 @@ def test_every_strategy(spec: str) -> None:
     assert len(session.agent.ledger.calls) == ledger
 
 
-def test_the_figures_are_those_of_the_view() -> None:
-    session = long_session("observation-masking:when=always,window=0")
-    view = session.agent.ledger.view
-    assert view is not None
-    text = shown(session, "/context", 120)
-    assert f"last call: turn 2 of exchange 3 · observation-masking:when=always,window=0 · {view.tokens:,}/4,000" in text
-    assert f"cached {view.cached:,} · prefill {view.prefill:,}" in text.splitlines()[0]
-    assert f"was   {view.history_tokens:,} tokens: system " in text
-    assert f" · {len(view.history) - 1} messages " in text
-    plain = shown(session, "/context", drawn=False)
-    assert f"sent  {view.tokens:,} of 4,000: system " in plain
-    assert f" · free {4_000 - view.tokens:,}\n" in plain
-    assert not set(plain) & set("█▓▒░═╌")
-    assert plain.count("\n  ") >= len(view.history)
-
-
-def test_why_says_the_rule_with_its_numbers() -> None:
-    session = long_session("observation-masking:when=always,window=1")
-    view = session.agent.ledger.view
-    assert view is not None
-    masked = view.fates.index("masked")
-    row = f"message {masked + 1} (read_article), masked, "
-    said = " ".join(shown(session, f"/why {masked + 1}").split())
-    assert said.startswith(row)
-    assert "older than the newest turn" in said
-    assert "the system message is first in every view" in shown(session, "/why 1", 120)
-
-
-def test_why_says_what_was_repaired(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        "def prepare(messages, budget):\n    return [m for m in messages if m.role != 'tool']\n"
-    )
-    session = long_session(f"{tmp_path}/mine.py")
-    said = " ".join(shown(session, "/why 1").split())
-    assert said.endswith("repaired in this view: filled in the missing result of read_article")
-    assert "its call has no result, and no server takes a call without one" in shown(session, "/why +1", 200)
-
-
-def test_why_names_the_summary_that_stands_for_a_message() -> None:
-    session = long_session("progressive-summary")
-    view = session.agent.ledger.view
-    assert view is not None
-    gone = view.fates.index("summarised")
-    assert "message +1 is sent in its place (" in shown(session, f"/why {gone + 1}", 200)
-    assert "; it is sent in place of " in shown(session, "/why +1", 200)
-
-
-def test_a_message_before_and_after() -> None:
-    session = long_session("observation-masking:when=always,window=0")
-    view = session.agent.ledger.view
-    assert view is not None
-    at = view.fates.index("masked")
-    text = shown(session, f"/context {at + 1}", 120)
-    assert "before, " in text
-    assert "after, " in text
-    assert "[masked" in text or "masked" in text.split("after, ")[1]
-    assert f"the result of the call in message {at}: read_article" in text
-    assert f"its result is message {at + 1}" in shown(session, f"/context {at}", 120)
-    assert "unchanged, " in shown(session, "/context 1", 120)
-
-
-def test_after_each_swap() -> None:
+def test_context_after_each_swap() -> None:
     session = long_session("observation-masking:when=always,window=0")
     session.use_strategy("sliding-window")
     assert "· observation-masking:when=always" in shown(session, "/context", 120), "it is still of the last call"
@@ -156,30 +93,7 @@ def test_of_a_shortened_message_it_shows_the_lines_that_changed() -> None:
     assert changed_lines("one\ntwo", "three") == []
 
 
-SESSION = long_session("observation-masking:when=always,window=0")
-
-
-@pytest.mark.parametrize(
-    ("text", "what", "fix"),
-    [
-        ("/why", "/why takes the number of a message", "write /why 12"),
-        ("/why all", "/why takes the number of a message, not 'all'", "write /why 12"),
-        ("/why 0", "there is no message 0", r"the last call has the messages 1 to 12; /context next"),
-        ("/why 13", "there is no message 13", r"the last call has the messages 1 to 12; /context next"),
-        ("/why +1", r"there is no message \+1", r"the last call has the messages 1 to 12; /context next"),
-        ("/context 99", "there is no message 99", r"the last call has the messages 1 to 12; /context next"),
-        ("/context 5-2", "5 is behind 2", "write /context 2-5"),
-        ("/context 2-99", "there is no message 99", r"1 to 12"),
-        ("/context all", "/context cannot show 'all'", "write /context, /context next"),
-    ],
-)
-def test_what_cannot_be_shown_is_refused(text: str, what: str, fix: str) -> None:
-    with pytest.raises(UsageError, match=what) as refused:
-        shown(SESSION, text)
-    assert re.search(fix, refused.value.fix)
-
-
-@pytest.mark.parametrize("height", [24, 40, 60])
+@pytest.mark.parametrize("height", [24, 60])
 def test_the_strip_stays_on_the_screen(height: int) -> None:
     session = scripted("One.", budget=8_000)
     session.agent.state.history = [*session.agent.history, *react(60, 30)]
@@ -191,20 +105,8 @@ def test_the_strip_stays_on_the_screen(height: int) -> None:
     assert "share a row; /context 2-" in paper.text
 
 
-@pytest.mark.parametrize("drawn", [True, False])
-def test_on_the_last_turn_the_tool_schemas_stay(drawn: bool) -> None:
+def test_the_last_turn_keeps_the_tool_schemas_and_runs_no_call() -> None:
     session = scripted([tool_call("list_articles")], "So.", max_turns=2)
     ask(session)
-    assert session.agent.ledger.prepared
-    assert session.agent.ledger.prepared.tools
-    paper = Paper(drawn=drawn)
-    run_command(session, "/context", paper.console)
-    assert "tool schemas" in paper.text
-
-
-def test_why_says_that_the_last_turn_runs_no_call() -> None:
-    session = scripted([tool_call("list_articles")], "So.", max_turns=2)
-    ask(session)
-    paper = Paper(120)
-    run_command(session, "/why +1", paper.console)
-    assert "a call would not be run any more" in paper.text
+    assert "tool schemas" in shown(session, "/context")
+    assert "a call would not be run any more" in shown(session, "/why +1", 120)

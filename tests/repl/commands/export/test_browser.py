@@ -19,7 +19,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.branched_sessions import run
 from tests.support.exported import everything, export, hostile, read
 from thimble.repl.commands.context.message import rule
 from thimble.repl.commands.context.rows import last_call
@@ -112,7 +111,7 @@ def _hash(script: str) -> str:
     return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
 
 
-def test_it_is_gone_through_by_keys(tmp_path: Path) -> None:
+def test_keys_go_through_the_exported_page(tmp_path: Path) -> None:
     session = read(2500, "Read the article about context windows", "What is observation masking?")
     exchanges = [call.exchange for call in session.agent.ledger.calls if call.purpose == "answer"]
     calls = len(exchanges)
@@ -136,7 +135,7 @@ def test_it_is_gone_through_by_keys(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spec", ["observation-masking:window=1", "sliding-window", "hybrid", "retrieval", "delegate"])
-def test_it_gives_the_reasons_that_why_gives(spec: str, tmp_path: Path) -> None:
+def test_the_exported_page_gives_the_reasons_of_why(spec: str, tmp_path: Path) -> None:
     session = read(
         2500, "Read the article about context windows", "What is observation masking?", "And tokens?", spec=spec
     )
@@ -148,22 +147,6 @@ def test_it_gives_the_reasons_that_why_gives(spec: str, tmp_path: Path) -> None:
     assert opened(export(session, "html", tmp_path), tmp_path, "End")["told_of"] == expected
 
 
-def test_it_opens_where_its_address_says(tmp_path: Path) -> None:
-    found = opened(export(read(), "html", tmp_path), tmp_path, fragment="#3")
-    assert found["saw"][0]["hash"] == "#3"
-
-
-def test_two_branches_are_seen_side_by_side(tmp_path: Path) -> None:
-    session = read(2500, "Read the article about context windows", "What is observation masking?")
-    run(session, "/undo")
-    run(session, "Which article is about tokenisers?")
-    found = opened(export(session, "html", tmp_path), tmp_path, "ArrowRight", fragment="#1+1.3")
-    assert [each["hash"] for each in found["saw"]] == ["#1+1.3", "#2+1.4"]
-    assert found["saw"][0]["question"] == "Read the article about context windows"
-    assert (found["refused"], found["failed"], found["unnamed"]) == ([], [], 0)
-    assert max(each["wide"] for each in found["saw"]) <= 0
-
-
 @pytest.mark.parametrize("part", range(4))
 def test_nothing_of_a_session_runs(part: int, tmp_path: Path) -> None:
     texts = everything()[part::4]
@@ -173,7 +156,7 @@ def test_nothing_of_a_session_runs(part: int, tmp_path: Path) -> None:
     assert found["bodies"] > 1
 
 
-def test_as_it_is_written_it_makes_no_complaint(tmp_path: Path) -> None:
+def test_the_exported_page_opens_without_a_complaint(tmp_path: Path) -> None:
     export(hostile(everything()), "html", tmp_path)
     shown = browse(tmp_path / "session.html", tmp_path, "--dump-dom")
     assert "CONSOLE" not in shown

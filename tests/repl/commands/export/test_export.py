@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from html import unescape
 from pathlib import Path
 
 import pytest
 
 from tests.session.test_nothing_enters import kept, opened
 from tests.support.exported import export, read
-from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask
 from thimble.agent.errors import UsageError
 from thimble.repl.commands.export.export import FORMATS, parse_arguments, write
 from thimble.repl.commands.table import run_command
-from thimble.repl.screen.resumed import show_resumed
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.state import saved_state
 from thimble.session.journal.tree import Tree
@@ -25,7 +21,7 @@ from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 
-def test_alone_it_writes_a_page_into_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_alone_writes_a_page_into_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     session, paper = read(), Paper()
     for _ in range(2):
@@ -50,17 +46,6 @@ def test_alone_it_writes_a_page_into_the_current_folder(tmp_path: Path, monkeypa
 def test_the_format_is_told_or_is_the_ending(typed: str, meant: tuple[str, str | None, bool]) -> None:
     kind, name, over = meant
     assert parse_arguments(typed) == (kind, Path(name) if name else None, over)
-
-
-def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
-    path = tmp_path / "a.md"
-    path.write_text("mine")
-    session = read()
-    with pytest.raises(UsageError, match="is there already"):
-        run_command(session, f"/export {path}", Paper().console)
-    assert path.read_text() == "mine"
-    run_command(session, f"/export {path}!", Paper().console)
-    assert path.read_text().startswith("# A session")
 
 
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
@@ -93,25 +78,6 @@ def test_a_resumed_session_is_exported_whole(kind: str, tmp_path: Path) -> None:
     _ = again.agent
     assert export(again, kind, tmp_path) == before
     journal.close()
-
-
-@pytest.mark.parametrize("kind", FORMATS)
-def test_a_damaged_journal_is_exported_as_far_as_it_can_be_read(kind: str, tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    first = Session(Settings(backend="reader", budget=2500), Journal(path))
-    for question in ("Read the article about context windows", "What is observation masking?"):
-        ask(first, question)
-    first.journal.close()
-    raw = path.read_bytes().split(b"\n")
-    for number in range(0, len(raw), max(1, len(raw) // 12)):
-        path.write_bytes(b"\n".join([*raw[:number], b"{}", *raw[number + 1 :]]))
-        journal = Journal.reopen(path)
-        session = Session(Settings(backend="reader", budget=2500), journal)
-        written = export(session, kind, tmp_path)
-        assert len(written) > 500
-        if kind == "json":
-            assert json.loads(written)["branches"][0]["events"]
-        journal.close()
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -157,29 +123,3 @@ def test_the_file_of_a_session_is_never_replaced(road: str, tmp_path: Path, monk
     with pytest.raises(UsageError, match="is where a session is kept"):
         run_command(session, f"/export md {road.format(path)}!", Paper().console)
     assert path.read_bytes() == before
-
-
-def test_what_an_answer_rests_on_is_kept_resumed_and_exported(tmp_path: Path) -> None:
-    path, text = tmp_path / "one.jsonl", "So it is [made-up:3] and [a_b.md]."
-    session = Session(Settings(backend="reader"), Journal(path))
-    session.agent.use(Scripted([text]))
-    ask(session)
-    invented, words = ["made-up", "a_b.md"], "cited and not read: made-up, a_b.md"
-    answers = session.agent.ledger.answers
-    assert [(one.from_memory, one.invented) for one in answers] == [(True, 2)]
-    answered = json.loads(export(session, "json", tmp_path))["branches"][0]["events"][-1]
-    assert (answered["text"], answered["from_memory"], answered["invented"]) == (text, True, invented)
-    page = export(session, "html", tmp_path)
-    assert f'"answer":"{text}"' in page
-    assert f'"grounds":["from memory","{words}"]' in page
-    markdown = unescape(export(session, "md", tmp_path))
-    assert text in markdown
-    assert f"*from memory*\n\n*{words}*" in markdown
-    session.journal.close()
-    journal = Journal.reopen(path)
-    again = Session(Settings(backend="reader"), journal, journal.state())
-    assert again.agent.ledger.answers == answers
-    for paper in (Paper(), Paper(drawn=False)):
-        show_resumed(again, paper.console)
-        assert "So it is [made-up:3 (not read)] and [a_b.md (not read)]." in paper.text
-    assert again.agent.history[-1].content == text

@@ -2,24 +2,25 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support.family import family
-from tests.support.sessions import Paper, ask, scripted
-from thimble.agent.errors import ThimbleError, UsageError
+from tests.support.sessions import ask, scripted
+from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
-from thimble.repl.commands.probe.probe import asked, questions
-from thimble.repl.commands.table import run_command
+from thimble.repl.commands.probe.probe import asked, questions, stands
+from thimble.repl.commands.probe.survival import cells, strategies, survive
 from thimble.session.plant import plant
 from thimble.session.session import Session
 from thimble.session.settings import Settings
-from thimble.strategies.table import STRATEGIES
+from thimble.strategies.table import STRATEGIES, asks_a_model
 
 FACT = "The launch code of Heron is 4711-Zebra."
 QUESTIONS = ("What is observation masking?", "What is a prefix cache?", "How does a sliding window work?")
-BY_DAY = "none", "observation-masking", "offload", "comem"
 
 
 def reading(strategy: str = "observation-masking", budget: int = 1_500, asked: int = 3) -> Session:
@@ -94,21 +95,6 @@ def test_the_reader_says_it_while_it_stands_in_the_view_and_not_when_it_is_gone(
             assert told.endswith("The words of the fact are not in the prompt.")
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("observation-masking", "is masked: older than the 2 newest turns"),
-        ("offload", "The fact stands in message 4, as it was."),
-        ("retrieval", "The fact stands in what the strategy inserted"),
-        ("truncate", "is dropped: "),
-    ],
-)
-def test_what_became_of_it_is_told_truly(name: str, says: str) -> None:
-    session = reading(name, budget=2_000, asked=2)
-    found, _ = asked(session.fork(), "What is the launch code of Heron?", session.planted[0])
-    assert says in found.where
-
-
 def test_a_question_looks_for_the_fact_that_it_is_about() -> None:
     session = scripted()
     with pytest.raises(UsageError, match="nothing is planted"):
@@ -123,16 +109,35 @@ def test_a_question_looks_for_the_fact_that_it_is_about() -> None:
     assert [fact for _, fact in questions(session, "")] == [ada, tea, door]
 
 
-def wrong(session: Session) -> None:
-    session.agent.state.budget = 100
+SILENT = [name for name, kind in STRATEGIES.items() if not asks_a_model(kind)]
 
 
-@pytest.mark.parametrize(("text", "spoil"), [("/probe", None), ("/probe What?", wrong)])
-def test_what_cannot_be_asked_is_told_with_a_way_to_mend_it(text: str, spoil: Callable[[Session], None] | None) -> None:
-    session = scripted()
-    if spoil:
-        spoil(session)
-    with pytest.raises(ThimbleError) as raised:
-        run_command(session, text, Paper().console)
-    assert raised.value.fix
-    assert session.agent.history == []
+@pytest.mark.parametrize("name", family(SILENT, "observation-masking", "dedup"))
+def test_a_replay_marks_the_calls_as_they_really_were(name: str) -> None:
+    session = reading(name, budget=2_000, asked=0)
+    views = [event.view for q in QUESTIONS for event in ask(session, q) if isinstance(event, Prepared)]
+    before = kept(session)
+    (found,) = survive(session, session.spec, session.planted)
+    assert kept(session) == before
+    assert [mark in ("stands", "over") for mark in found.marks[:-1]] == [stands(v, session.planted[0]) for v in views]
+    assert [mark == "over" for mark in found.marks[:-1]] == [
+        stands(view, session.planted[0]) and view.tokens > view.limit for view in views
+    ]
+    for number, fate in found.changes:
+        assert number == len(found.marks) or views[number - 1].fates[3] == fate
+
+
+def test_the_one_in_use_comes_first_and_none_is_asked_that_asks_a_model() -> None:
+    assert strategies(scripted(strategy="notes"))[:2] == ["notes", "none"]
+    assert strategies(scripted(strategy="offload:share=0.2+truncate"))[:2] == ["offload:share=0.2+truncate", "none"]
+    for spec in ("llm-summary", "offload+hybrid"):
+        assert strategies(scripted(strategy=spec)) == SILENT
+
+
+@given(st.lists(st.sampled_from(["stands", "gone", "over"]), max_size=200), st.integers(1, 40))
+def test_cells_never_claim_more_than_the_calls(marks: Sequence[str], columns: int) -> None:
+    shown = list(cells(marks, columns))
+    assert len(shown) == min(len(marks), columns)
+    assert set(shown) <= {*marks, "partly"}
+    if len(marks) <= columns:
+        assert shown == list(marks)
