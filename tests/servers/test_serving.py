@@ -10,7 +10,7 @@ import pytest
 
 from tests.servers.record import CALL, QUESTION, TOOLS
 from tests.servers.serve import MODEL, Server, llama
-from tests.support.failing_server import front, passes, resets
+from tests.support.scripted_server import front, passes, resets
 
 
 def ask(server: Server, **more: Any) -> httpx.Response:

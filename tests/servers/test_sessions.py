@@ -13,7 +13,7 @@ import pytest
 
 from tests.servers.conftest import Sessions, eventually
 from tests.servers.serve import BLOCK, ROOT, Server
-from tests.support.failing_server import NOT_FOUND, Answer, front, passes, rate_limited, resets, routed, says
+from tests.support.scripted_server import NOT_FOUND, Answer, front, passes, rate_limited, resets, routed, says
 from thimble.agent.errors import ModelError
 from thimble.agent.events import Answered, Event, Prepared, Replied, ReplyPiece, ToolCalled, ToolReturned
 from thimble.agent.protocols import Sent, Waiting

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import thimble
-from tests.support.failing_server import Answer, Front, says_json
+from tests.support.scripted_server import Answer, Front, says_json
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
 from thimble.models import built_in

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.asking import SYSTEM, TOOL, USER, said
+from tests.support.both_servers import said
 from tests.support.family import family
 from tests.support.ollama_recorded import NAMES, again, exchange
+from tests.support.openai_wire import SYSTEM, TOOL, USER
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import ToolCall
 from thimble.agent.protocols import Delta, Text, Thinking, Usage

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
-from tests.support.ollama_http import served
-from tests.support.ollama_server import Download, Model, Ollama
+from tests.support.ollama_server import Download, Model, Ollama, served
 from tests.support.pty_terminal import Terminal
 from tests.support.sessions import Paper
 from thimble.agent.errors import UsageError
