@@ -208,17 +208,6 @@ def test_a_training_that_was_interrupted_goes_on(place: Path, tmp_path: Path, mo
     assert all(bool((one[name] == other[name]).all()) for name in one)
 
 
-def test_lora_leaves_its_weights_beside_the_whole_model(place: Path, tmp_path: Path) -> None:
-    examples = [Example("<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n", "Nobody.")]
-    out = fine_tune(place / "tiny.gguf", examples, tmp_path / "lora", FineTuning(steps=2, rank=4))
-    assert (out / "adapter" / "adapter_model.safetensors").stat().st_size < (
-        out / "model.safetensors"
-    ).stat().st_size / 4
-    before, after = (load_base(path).network.state_dict() for path in (place / "tiny.gguf", out))
-    assert before.keys() == after.keys()
-    assert any(bool((before[name] != after[name]).any()) for name in before)
-
-
 def test_examples_that_are_too_long_are_left_out_and_told(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -181,12 +181,6 @@ def test_the_advised_budget_needs_no_further_advice(holds: int, thinks: bool, bu
         assert not warning or warning.endswith("take a model that holds more (/model)")
 
 
-def test_the_budget_of_a_model_that_thinks_leaves_room_to_think() -> None:
-    show = b'{"model_info":{"llama.context_length":8192},"capabilities":["completion","thinking"]}'
-    thinker = model(Wire(ps=PS.replace(b"4096", b"8192"), show=show), room=room(4_000))
-    assert thinker.check().endswith(": /budget 2048")
-
-
 # ---- a download ----
 
 STEP = st.fixed_dictionaries(
@@ -255,10 +249,3 @@ def test_no_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     wire = Wire()
     assert server(wire).version() == "0.34.1"
     assert "authorization" not in wire.headers[0]
-
-
-@pytest.mark.parametrize(
-    ("said", "parameters"), [(1_500_000_000, 1_500_000_000), (7_600_000_000, 7_600_000_000), (None, None), ("x", None)]
-)
-def test_the_parameters_of_a_model_are_known_where_the_server_says_them(said: object, parameters: int | None) -> None:
-    assert model_info({"model_info": {"general.parameter_count": said}}).parameters == parameters

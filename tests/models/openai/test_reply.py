@@ -108,77 +108,48 @@ def test_an_event_may_span_several_lines() -> None:
     assert reply(event + chunk("", '"stop"') + DONE)[0] == Text("A thimble")
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        pytest.param(
-            [{"index": 0, "id": "a", "function": {"name": "f", "arguments": '{"x":1}'}}], [("f", '{"x":1}')], id="whole"
-        ),
-        pytest.param(
-            [[{"function": {"name": "f", "arguments": "{}"}}, {"function": {"name": "f", "arguments": "{}"}}]],
-            [("f", "{}"), ("f", "{}")],
-            id="whole, without index and id",
-        ),
-        pytest.param(
-            [
-                {"id": "a", "function": {"name": "f"}},
-                {"function": {"arguments": '{"x"'}},
-                {"function": {"arguments": ":1}"}},
-            ],
-            [("f", '{"x":1}')],
-            id="fragments without an index",
-        ),
-        pytest.param(
-            [
-                {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}},
-                {"index": 0, "id": "b", "function": {"name": "g", "arguments": '{"y"'}},
-                {"index": 0, "function": {"arguments": ":2}"}},
-            ],
-            [("f", "{}"), ("g", '{"y":2}')],
-            id="all numbered 0",
-        ),
-        pytest.param(
-            [{"index": 0, "id": "a", "function": {"name": "list_"}}, {"index": 0, "function": {"name": "articles"}}],
-            [("list_articles", "{}")],
-            id="a name in two pieces",
-        ),
-        pytest.param(
-            [{"index": 0, "id": "a", "function": {"name": "f", "arguments": part}} for part in ('{"x"', ":1}")],
-            [("f", '{"x":1}')],
-            id="id and name repeated",
-        ),
-        pytest.param(
-            [{"index": 0, "id": f"a{part}", "function": {"name": "", "arguments": part}} for part in ('{"x"', ":1}")],
-            [("", '{"x":1}')],
-            id="another id with each fragment, and no name",
-        ),
-        pytest.param(
-            [
-                {"index": 1, "id": "b", "function": {"name": "g", "arguments": "{"}},
-                {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{"}},
-                {"index": 1, "function": {"arguments": "}"}},
-                {"index": 0, "function": {"arguments": "}"}},
-            ],
-            [("g", "{}"), ("f", "{}")],
-            id="mixed",
-        ),
-        pytest.param(
-            [
-                {"id": "a", "function": {"name": "f"}},
-                {"id": "b", "function": {"name": "g"}},
-                {"id": "a", "function": {"arguments": '{"x":1}'}},
-                {"id": "b", "function": {"arguments": '{"y":2}'}},
-            ],
-            [("f", '{"x":1}'), ("g", '{"y":2}')],
-            id="mixed, by their ids alone",
-        ),
-        pytest.param([{"index": 0, "function": {"name": "f", "arguments": {"x": 1}}}], [("f", '{"x": 1}')], id="dict"),
-        pytest.param([{"index": 0, "function": {"name": "f", "arguments": None}}], [("f", "{}")], id="no arguments"),
-        pytest.param([{"index": None, "function": {"name": "f"}}, {"index": "0"}, 7], [("f", "{}")], id="nonsense"),
-    ],
-)  # fmt: skip
-def test_fragments_of_calls_in_every_form_that_servers_give_them(given: list[object], expected: object) -> None:
-    assert calls(fragments(*given)) == expected
+def piece(name: object = None, arguments: object = None, **more: object) -> dict[str, object]:
+    """A fragment of a call."""
+    function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None}
+    return {**more, "function": function}
+
+
+FRAGMENTS: dict[str, tuple[list[object], list[tuple[str, str]]]] = {
+    "whole": ([piece("f", '{"x":1}', index=0, id="a")], [("f", '{"x":1}')]),
+    "whole, without index and id": ([[piece("f", "{}"), piece("f", "{}")]], [("f", "{}"), ("f", "{}")]),
+    "without an index": ([piece("f", id="a"), piece(None, '{"x"'), piece(None, ":1}")], [("f", '{"x":1}')]),
+    "all numbered 0": (
+        [piece("f", "{}", index=0, id="a"), piece("g", '{"y"', index=0, id="b"), piece(None, ":2}", index=0)],
+        [("f", "{}"), ("g", '{"y":2}')],
+    ),
+    "a name in two pieces": ([piece("list_", index=0, id="a"), piece("articles", index=0)], [("list_articles", "{}")]),
+    "id and name repeated": ([piece("f", part, index=0, id="a") for part in ('{"x"', ":1}")], [("f", '{"x":1}')]),
+    "another id with each fragment, and no name": (
+        [piece("", part, index=0, id=f"a{part}") for part in ('{"x"', ":1}")],
+        [("", '{"x":1}')],
+    ),
+    "mixed": (
+        [
+            piece("g", "{", index=1, id="b"),
+            piece("f", "{", index=0, id="a"),
+            *(piece(None, "}", index=n) for n in (1, 0)),
+        ],
+        [("g", "{}"), ("f", "{}")],
+    ),
+    "mixed, by their ids alone": (
+        [piece("f", id="a"), piece("g", id="b"), piece(None, '{"x":1}', id="a"), piece(None, '{"y":2}', id="b")],
+        [("f", '{"x":1}'), ("g", '{"y":2}')],
+    ),
+    "an object": ([piece("f", {"x": 1}, index=0)], [("f", '{"x": 1}')]),
+    "no arguments": ([{"index": 0, "function": {"name": "f", "arguments": None}}], [("f", "{}")]),
+    "nonsense": ([piece("f", index=None), {"index": "0"}, 7], [("f", "{}")]),
+}
+
+
+@pytest.mark.parametrize("form", FRAGMENTS)
+def test_fragments_of_calls_are_put_together(form: str) -> None:
+    given_, expected = FRAGMENTS[form]
+    assert calls(fragments(*given_)) == expected
 
 
 @given(st.lists(st.sampled_from(["", "call_1", "x", "y"]), min_size=1, max_size=4))
@@ -245,15 +216,6 @@ def test_a_whole_reply_is_read_as_a_streamed_one() -> None:
 def test_reasoning_comes_in_either_field_and_once(field: str) -> None:
     body = chunk(f'"{field}":"Hm."') + chunk('"reasoning":"So.","reasoning_content":"So."') + chunk("", '"stop"') + DONE
     assert reply(body)[:-1] == [Thinking("Hm."), Thinking("So.")]
-
-
-@pytest.mark.parametrize(
-    "details", ["", ',"prompt_tokens_details":null', ',"prompt_tokens_details":{"cached_tokens":null}']
-)
-def test_cached_tokens_that_are_not_reported_are_not_known(details: str) -> None:
-    account = f',"usage":{{"prompt_tokens":200,"completion_tokens":11{details}}}'
-    body = chunk('"content":"A"', '"stop"') + chunk(choices=False, rest=account) + DONE
-    assert reply(body)[-1] == Usage(200, None, 11, finish="stop")
 
 
 # ---- a request ----

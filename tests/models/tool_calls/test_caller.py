@@ -21,7 +21,6 @@ from thimble.models.ollama import wire
 from thimble.models.server import CallUnreadable, OptionRefused, ServedBackend, ToolsRefused
 from thimble.models.tool_calls.caller import ToolCaller
 from thimble.models.tool_calls.prompt import SchemaCounter, conversation, description
-from thimble.repl.screen.footer import footer
 from thimble.session.session import Session
 
 USER = Message("u", "user", "What holds 2 ml?")
@@ -79,13 +78,6 @@ def test_a_native_reply_passes_as_it_is() -> None:
     assert (request.messages, request.tools, request.max_tokens) == ((USER,), tuple(SCHEMAS), 9)
 
 
-def test_errors_pass() -> None:
-    model = ToolCaller(Model([Text("half"), ModelError("gone")]))
-    with pytest.raises(ModelError, match="gone"):
-        said(model)
-    assert model.protocol == ""
-
-
 def test_it_is_served_as_the_inner_backend_is() -> None:
     inner = Model("a", warning="it is slow")
     model = ToolCaller(inner)
@@ -132,9 +124,10 @@ def test_what_is_refused_is_asked_for_in_the_other_way_and_for_good() -> None:
         (Model(NO_SCHEMA, tools=False), "no schema is enforced"),
         (Model(REFUSED, NO_SCHEMA), "no schema is enforced"),
         (Model(UNREADABLE_CALL, shapes=False), "error parsing tool call"),
+        (Model([Text("half"), ModelError("gone")]), "gone"),
     ],
 )
-def test_a_model_that_can_call_in_neither_way_is_an_error(inner: Model, what: str) -> None:
+def test_a_model_that_fails_or_can_call_in_neither_way_is_an_error(inner: Model, what: str) -> None:
     with pytest.raises(ModelError, match=what):
         said(ToolCaller(inner))
     inner.assert_done()
@@ -204,16 +197,6 @@ def test_the_prompt_is_what_was_counted() -> None:
     for view, request in zip(views, inner.requests, strict=True):
         sent = inner.counter.overhead(()) + sum(map(inner.counter.count, request.messages))
         assert sent <= view.tokens <= 1.02 * sent
-
-
-def test_the_footer_shows_it_and_a_notice_says_why_once() -> None:
-    session, _ = session_with(REFUSED, *['{"answer": "yes"}'] * 4, tools=None)
-    assert "(calls by schema)" not in footer(session.agent, 120)
-    ask(session)
-    assert footer(session.agent, 120).startswith("turns 2 (calls by schema) · from memory · ctx ")
-    ask(session, "And now?")
-    told = "scripted cannot call tools: each turn is an object of a schema (calls by schema)"
-    assert session.notices == [told]
 
 
 def test_after_native_turns_the_history_is_told_by_schema() -> None:

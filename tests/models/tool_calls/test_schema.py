@@ -244,14 +244,15 @@ def test_where_nothing_is_enforced_the_reply_is_text(words: str, cuts: list[int]
 
 @given(st.lists(st.integers(1, 120), max_size=8))
 def test_a_comparison_has_a_line_for_each_of_the_two_whose_cut_sentence_is_left_out(cuts: list[int]) -> None:
-    written = {"answer": {"rust": "It is a fungus. It winters on", "mould": "It needs wet air. It"}}
-    shown, left = read(json.dumps(written), *cuts)
-    assert shown + (left.text if isinstance(left, Text) else "") == "rust: It is a fungus.\nmould: It needs wet air."
-
-
-def test_a_part_of_a_comparison_that_is_one_cut_sentence_stays() -> None:
-    shown, left = read(json.dumps({"answer": {"rust": "It is", "mould": "Wet."}}))
-    assert shown + (left.text if isinstance(left, Text) else "") == "rust: It is\nmould: Wet."
+    for written, words in (
+        (
+            {"rust": "It is a fungus. It winters on", "mould": "It needs wet air. It"},
+            ("It is a fungus.", "It needs wet air."),
+        ),
+        ({"rust": "It is", "mould": "Wet."}, ("It is", "Wet.")),  # one cut sentence alone stays
+    ):
+        shown, left = read(json.dumps({"answer": written}), *cuts)
+        assert shown + (left.text if isinstance(left, Text) else "") == "rust: {}\nmould: {}".format(*words)
 
 
 @pytest.mark.parametrize("before", ["", "{", '{"answer": "Yes.', '{"answer": "Yes."', '{"answer": "Yes."}'])
