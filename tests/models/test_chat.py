@@ -24,7 +24,7 @@ CALL: Entry = {"id": "a", "type": "function", "function": {"name": "read", "argu
 
 
 @given(sound_histories())
-def test_what_is_written_is_read_again(history: list[Message]) -> None:
+def test_written_messages_are_read_again(history: list[Message]) -> None:
     written = [chat.write(message) for message in history]
     assert objections(written) == []
     assert chat.read(json.loads(json.dumps(written))) == history
@@ -193,7 +193,7 @@ def test_arguments_that_no_server_reads_are_mended_with_a_note(given_: str, sent
         ({"messages": [], "tools": "f"}, "tools is not a list of objects"),
     ],
 )
-def test_what_is_not_a_conversation_is_named(document: object, what: str) -> None:
+def test_a_document_without_messages_is_refused(document: object, what: str) -> None:
     with pytest.raises(UsageError) as caught:
         chat.conversation(document)
     assert caught.value.what == what

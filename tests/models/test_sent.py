@@ -171,7 +171,7 @@ def read(row: Row, *pieces: bytes) -> tuple[str, str, list[tuple[str, str]], str
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.report for row in ROWS])
-def test_what_servers_send_is_read_as_it_is_meant(row: Row) -> None:
+def test_replies_of_real_servers_are_read(row: Row) -> None:
     assert read(row) == (row.thought, row.text, [*row.calls], row.finish)
     assert read(row, *(row.body[at : at + 1] for at in range(len(row.body)))) == read(row)
 
@@ -313,7 +313,7 @@ def holds(reply: Replied) -> None:
 
 
 @given(replies())
-def test_what_is_nearly_valid_is_a_reply_or_a_model_error(reply: Replied) -> None:
+def test_a_nearly_valid_reply_is_read_or_a_model_error(reply: Replied) -> None:
     holds(reply)
 
 

@@ -86,7 +86,7 @@ def test_the_command_trains_and_measures_each_memory(
     assert all(0 <= one["reward"] <= 1 for one in logged if "reward" in one)
 
 
-def test_what_has_ended_is_not_done_again(place: Path, trained: Path) -> None:
+def test_a_finished_training_is_not_repeated(place: Path, trained: Path) -> None:
     def written() -> dict[Path, int]:
         return {path: path.stat().st_mtime_ns for path in trained.rglob("*") if path.is_file()}
 

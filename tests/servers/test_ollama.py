@@ -113,7 +113,7 @@ def test_counts_are_exact(caller: str) -> None:
     assert [ours for ours, _ in counted(events)] == [theirs for _, theirs in counted(events)]
 
 
-def test_what_was_cached_is_reported_or_predicted(caller: str) -> None:
+def test_cached_tokens_are_reported_or_predicted(caller: str) -> None:
     session = opened(caller)
     for question in QUESTIONS[:3]:
         list(session.ask(question))

@@ -68,7 +68,7 @@ def test_a_session_has_the_same_events_with_the_reader_and_with_each_server(
         assert kinds(second.ask(question.text)) == expected
 
 
-def test_by_schema_each_call_is_valid_whatever_the_model_says(sessions: Sessions, server: Server) -> None:
+def test_calls_by_schema_are_valid(sessions: Sessions, server: Server) -> None:
     for question in sessions.questions[:2]:
         session = sessions.open(server, calls="schema", max_turns=4, budget=6000)
         events = list(session.ask(question.text))

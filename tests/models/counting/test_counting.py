@@ -53,7 +53,7 @@ def test_any_message_costs_something_and_always_the_same(make: type[EstimateCoun
 
 @counters
 @given(messages)
-def test_what_is_not_sent_is_not_counted(make: type[EstimateCounter], message: Message) -> None:
+def test_fields_that_are_not_sent_are_not_counted(make: type[EstimateCounter], message: Message) -> None:
     other = Message("x", message.role, message.content, message.thinking, message.calls, "id", "name", "why", ("m",))
     assert make().count(other) == make().count(message)
 
@@ -94,7 +94,7 @@ def test_a_server_that_cuts_teaches_nothing(message: Message, counted: int, repo
     assert (counter.count(message), counter.overhead([SCHEMA])) == before
 
 
-def test_what_is_cut_once_the_server_has_told_is_seen_sooner() -> None:
+def test_a_cut_is_noticed_sooner_after_calibration() -> None:
     counter = EstimateCounter()
     assert counter.calibrate(1000, 600)
     assert not counter.calibrate(1000, 700)

@@ -138,7 +138,7 @@ def test_vectors_of_another_length_than_before_are_refused(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(SERVERS.keys() - {"gguf"}))
-def test_every_kind_of_server_has_embeddings_and_nothing_is_sent_before_they_are_wanted(kind: str) -> None:
+def test_no_kind_of_server_is_asked_before_embeddings_are_wanted(kind: str) -> None:
     embedder = embedder_on(server_at(kind, "http://127.0.0.1:1"), "some-model")
     with pytest.raises(ModelError, match=f"no embeddings from {kind}:some-model: nothing answers"):
         embedder.embed([json.dumps("a text")])

@@ -158,7 +158,7 @@ def test_a_session_goes_on_with_its_model_from_another_folder(
 
 
 @pytest.mark.parametrize("strategy", family(["observation-masking", "hybrid"]))
-def test_by_schema_each_call_is_valid_whatever_the_model_says(local: Local, strategy: str) -> None:
+def test_calls_by_schema_are_valid(local: Local, strategy: str) -> None:
     session = local.open(calls="schema", strategy=strategy, max_turns=4, budget=4000)
     for question in local.questions[:2]:
         events = list(session.ask(question.text))

@@ -241,7 +241,7 @@ def test_a_cut_prompt_is_no_difference() -> None:
     assert counts.exact
 
 
-def test_what_was_learnt_is_restored() -> None:
+def test_the_calibration_is_restored() -> None:
     one, other = counter(Server()), counter(Server())
     counted = size(one, HISTORY)
     one.calibrate(counted, counted + 100)

@@ -158,7 +158,7 @@ def test_the_prompt_as_the_model_reads_it(name: str) -> None:
 # ---- what the server tells about itself and its models ----
 
 
-def test_what_is_installed_and_loaded() -> None:
+def test_installed_and_loaded_models_are_listed() -> None:
     assert server().version() == "0.33.0-rc2"
     assert server().models() == [f"{name}:latest" for name in ("pirate", "smol", "thinker", "tiny")]
     assert server().digest("smol").startswith("fd5f44c0b5af")
@@ -166,7 +166,7 @@ def test_what_is_installed_and_loaded() -> None:
     assert server("ps-loaded").loaded("tiny") is None
 
 
-def test_a_model_of_the_same_files_is_loaded_under_the_name_that_was_asked_for_first() -> None:
+def test_two_names_of_one_file_are_loaded_together() -> None:
     """`pirate` is `smol` with other words: the server lists `smol` alone, and answers as `pirate` without a load."""
     assert [server("ps-loaded").loaded(name) for name in ("pirate", "thinker")] == [4_096, 4_096]
 
@@ -180,7 +180,7 @@ def test_a_model_of_the_same_files_is_loaded_under_the_name_that_was_asked_for_f
         ("thinker", {"completion", "thinking"}, 0),
     ],
 )
-def test_what_a_model_can(model: str, abilities: set[str], examples: int) -> None:
+def test_the_abilities_of_a_model_are_read(model: str, abilities: set[str], examples: int) -> None:
     info = server().info(model)
     assert (info.abilities, info.context, info.examples) == (abilities, 8_192, examples)
     assert server("show-verbose-tiny").info("tiny") == server().info("tiny")

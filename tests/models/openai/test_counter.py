@@ -192,7 +192,7 @@ def test_the_same_messages_tools_and_thinking_are_counted_as_are_sent() -> None:
     assert wire.sent(TOKENIZE)["chat_template_kwargs"] == {"reasoning_effort": "low", "enable_thinking": True}
 
 
-def test_what_no_template_takes_by_itself_costs_its_text_and_markers() -> None:
+def test_a_message_that_the_template_refuses_costs_its_text_and_markers() -> None:
     def one_call(messages: list[dict[str, Any]], tools: list[Any], generate: bool) -> str:
         if any(len(message.get("tool_calls", ())) > 1 for message in messages):
             raise TemplateError("This model only supports single tool-calls at once!")
@@ -218,7 +218,7 @@ def test_what_no_template_takes_by_itself_costs_its_text_and_markers() -> None:
         {TOKENIZE: (400, b'{"error":{"message":"System role not supported"}}')},
     ],
 )
-def test_where_the_server_cannot_count_an_estimate_does(routes: dict[str, Any]) -> None:
+def test_an_estimate_counts_if_the_server_cannot(routes: dict[str, Any]) -> None:
     wire = Wire(routes)
     counts, estimate = counter(wire), counter_for("tiny")
     assert not counts.exact

@@ -100,7 +100,7 @@ def test_a_server_answers_if_it_lists_models_or_wants_a_key(status: int, body: b
         assert found.name == name
 
 
-def test_at_the_usual_address_a_web_page_that_wants_a_password_is_somebody_elses(
+def test_a_web_page_with_a_password_is_not_a_model_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for body, there in ((PAGE, False), (b'{"error":"Unauthorized"}', True)):
@@ -147,7 +147,7 @@ def test_a_list_in_another_shape_is_read_as_far_as_it_goes(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("body", [PAGE, b"{}", b"7", b'{"data":7}', b""])
-def test_what_is_no_list_is_told(body: bytes) -> None:
+def test_an_answer_that_is_not_a_list_of_models_is_an_error(body: bytes) -> None:
     with pytest.raises(ModelError, match="does not speak"):
         server({MODELS: body}).models()
 
@@ -163,7 +163,7 @@ def test_what_is_no_list_is_told(body: bytes) -> None:
         ({"max_model_len": "many"}, None),
     ],
 )
-def test_how_much_a_model_holds(entry: dict[str, Any], context: int | None) -> None:
+def test_the_context_of_a_model_is_read(entry: dict[str, Any], context: int | None) -> None:
     found = server({MODELS: json.dumps({"data": [{"id": "x", **entry}]}).encode()})
     model = module.backend(found, found.choose(), 14_144)
     assert isinstance(model, ServedBackend)

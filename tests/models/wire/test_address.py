@@ -56,7 +56,7 @@ def test_every_form_of_a_host(value: str | None, url: str) -> None:
         "box:" + "9" * 5000, "box/\x7f", "box/\udc80", "b\u2024x", "xn--\u00fc", "a" * 64, "a..b", "[fe80::1%eth0]",
     ],
 )  # fmt: skip
-def test_what_is_no_host_is_a_users_mistake(value: str) -> None:
+def test_a_malformed_host_is_a_usage_error(value: str) -> None:
     with pytest.raises(UsageError) as caught:
         host_url(value)
     assert caught.value.fix

@@ -203,7 +203,7 @@ DEEP = [
 @pytest.mark.parametrize("kind", SERVERS)
 @pytest.mark.parametrize("around", DEEP)
 @pytest.mark.parametrize("depth", family([100_000, 900]))
-def test_what_is_nested_deep_is_told_in_one_line(kind: str, around: bytes, depth: int) -> None:
+def test_deep_nesting_is_an_error_of_one_line(kind: str, around: bytes, depth: int) -> None:
     line = around % (b"[" * depth + b"]" * depth)
     failure(kind, (200, (b"data: " if kind == "openai" else b"") + line + b"\n\n"))
     failure(kind, (500, line))
