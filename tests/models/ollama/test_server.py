@@ -154,17 +154,25 @@ def test_a_keep_alive_is_a_time(text: str, seconds: float) -> None:
 # ---- what it warns of ----
 
 
-def test_check_is_silent_where_all_is_well_or_unknown() -> None:
-    enough = PS.replace(b"4096", b"16384")
-    for wire in (Wire(ps=enough), Wire(), Wire(ps=(500, b"")), Wire(ps=PS.replace(b"4096", b"0"))):
-        assert model(wire).check() == ""
+SMALL = b'{"model_info":{"llama.context_length":4096},"capabilities":["completion"]}'
 
 
-def test_check_tells_of_a_context_that_is_too_small() -> None:
-    assert "with a context of 4,096 tokens, not the 16,384 asked for" in model(Wire(ps=PS)).check()
-    small = b'{"model_info":{"llama.context_length":4096},"capabilities":["completion"]}'
-    assert "holds 4,096 tokens of prompt and reply" in model(Wire(ps=PS, show=small)).check()
-    assert model(Wire(ps=PS, show=small)).check().endswith(": /budget 2048")
+@pytest.mark.parametrize(
+    ("routes", "warning"),
+    [
+        ({"ps": PS.replace(b"4096", b"16384")}, ""),
+        ({}, ""),
+        ({"ps": (500, b"")}, ""),
+        ({"ps": PS.replace(b"4096", b"0")}, ""),
+        ({"ps": PS}, "with a context of 4,096 tokens, not the 16,384 asked for"),
+        ({"ps": PS, "show": SMALL}, "holds 4,096 tokens of prompt and reply"),
+        ({"ps": PS, "show": SMALL}, ": /budget 2048"),
+    ],
+)
+def test_a_context_that_is_too_small_is_a_warning(routes: dict[str, Any], warning: str) -> None:
+    told = model(Wire(**routes)).check()
+    assert warning in told
+    assert bool(warning) == bool(told)
 
 
 @given(st.integers(600, 20_000), st.booleans(), st.integers(500, 20_000))
