@@ -16,7 +16,7 @@ from tests.support import ollama_wire, openai_wire
 from tests.support.both_servers import SERVERS, begun, failure
 from tests.support.certificate import self_signed
 from tests.support.openai_wire import CHAT, MODELS, USER, chunk
-from tests.support.scripted_server import Front, front, says, serving
+from tests.support.scripted_server import Front, Serving, front, says
 from tests.support.wire import PAGE, Chunks
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message
@@ -135,10 +135,8 @@ def test_http_is_not_https_and_https_is_not_http(tmp_path: Path) -> None:
     with front(otherwise=version) as plain, pytest.raises(ModelError, match="no secure connection") as caught:
         OllamaServer(plain.url.replace("http:", "https:")).version()
     assert "http://" in caught.value.fix
-    secure = Front(lambda _: version, certificate=self_signed(tmp_path))
-    with pytest.raises(ModelError) as caught:
+    with Front(lambda _: version, self_signed(tmp_path)) as secure, pytest.raises(ModelError) as caught:
         OllamaServer(secure.url.replace("https:", "http:")).version()
-    secure.stop()
     assert caught.value.fix
 
 
@@ -180,12 +178,12 @@ def test_closing_the_stream_closes_the_response(server: str) -> None:
 @pytest.mark.parametrize("kind", SERVERS)
 def test_a_silent_server_is_given_up_on_and_sees_that_a_reply_is_cancelled(kind: str) -> None:
     options = ServerOptions(timeout_seconds=0.3, reply_seconds=2)
-    with serving(kind) as server:
+    with Serving(kind) as server:
         model = backend_on(server_at(kind, server.url, options), "tiny", 100)
         with pytest.raises(ModelError, match=r"nothing came from .* for 0\.3 s"):
             list(model.stream([USER], []))
     word = {"ollama": b'{"message":{"content":"A"}}\n', "openai": chunk('"content":"A"')}[kind]
-    with serving(kind, (b"HTTP/1.1 200 OK\r\n\r\n", *(word, 0.01) * 1_000)) as server:
+    with Serving(kind, (b"HTTP/1.1 200 OK\r\n\r\n", *(word, 0.01) * 1_000)) as server:
         endless = backend_on(server_at(kind, server.url, options), "tiny", 100).stream([Message("u", "user", "?")], [])
         assert Text("A") in islice(endless, 3)
         endless.close()

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain, count, repeat
@@ -538,11 +537,4 @@ class Malicious(Front):
         return MODES[case.mode](asked)
 
 
-@contextmanager
-def malicious() -> Iterator[Malicious]:
-    """The server, gone in the end with all that it keeps waiting."""
-    server = Malicious()
-    try:
-        yield server
-    finally:
-        server.stop()
+malicious = Malicious

@@ -287,11 +287,8 @@ def _streamed(lines: Iterable[Mapping[str, Any]]) -> Iterator[Step]:
 def served(ollama: Ollama | None = None) -> Iterator[tuple[Ollama, str]]:
     """The server, listening, and its address."""
     ollama = ollama or Ollama()
-    server = Front(ollama.answer)
-    try:
+    with Front(ollama.answer) as server:
         yield ollama, server.url
-    finally:
-        server.stop()
 
 
 # ---- a prompt ----

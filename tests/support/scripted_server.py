@@ -21,11 +21,11 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from socketserver import BaseRequestHandler, ThreadingTCPServer
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from thimble.models.ollama.backend import Ollama
@@ -97,6 +97,12 @@ class Front:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
         self._server.server_close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def sees_the_client_go(self) -> None:
         """Wait until no request is under way."""
@@ -209,10 +215,7 @@ def passes(url: str, until: bytes = b"", *then: Step) -> Answer:
     return answer
 
 
-@contextmanager
-def front(
-    *answers: Answer, paths: Mapping[str, Answer] | None = None, otherwise: Answer = NOT_FOUND
-) -> Iterator[Front]:
+def front(*answers: Answer, paths: Mapping[str, Answer] | None = None, otherwise: Answer = NOT_FOUND) -> Front:
     """Answer the requests for a reply with these, one after the other, and others by their path, or `otherwise`."""
 
     def choose(request: bytes) -> Answer:
@@ -222,10 +225,7 @@ def front(
         return (paths or {}).get(path, otherwise)
 
     server = Front(choose)
-    try:
-        yield server
-    finally:
-        server.stop()
+    return server
 
 
 class Handler:
@@ -249,11 +249,8 @@ def loopback(handle: Callable[[Handler, Any], object]) -> Iterator[str]:
         handle(handler := Handler(request), body_of(request))
         return handler.answer
 
-    server = Front(choose)
-    try:
+    with Front(choose) as server:
         yield server.url
-    finally:
-        server.stop()
 
 
 # ---- a sound server, as three servers speak ----
@@ -446,14 +443,7 @@ class Faulty(Front):
         return asked.sound(tools=self.fault != "no tools")
 
 
-@contextmanager
-def faulty(kind: str, certificate: Path | None = None) -> Iterator[Faulty]:
-    """A server that is gone in the end, with all that it keeps waiting."""
-    server = Faulty(kind, certificate)
-    try:
-        yield server
-    finally:
-        server.stop()
+faulty = Faulty
 
 
 # ---- a server whose replies are given, or never end ----
@@ -463,9 +453,9 @@ WORDS = {"ollama": Asked("ollama", CHAT[1]).say(content="A"), "openai": Asked("o
 
 
 class Serving(Front):
-    """A server that is sound but for its replies, and a model of it."""
+    """A server that is sound but for its replies, and a model of it. By default it never sends a byte of one."""
 
-    def __init__(self, kind: str, answer: Answer) -> None:
+    def __init__(self, kind: str = "openai", answer: Answer = (HANGS,)) -> None:
         super().__init__(
             lambda request: answer if (path := path_of(request)) in CHAT else Asked(kind, path, request).sound()
         )
@@ -476,19 +466,9 @@ class Serving(Front):
         )
 
 
-@contextmanager
-def serving(kind: str = "openai", answer: Answer = (HANGS,)) -> Iterator[Serving]:
-    """Such a server; by default it never sends a byte, until its client goes."""
-    server = Serving(kind, answer)
-    try:
-        yield server
-    finally:
-        server.stop()
-
-
-def held(kind: str = "openai", first: bytes | None = b"") -> AbstractContextManager[Serving]:
+def held(kind: str = "openai", first: bytes | None = b"") -> Serving:
     """One that begins a reply with some bytes and then says nothing more; with None it is busy."""
-    return serving(kind, rate_limited(20) if first is None else starts(first, HANGS) if first else (HANGS,))
+    return Serving(kind, rate_limited(20) if first is None else starts(first, HANGS) if first else (HANGS,))
 
 
 def no_thread_is_left() -> None:
