@@ -10,10 +10,20 @@ from typing import Any
 import pytest
 
 from tests.support import ollama_wire, openai_wire
-from tests.support.failing_server import NOT_FOUND, Front, path_of, says, says_json, starts
-from tests.support.held_server import PATIENCE_SECONDS, WORDS, held, no_thread_is_left
 from tests.support.histories import TinyCounter
 from tests.support.scripted_loop import Script
+from tests.support.scripted_server import (
+    NOT_FOUND,
+    PATIENCE_SECONDS,
+    WORDS,
+    Front,
+    held,
+    no_thread_is_left,
+    path_of,
+    says,
+    says_json,
+    starts,
+)
 from tests.support.timing import Timed
 from thimble.agent import background
 from thimble.agent.background import BackgroundCall, Thread
@@ -221,7 +231,7 @@ def test_a_server_sees_at_once_that_nobody_wants_the_reply(kind: str, when: str)
         side.stop()
         server.sees_the_client_go()
         no_thread_is_left()
-        assert len(server.front.asked) == 1
+        assert len(server.asked) == 1
         assert called(side).error == "stopped"
         assert errand.text == ""
 
@@ -229,7 +239,7 @@ def test_a_server_sees_at_once_that_nobody_wants_the_reply(kind: str, when: str)
 def test_a_server_that_never_answers_is_given_up_in_the_background_too() -> None:
     with held("openai", b"") as server:
         options = ServerOptions(timeout_seconds=0.2)
-        backend = OpenAIBackend("openai", "tiny", Connection(server.front.url), needed=4_000, options=options)
+        backend = OpenAIBackend("openai", "tiny", Connection(server.url), needed=4_000, options=options)
         side = SideModel(Script([]), memory=backend)
         ended(side.begin(ASKED, "memory", 50))
         assert called(side).error.startswith("nothing came from")

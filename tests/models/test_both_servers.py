@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -46,26 +45,6 @@ def test_chunk_borders_make_no_difference(kind: str, calls: bool, crlf: bool, da
     cuts = data.draw(st.lists(st.integers(0, len(body)), max_size=12).map(sorted))
     pieces = [body[start:end] for start, end in pairwise([0, *cuts, len(body)])]
     assert named(reply(kind, Chunks(pieces))) == expected
-
-
-FIELDS = (
-    "choices delta message content reasoning thinking tool_calls function arguments name id index usage timings error "
-    "code finish_reason prompt_tokens prompt_tokens_details done done_reason eval_count load_duration"
-)
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS.split()), inner, max_size=5),
-    max_leaves=25,
-)
-
-
-@KINDS
-@given(JSON, st.booleans())
-def test_no_json_crashes_us(kind: str, value: object, whole: bool) -> None:
-    body = json.dumps(value).encode()
-    body = body if whole else body + b"\n" if kind == "ollama" else b"data: " + body + b"\n\n"
-    with suppress(ModelError):
-        assert isinstance(reply(kind, body if whole else body + SERVERS[kind].answer)[-1], Usage)
 
 
 @KINDS

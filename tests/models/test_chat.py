@@ -24,7 +24,7 @@ CALL: Entry = {"id": "a", "type": "function", "function": {"name": "read", "argu
 
 
 @given(sound_histories())
-def test_what_is_written_is_read_again(history: list[Message]) -> None:
+def test_written_messages_are_read_again(history: list[Message]) -> None:
     written = [chat.write(message) for message in history]
     assert objections(written) == []
     assert chat.read(json.loads(json.dumps(written))) == history
@@ -193,37 +193,30 @@ def test_arguments_that_no_server_reads_are_mended_with_a_note(given_: str, sent
         ({"messages": [], "tools": "f"}, "tools is not a list of objects"),
     ],
 )
-def test_what_is_not_a_conversation_is_named(document: object, what: str) -> None:
+def test_a_document_without_messages_is_refused(document: object, what: str) -> None:
     with pytest.raises(UsageError) as caught:
         chat.conversation(document)
     assert caught.value.what == what
 
 
 def test_the_traj_of_a_run_is_its_messages() -> None:
-    assert (
-        chat.conversation({"task_id": 1, "traj": [{"role": "user", "content": "?"}]}).repaired.messages[0].content
-        == "?"
-    )
+    found = chat.conversation({"task_id": 1, "traj": [{"role": "user", "content": "?"}]})
+    assert [one.content for one in found.repaired.messages] == ["?"]
 
 
-# --- refusals ---------------------------------------------------------------------------------------------------------
+# --- careless forms ---------------------------------------------------------------------------------------------------
 
 
-def test_arguments_that_are_an_object_are_written_as_text() -> None:
+@pytest.mark.parametrize(("arguments", "text"), [({"a": "é"}, '{"a": "é"}'), (None, "{}"), ({}, "{}")])
+def test_arguments_that_are_an_object_are_written_as_text(arguments: object, text: str) -> None:
     entry: Entry = {
         "role": "assistant",
-        "tool_calls": [{"index": 0, "function": {"name": "f", "arguments": {"a": "é"}}}],
+        "tool_calls": [{"index": 0, "function": {"name": "f", "arguments": arguments}}],
     }
     (message,) = chat.read([entry])
-    assert message.calls == (ToolCall("", "f", '{"a": "é"}'),)
-    call = {"index": 0, "function": {"name": "f", "arguments": '{"a": "é"}'}, "id": "", "type": "function"}
+    assert message.calls == (ToolCall("", "f", text),)
+    call = {"index": 0, "function": {"name": "f", "arguments": text}, "id": "", "type": "function"}
     assert chat.write(message, entry)["tool_calls"] == [call]
-
-
-@pytest.mark.parametrize("arguments", [None, {}])
-def test_no_arguments_are_an_empty_object(arguments: object) -> None:
-    (message,) = chat.read([{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": arguments}}]}])
-    assert message.calls[0].arguments == "{}"
 
 
 def test_a_developer_message_is_a_system_message_and_stays_one() -> None:
@@ -247,36 +240,39 @@ def test_ids_that_are_missing_come_from_repair_and_are_written() -> None:
     assert asked["tool_calls"][0]["id"] == answered["tool_call_id"] == "m1.1"
 
 
-@pytest.mark.parametrize(
-    ("given_", "what", "fix"),
-    [
-        ({"role": "user"}, "the messages are not a list", "chat-completions"),
-        ("user: hello", "the messages are not a list", "chat-completions"),
-        (None, "the messages are not a list", "chat-completions"),
-        (["hello"], "message 1 is not an object", "chat-completions"),
-        ([{}], "message 1 has the role 'None': the roles are system", "chat-completions"),
-        ([{"role": ["user"]}], "message 1 has the role \"['user']\"", "chat-completions"),
-        ([USER, {"role": "bot"}], "message 2 has the role 'bot'", "chat-completions"),
-        ([{"role": "user"}], "message 1 has neither content nor calls; it has role", "chat-completions"),
-        ([{"role": "assistant", "content": None, "tool_calls": []}], "message 1 has neither content", "chat"),
-        ([{"role": "tool", "tool_call_id": "a", "output": "17"}], "message 1 has neither content", "chat"),
-        ([{"role": "user", "text": "hello"}], "message 1 has neither content nor calls; it has role, text", "chat"),
-        ([{"role": "user", "parts": [{"text": "?"}]}], "message 1 has parts, which is another form", "chat"),
-        ([{**USER, "parts": [{"text": "?"}]}], "message 1 has parts, which is another form", "chat"),
-        ([{"role": "assistant", "content": "", "audio": {"transcript": "?"}}], "message 1 has audio", "chat"),
-        ([{"role": "user", "content": 3}], "message 1 has a content that is neither text nor a list", "chat"),
-        ([{"role": "user", "content": {"x": "x"}}], "message 1 has a part '' without text", "chat"),
-        ([{"role": "user", "content": [3]}], "message 1 has a content that is neither", "chat-completions"),
-        ([{"role": "user", "content": [{"type": "tool_result"}]}], "message 1 has tool_result", "tool_call_id"),
-        ([{"role": "user", "content": [{"type": "file", "file": {}}]}], "message 1 has a part 'file' without", "chat"),
-        ([{"role": "user", "content": [{"type": "input_audio"}]}], "message 1 has a part 'input_audio'", "chat"),
-        ([{"role": "assistant", "tool_calls": "f"}], "message 1 has a tool call without", "chat-completions"),
-        ([{"role": "assistant", "tool_calls": ["f"]}], "message 1 has a tool call without a function name", "chat"),
-        ([{"role": "assistant", "tool_calls": [{"function": {}}]}], "message 1 has a tool call without", "chat"),
-    ],
-)
-def test_what_cannot_be_read_is_said_with_its_place(given_: object, what: str, fix: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        chat.read(given_)
-    assert caught.value.what.startswith(what)
-    assert fix in caught.value.fix
+def user(**entry: object) -> list[Entry]:
+    return [{"role": "user", **entry}]
+
+
+def calling(calls: object, **entry: object) -> list[Entry]:
+    return [{"role": "assistant", "tool_calls": calls, **entry}]
+
+
+REFUSED: dict[str, list[object]] = {
+    "the messages are not a list": [{"role": "user"}, "user: hello", None],
+    "message 1 is not an object": [["hello"]],
+    "message 1 has the role 'None': the roles are system": [[{}]],
+    "message 1 has the role \"['user']\"": [[{"role": ["user"]}]],
+    "message 2 has the role 'bot'": [[USER, {"role": "bot"}]],
+    "message 1 has neither content nor calls; it has role": [
+        user(), calling([], content=None), [{"role": "tool", "tool_call_id": "a", "output": "17"}]],
+    "message 1 has neither content nor calls; it has role, text": [user(text="hello")],
+    "message 1 has parts, which is another form": [user(parts=[{"text": "?"}]), user(content="", parts=[{}])],
+    "message 1 has audio": [[{"role": "assistant", "content": "", "audio": {"transcript": "?"}}]],
+    "message 1 has a content that is neither text nor a list": [user(content=3), user(content=[3])],
+    "message 1 has a part '' without text": [user(content={"x": "x"})],
+    "message 1 has tool_result": [user(content=[{"type": "tool_result"}])],
+    "message 1 has a part 'file' without": [user(content=[{"type": "file", "file": {}}])],
+    "message 1 has a part 'input_audio'": [user(content=[{"type": "input_audio"}])],
+    "message 1 has a tool call without a function name": [calling("f"), calling(["f"]), calling([{"function": {}}])],
+}  # fmt: skip
+"""What cannot be read, by what is said of it."""
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_refusal_names_the_message(what: str) -> None:
+    for given_ in REFUSED[what]:
+        with pytest.raises(UsageError) as caught:
+            chat.read(given_)
+        assert caught.value.what.startswith(what)
+        assert ("tool_call_id" if "tool_result" in what else "chat-completions") in caught.value.fix

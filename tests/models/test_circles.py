@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import ollama_wire, openai_wire
-from tests.support.asking import SYSTEM, TOOL, USER
 from tests.support.both_servers import SERVERS
 from tests.support.ollama_wire import Chunks
+from tests.support.openai_wire import SYSTEM, TOOL, USER
 from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.protocols import Text
 from thimble.agent.reply import Reply

@@ -150,7 +150,7 @@ def unreported(call: Call) -> Call:
     return replace(call, cached=Amount(None), usage=replace(call.usage, cached_tokens=None), shared=shared)
 
 
-def test_what_does_not_tell() -> None:
+def test_too_few_or_too_equal_calls_have_no_fit() -> None:
     on = HARDWARE["a100-32b"]
     calls = [made(on, prompt, 50, 100) for prompt in (1_000, 2_000, 4_000)]
     assert fitted(calls) is not None

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import ollama_wire, openai_wire
@@ -171,7 +171,7 @@ def read(row: Row, *pieces: bytes) -> tuple[str, str, list[tuple[str, str]], str
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.report for row in ROWS])
-def test_what_servers_send_is_read_as_it_is_meant(row: Row) -> None:
+def test_replies_of_real_servers_are_read(row: Row) -> None:
     assert read(row) == (row.thought, row.text, [*row.calls], row.finish)
     assert read(row, *(row.body[at : at + 1] for at in range(len(row.body)))) == read(row)
 
@@ -250,35 +250,8 @@ PARTS = st.sampled_from(
     [
         *("<tool_call>", "</tool_call>", "<function=search", "<function=search>", "</function>", "<parameter=q>"),
         *("<think>", "</think>", "\n</think>\n", "```json\n", "\n```", PRINTED, README, '{"search": "', '{"answer": "'),
-        *(
-            '{"cannot_answer": "',
-            '{"answer": {"a": "',
-            '", "b": "',
-            '"}',
-            '"}}',
-            "{",
-            "}",
-            "[",
-            '"',
-            "\\",
-            "\\u",
-            "\\ud83d",
-        ),
-        *(
-            "\\u00e9",
-            "\\x",
-            "\ud83d",
-            "\ude00",
-            "\x00",
-            "\x1b[31m",
-            "\x85",
-            "\n",
-            "\r",
-            "\t",
-            " ",
-            "It is so. ",
-            "search",
-        ),
+        *('{"cannot_answer": "', '{"answer": {"a": "', '", "b": "', '"}', '"}}', "\\u", "\\ud83d", "\\u00e9", "\\x"),
+        *("\ud83d", "\ude00", "\x1b[31m", "It is so. ", "search", *'{}["\\\x00\x85\n\r\t '),
     ]
 )
 TEXTS = st.lists(PARTS | st.text(max_size=3), max_size=7).map("".join)
@@ -340,14 +313,7 @@ def holds(reply: Replied) -> None:
 
 
 @given(replies())
-def test_what_is_nearly_valid_is_a_reply_or_a_model_error(reply: Replied) -> None:
-    holds(reply)
-
-
-@pytest.mark.nightly
-@settings(max_examples=20_000)
-@given(replies())
-def test_twenty_thousand_replies_that_are_nearly_valid(reply: Replied) -> None:
+def test_a_nearly_valid_reply_is_read_or_a_model_error(reply: Replied) -> None:
     holds(reply)
 
 

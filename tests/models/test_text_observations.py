@@ -113,7 +113,7 @@ def dialogues(draw: st.DrawFn) -> list[chat.Entry]:
 
 
 @given(dialogues())
-def test_what_is_written_and_counted_is_the_text(entries: Sequence[chat.Entry]) -> None:
+def test_recognised_observations_are_written_and_counted_as_text(entries: Sequence[chat.Entry]) -> None:
     plain = chat.read(entries)
     found = recognise(plain)
     assert [*map(as_written, found)] == plain

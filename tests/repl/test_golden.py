@@ -16,8 +16,7 @@ import pytest
 
 from tests.support.branched_sessions import Actor, session_in
 from tests.support.histories import react
-from tests.support.ollama_http import served
-from tests.support.ollama_server import Download, Ollama
+from tests.support.ollama_server import Download, Ollama, served
 from tests.support.scripted import Step
 from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call, type_command
 from thimble.agent.errors import ModelError

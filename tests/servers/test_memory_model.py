@@ -86,7 +86,7 @@ def test_the_command_trains_and_measures_each_memory(
     assert all(0 <= one["reward"] <= 1 for one in logged if "reward" in one)
 
 
-def test_what_has_ended_is_not_done_again(place: Path, trained: Path) -> None:
+def test_a_finished_training_is_not_repeated(place: Path, trained: Path) -> None:
     def written() -> dict[Path, int]:
         return {path: path.stat().st_mtime_ns for path in trained.rglob("*") if path.is_file()}
 
@@ -206,17 +206,6 @@ def test_a_training_that_was_interrupted_goes_on(place: Path, tmp_path: Path, mo
     fine_tune(base, examples, part, how)
     one, other = (load_base(folder).network.state_dict() for folder in (whole, part))
     assert all(bool((one[name] == other[name]).all()) for name in one)
-
-
-def test_lora_leaves_its_weights_beside_the_whole_model(place: Path, tmp_path: Path) -> None:
-    examples = [Example("<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n", "Nobody.")]
-    out = fine_tune(place / "tiny.gguf", examples, tmp_path / "lora", FineTuning(steps=2, rank=4))
-    assert (out / "adapter" / "adapter_model.safetensors").stat().st_size < (
-        out / "model.safetensors"
-    ).stat().st_size / 4
-    before, after = (load_base(path).network.state_dict() for path in (place / "tiny.gguf", out))
-    assert before.keys() == after.keys()
-    assert any(bool((before[name] != after[name]).any()) for name in before)
 
 
 def test_examples_that_are_too_long_are_left_out_and_told(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -13,7 +12,7 @@ import pytest
 
 from tests.servers.conftest import Sessions, eventually
 from tests.servers.serve import BLOCK, ROOT, Server
-from tests.support.failing_server import NOT_FOUND, Answer, front, passes, rate_limited, resets, routed, says
+from tests.support.scripted_server import NOT_FOUND, RESETS, Answer, front, passes, rate_limited, says
 from thimble.agent.errors import ModelError
 from thimble.agent.events import Answered, Event, Prepared, Replied, ReplyPiece, ToolCalled, ToolReturned
 from thimble.agent.protocols import Sent, Waiting
@@ -69,7 +68,7 @@ def test_a_session_has_the_same_events_with_the_reader_and_with_each_server(
         assert kinds(second.ask(question.text)) == expected
 
 
-def test_by_schema_each_call_is_valid_whatever_the_model_says(sessions: Sessions, server: Server) -> None:
+def test_calls_by_schema_are_valid(sessions: Sessions, server: Server) -> None:
     for question in sessions.questions[:2]:
         session = sessions.open(server, calls="schema", max_turns=4, budget=6000)
         events = list(session.ask(question.text))
@@ -122,7 +121,7 @@ def test_tokens_are_counted_as_the_server_counts_them(sessions: Sessions, server
 
 
 def test_estimates_are_within_two_percent_after_the_first_reply(sessions: Sessions, server: Server) -> None:
-    with front(passes(server.url), otherwise=routed(CLOSED, passes(server.url))) as found:
+    with front(paths=CLOSED, otherwise=passes(server.url)) as found:
         session = sessions.open(server, found.url)
         events = [event for question in sessions.questions[:3] for event in session.ask(question.text)]
     prepared, replied = only(Prepared, events), only(Replied, events)
@@ -178,8 +177,7 @@ UNKNOWN = {**CLOSED, "/v1/models": says("200 OK", b'{"data":[{"id":"tiny"}]}'), 
 def test_a_prompt_longer_than_the_context_is_refused_and_the_session_goes_on(
     sessions: Sessions, server: Server, hidden: dict[str, Answer], what: str
 ) -> None:
-    through = passes(server.url)
-    with front(through, otherwise=routed(hidden, through)) as found:
+    with front(paths=hidden, otherwise=passes(server.url)) as found:
         session = sessions.open(server, found.url, budget=20_000)
         assert is_answered(session, sessions)
         asked = len(found.asked)
@@ -199,11 +197,10 @@ def test_vllm_without_a_parser_is_asked_by_schema(sessions: Sessions, bare_vllm:
     assert prepared.view.tokens == pytest.approx(replied.usage.prompt_tokens, rel=ALIKE)
 
 
-def test_a_model_that_the_server_does_not_have(sessions: Sessions, server: Server) -> None:
-    assert "tiny" in failure(sessions.open(server, model="other"), "Anything?").fix
-
-
-def test_a_key_that_is_wrong(sessions: Sessions, vllm_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_model_and_a_wrong_key_are_told(
+    sessions: Sessions, vllm_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "tiny" in failure(sessions.open(vllm_server, model="other"), "Anything?").fix
     monkeypatch.setenv("THIMBLE_API_KEY", "sk-wrong-one")
     told = failure(sessions.open(vllm_server), "Anything?")
     assert "(401" in told.what
@@ -213,7 +210,7 @@ def test_a_key_that_is_wrong(sessions: Sessions, vllm_server: Server, monkeypatc
 # ---- what goes wrong on the way ----
 
 
-@pytest.mark.parametrize("trouble", [rate_limited(0), resets], ids=["429", "connection lost"])
+@pytest.mark.parametrize("trouble", [rate_limited(0), (RESETS,)], ids=["429", "connection lost"])
 def test_before_the_first_token_it_is_asked_again(sessions: Sessions, server: Server, trouble: Answer) -> None:
     through = passes(server.url)
     with front(trouble, through, otherwise=through) as found:
@@ -227,7 +224,7 @@ def test_before_the_first_token_it_is_asked_again(sessions: Sessions, server: Se
 
 def test_a_stream_that_stops_in_the_middle_of_a_call(sessions: Sessions, server: Server) -> None:
     through = passes(server.url)
-    with front(passes(server.url, until=b'"arguments":', then=resets), through, otherwise=through) as found:
+    with front(passes(server.url, b'"arguments":', RESETS), through, otherwise=through) as found:
         session = sessions.open(server, found.url)
         assert "stopped in the middle" in failure(session, sessions.questions[0].text).what
         assert len(found.asked) == 1
@@ -238,31 +235,10 @@ def test_a_stream_that_stops_in_the_middle_of_a_call(sessions: Sessions, server:
 # ---- the command line ----
 
 
-def thimble(
-    sessions: Sessions, server: Server, *arguments: str, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "thimble", "--backend", "vllm" if server.name == "vllm" else "openai"]
-    command += ["--base-url", server.url, "--corpus", str(sessions.corpus), *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)} | environment
-    return subprocess.run(
-        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600
-    )
-
-
 def test_an_answer_alone_is_printed(sessions: Sessions, server: Server) -> None:
     question = sessions.questions[0]
-    run = thimble(sessions, server, "-p", question.text)
-    assert (run.returncode, run.stdout) == (
-        0,
-        f"For {question.subject}, the {question.attribute} is {question.answer} [{question.slug}].\n",
-    )
-
-
-def test_a_server_that_cannot_be_used_is_exit_code_3(sessions: Sessions, vllm_server: Server) -> None:
-    for run in (
-        thimble(sessions, vllm_server, "-p", "Anything?", THIMBLE_API_KEY="sk-wrong-one"),
-        thimble(sessions, vllm_server, "-p", "Anything?", "--model", "other"),
-    ):
-        assert (run.returncode, run.stdout) == (3, "")
-        assert "Traceback" not in run.stderr
-        assert len(run.stderr.strip().splitlines()) == 2
+    command = [sys.executable, "-m", "thimble", "--backend", "vllm" if server.name == "vllm" else "openai"]
+    command += ["--base-url", server.url, "--corpus", str(sessions.corpus), "-p", question.text]
+    run = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
+    answer = f"For {question.subject}, the {question.attribute} is {question.answer} [{question.slug}].\n"
+    assert (run.returncode, run.stdout) == (0, answer)

@@ -17,10 +17,10 @@ from types import FrameType
 import pytest
 
 from tests.support.family import family
-from tests.support.held_server import PATIENCE_SECONDS, Held, held, no_thread_is_left
 from tests.support.histories import is_sound
 from tests.support.journal_scenes import Kept, ask, keep
 from tests.support.paths import ROOT
+from tests.support.scripted_server import PATIENCE_SECONDS, Serving, held, no_thread_is_left
 from thimble.agent.background import Thread
 from thimble.agent.events import Answered, Prepared, SideBegan, SideCalled
 from thimble.agent.ledger import Call
@@ -40,7 +40,7 @@ BUDGET = 20_000
 
 
 @contextmanager
-def waiting(folder: Path) -> Iterator[tuple[Kept, Held]]:
+def waiting(folder: Path) -> Iterator[tuple[Kept, Serving]]:
     """A session that has answered a question, and whose memory model still reads."""
     with held() as server:
         session = keep(folder / "live.jsonl", strategy=SPEC, budget=BUDGET)
@@ -102,7 +102,7 @@ def test_what_nobody_wants_any_more_is_stopped_and_accounted_for(how: str, tmp_p
         assert isinstance(began, SideBegan)
         assert isinstance(called, SideCalled)
         assert called.error == "stopped"
-        assert len(server.front.asked) == 1
+        assert len(server.asked) == 1
 
 
 LOOKS = ["/context", "/stats", "/why 2", "/tree", "/budget 9000", "/help"]
@@ -185,10 +185,10 @@ def test_a_server_that_dies_leaves_the_old_summary_and_the_next_one_waits(tmp_pa
 # --- the program ------------------------------------------------------------------------------------------------------
 
 
-def thimble(folder: Path, server: Held, *arguments: str) -> subprocess.Popen[str]:
+def thimble(folder: Path, server: Serving, *arguments: str) -> subprocess.Popen[str]:
     """The program with this memory model."""
     command = [sys.executable, "-m", "thimble", "--backend", "reader", "--budget", str(BUDGET), "--strategy", SPEC]
-    command += ["--memory", f"tiny@{server.front.url}", "--session-dir", str(folder), *arguments]
+    command += ["--memory", f"tiny@{server.url}", "--session-dir", str(folder), *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT, env={**os.environ})
 

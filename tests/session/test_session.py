@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.ollama_http import served
-from tests.support.ollama_server import Model
+from tests.support.ollama_server import Model, served
 from tests.support.ollama_server import Ollama as Small
 from tests.support.ollama_wire import ANSWER, PAGE, SHOW, TAGS, loopback, send
 from tests.support.paths import ROOT

@@ -13,7 +13,7 @@ from hypothesis import settings as tried
 from hypothesis import strategies as st
 
 import thimble
-from tests.support.failing_server import Answer, Front, says_json
+from tests.support.scripted_server import Answer, Front, says_json
 from tests.support.sessions import Paper, ask
 from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.events import Asked, Changed

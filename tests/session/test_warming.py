@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.held_server import PATIENCE_SECONDS, held
-from tests.support.ollama_http import served
-from tests.support.ollama_server import Model, Ollama, rendered
+from tests.support.ollama_server import Model, Ollama, rendered, served
+from tests.support.scripted_server import PATIENCE_SECONDS, held
 from tests.support.sessions import scripted
 from thimble.agent.errors import ModelError
 from thimble.agent.events import Asked, Replied
@@ -82,7 +81,7 @@ def test_the_warming_call_is_entered_with_the_first_question(tmp_path: Path) -> 
 
 def test_a_question_stops_it_and_it_is_not_counted() -> None:
     with held("ollama") as server:
-        session = opened(server.front.url)
+        session = opened(server.url)
         errand = session.begin_warming()
         assert errand
         assert server.reached.wait(PATIENCE_SECONDS)

@@ -48,7 +48,7 @@ SERVERS = {
         openai_wire.URL,
         openai_wire.ANSWER,
         openai_wire.CALLS,
-        lambda reply: openai_wire.Wire({openai_wire.CHAT: lambda _: reply}),
+        lambda reply: openai_wire.Wire({openai_wire.CHAT: reply if callable(reply) else lambda _: reply}),
         openai_wire.backend,
     ),
 }
@@ -82,3 +82,8 @@ def named(deltas: Iterable[Delta]) -> list[Any]:
         else:
             told.append((delta.name, delta.arguments) if isinstance(delta, ToolCall) else delta)
     return told
+
+
+def said(deltas: Iterable[Delta], kind: type[Text] | type[Thinking] = Text) -> str:
+    """The whole text, or thinking, of a reply."""
+    return "".join(delta.text for delta in deltas if isinstance(delta, kind))

@@ -1,4 +1,4 @@
-"""Conversations in the chat-completions form, as other programs write them, and what a server objects to."""
+"""Conversations in the chat-completions form, as other programs write them."""
 
 from __future__ import annotations
 
@@ -7,51 +7,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-Entry = dict[str, Any]
+from tests.support.strict_server import refusal
 
-# --- what a server objects to -----------------------------------------------------------------------------------------
+Entry = dict[str, Any]
 
 
 def objections(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     """What a chat-completions server refuses; calls at the very end may still wait for their results."""
-    wrong, open_calls = [], []
-    for at, entry in enumerate(entries):
-        role = entry.get("role")
-        if role not in ("system", "developer", "user", "assistant", "tool"):
-            wrong.append(f"{at}: role {role!r}")
-        if open_calls and role != "tool":
-            wrong.append(f"{at}: calls {open_calls} have no result")
-            open_calls = []
-        if role == "tool":
-            if entry.get("tool_call_id") in open_calls:
-                open_calls.remove(entry["tool_call_id"])
-            else:
-                wrong.append(f"{at}: a result of no call")
-        if not isinstance(entry.get("content"), str | list) and not entry.get("tool_calls"):
-            wrong.append(f"{at}: no content")
-        if isinstance(parts := entry.get("content"), list) and not (parts and all("type" in part for part in parts)):
-            wrong.append(f"{at}: a content of no parts, or a part without a type")
-        if "tool_calls" in entry:
-            wrong += [f"{at}: {problem}" for problem in _calls_objections(entry)]
-            open_calls = [call.get("id") for call in entry["tool_calls"] or ()]
-    return wrong
+    return [*filter(None, [refusal(entries, may_wait=True, in_order=False)])]
 
-
-def _calls_objections(entry: Mapping[str, Any]) -> list[str]:
-    calls = entry["tool_calls"]
-    if not isinstance(calls, list) or not calls:
-        return ["calls that are no list, or an empty one"]
-    ids = [call.get("id") for call in calls]
-    wrong = [] if entry["role"] == "assistant" else ["a call that the assistant did not make"]
-    wrong += [] if all(ids) and len(set(ids)) == len(ids) else ["a call without an id of its own"]
-    for call in calls:
-        function = call.get("function")
-        if call.get("type") != "function" or not isinstance(function.get("arguments"), str) or not function.get("name"):
-            wrong.append("a call of no function, or whose arguments are no text")
-    return wrong
-
-
-# --- Hypothesis -------------------------------------------------------------------------------------------------------
 
 TEXT = st.text(max_size=20)
 EXTRA = st.dictionaries(st.sampled_from(["name", "refusal", "reasoning_content", "x"]), st.none() | TEXT, max_size=2)

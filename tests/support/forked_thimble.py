@@ -35,24 +35,10 @@ from thimble.repl.__main__ import main
 
 IMPORTED = (
     *("httpcore", "certifi", "uuid", "stringprep", "encodings.idna", "rich.markdown"),
-    *(
-        "thimble.models.embeddings.kept",
-        "thimble.models.ollama.backend",
-        "thimble.models.ollama.client",
-        "thimble.models.ollama.counter",
-    ),
-    *(
-        "thimble.models.openai.backend",
-        "thimble.models.openai.counter",
-        "thimble.models.tool_calls.caller",
-    ),
-    *(
-        "thimble.repl.conversation",
-        "thimble.repl.commands.model",
-        "thimble.repl.commands.next_prompt",
-        "thimble.repl.screen.exchange",
-    ),
-    *("tests.support.payloads", "tests.support.sessions"),
+    *(f"thimble.models.{name}" for name in ("embeddings.kept", "ollama.client", "tool_calls.caller")),
+    *(f"thimble.models.{server}.{name}" for server in ("ollama", "openai") for name in ("backend", "counter")),
+    *("thimble.repl.conversation", "thimble.repl.commands.model", "thimble.repl.commands.next_prompt"),
+    *("thimble.repl.screen.exchange", "tests.support.payloads", "tests.support.sessions"),
 )
 """What a conversation imports beside what a question on the command line does."""
 PROGRAM = """#!{python} -ISB

@@ -1,16 +1,10 @@
-"""What Ollama sends, as bytes, and two servers that send it: one behind httpx's transport, one on loopback."""
+"""What Ollama sends, as bytes, and a server behind httpx's transport that sends it."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
-import httpx
-
+from tests.support import scripted_server, wire
 from thimble.models.ollama.backend import Ollama
 from thimble.models.ollama.server import OllamaServer
 from thimble.models.server import ServerOptions
@@ -64,51 +58,19 @@ PULL = (
     b'{"status":"success"}\n'
 )
 
-PAGE = b"<!DOCTYPE html>\n<html><body>It works!</body></html>\n"
+PAGE, Chunks, loopback, send = wire.PAGE, wire.Chunks, scripted_server.loopback, scripted_server.send
 
 
-class Chunks(httpx.SyncByteStream):
-    """A response's body in pieces; an exception among them is raised. Knows whether it was closed."""
-
-    def __init__(self, pieces: Iterable[bytes | Exception]) -> None:
-        self.pieces = pieces
-        self.closed = False
-
-    def __iter__(self) -> Iterator[bytes]:
-        for piece in self.pieces:
-            if isinstance(piece, Exception):
-                raise piece
-            yield piece
-
-    def close(self) -> None:
-        self.closed = True
-
-
-class Wire(httpx.MockTransport):
-    """A server behind httpx's transport. A route's reply is bytes (status 200), a status and bytes, a stream, or a list
-    of them, given one by one."""
+class Wire(wire.Wire):
+    """An Ollama behind httpx's transport. A route's reply is as in tests/support/wire.py."""
 
     def __init__(self, **routes: Any) -> None:
-        super().__init__(self.answer)
         usual = {"show": TOOLS_ONLY, "tags": TAGS, "ps": b'{"models":[]}', "version": b'{"version":"0.34.1"}'}
-        self.routes = {**usual, **routes}
-        self.bodies: list[tuple[str, Any]] = []
+        super().__init__({f"/api/{name}": reply for name, reply in {**usual, **routes}.items()})
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
-        route = request.url.path.removeprefix("/api/")
-        self.bodies.append((route, json.loads(request.content or b"null")))
-        reply = self.routes[route]
-        reply = reply.pop(0) if isinstance(reply, list) else reply
-        if isinstance(reply, Exception):
-            raise reply
-        if isinstance(reply, Chunks):
-            return httpx.Response(200, stream=reply)
-        status, body, *headers = reply if isinstance(reply, tuple) else (200, reply)
-        return httpx.Response(status, content=body, headers=headers[0] if headers else None)
-
-    def sent(self, route: str = "chat") -> Any:
-        """The body of the newest request to a route."""
-        return next(body for name, body in reversed(self.bodies) if name == route)
+    def sent(self, path: str = "/api/chat") -> Any:
+        """The body of the newest request to a path."""
+        return super().sent(path)
 
 
 def server(wire: Wire, **options: Any) -> OllamaServer:
@@ -119,42 +81,3 @@ def server(wire: Wire, **options: Any) -> OllamaServer:
 def model(wire: Wire, name: str = "qwen2.5:7b", room: int = 16_384, **options: Any) -> Ollama:
     """A model of the server behind a wire."""
     return Ollama(name, server(wire, **options), room=room)
-
-
-@contextmanager
-def loopback(handle: Callable[[BaseHTTPRequestHandler, Any], None]) -> Iterator[str]:
-    """A real server on this machine; `handle` gets each request, whose bytes are `raw`, with its JSON body.
-
-    Gives its address.
-    """
-
-    class Handler(BaseHTTPRequestHandler):
-        raw = b""
-
-        def do_POST(self) -> None:
-            self.raw = self.rfile.read(int(self.headers["content-length"]))
-            handle(self, json.loads(self.raw))
-
-        def do_GET(self) -> None:
-            handle(self, None)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-def send(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200) -> None:
-    """Send a whole response."""
-    handler.send_response(status)
-    handler.send_header("Content-Length", str(len(body)))
-    handler.end_headers()
-    handler.wfile.write(body)

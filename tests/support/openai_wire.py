@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import httpx
-
-from tests.support.ollama_wire import Chunks
+from tests.support import wire
 from thimble.agent.messages import Message, ToolCall
 from thimble.models.openai.backend import OpenAIBackend
 from thimble.models.openai.connection import Connection
 from thimble.models.server import ServerOptions
+
+PAGE, Reply = wire.PAGE, wire.Reply
 
 URL = "http://127.0.0.1:8000"
 CHAT, MODELS, TOKENIZE = "/v1/chat/completions", "/v1/models", "/tokenize"
@@ -84,49 +83,17 @@ LLAMA = (
     b'"timings":{"cache_n":12,"prompt_n":1,"prompt_ms":2.5,"predicted_n":4,"predicted_ms":20.0}}\n\n'
     b"data: [DONE]\n\n"
 )
-PAGE = b"<!DOCTYPE html>\n<html><body>It works!</body></html>\n"
-
-Reply = bytes | tuple[int, bytes] | tuple[int, bytes, Mapping[str, str]] | Chunks | Exception
-Route = Reply | Callable[[Any], Reply]
 
 
-class Wire(httpx.MockTransport):
-    """A server behind httpx's transport. A path's reply is bytes, a status and bytes, a stream, an error, or a function
-    of the request's body which returns one of these; a list of them is given one by one. Other paths are 404."""
+class Wire(wire.Wire):
+    """A server of chat completions behind httpx's transport, as in tests/support/wire.py."""
 
-    def __init__(self, routes: Mapping[str, Route | list[Route]] | None = None, **more: Any) -> None:
-        super().__init__(self.answer)
-        self.routes: dict[str, Any] = {MODELS: VLLM_MODELS, **(routes or {}), **more}
-        self.requests: list[tuple[str, Any]] = []
-        self.headers: list[httpx.Headers] = []
-        self.pauses: list[float] = []
-
-    def answer(self, request: httpx.Request) -> httpx.Response:
-        path = request.url.path
-        body = json.loads(request.content or b"null")
-        self.requests.append((path, body))
-        self.headers.append(request.headers)
-        reply = self.routes.get(path, (404, b'{"detail":"Not Found"}'))
-        if isinstance(reply, list):
-            reply = reply.pop(0)
-        if callable(reply):
-            reply = reply(body)
-        if isinstance(reply, Exception):
-            raise reply
-        if isinstance(reply, Chunks):
-            return httpx.Response(200, stream=reply, headers={"content-type": "text/event-stream"})
-        status, content, *headers = reply if isinstance(reply, tuple) else (200, reply)
-        kind = "text/event-stream" if content.lstrip().startswith((b"data:", b":", b"event:")) else "application/json"
-        given = {"content-type": "text/html" if content.startswith(b"<") else kind}
-        return httpx.Response(status, content=content, headers={**given, **(headers[0] if headers else {})})
+    def __init__(self, routes: Mapping[str, wire.Route | list[wire.Route]] | None = None, **more: Any) -> None:
+        super().__init__({MODELS: VLLM_MODELS, **(routes or {}), **more})
 
     def sent(self, path: str = CHAT) -> Any:
         """The body of the newest request to a path."""
-        return next(body for name, body in reversed(self.requests) if name == path)
-
-    def asked(self, path: str) -> int:
-        """How often a path was asked for."""
-        return sum(name == path for name, _ in self.requests)
+        return super().sent(path)
 
 
 def backend(wire: Wire, name: str = "openai", url: str = URL, **settings: Any) -> OpenAIBackend:

@@ -109,15 +109,6 @@ class Terminal:
         self._lines.clear()
         termios.tcsetwinsize(self._device, (self.screen.lines, columns))
 
-    def as_after_fg(self) -> None:
-        """Give it the terminal as a shell does after Ctrl-Z and `fg`: lines that are echoed and edited."""
-        modes = termios.tcgetattr(self._device)
-        modes[0] |= termios.ICRNL
-        modes[3] |= termios.ECHO | termios.ICANON
-        termios.tcsetattr(self._device, termios.TCSANOW, modes)
-        self._started.kill(signal.SIGCONT)
-        self._wait_until(lambda: not termios.tcgetattr(self._device)[3] & termios.ICANON)
-
     @property
     def screen(self) -> Screen:
         """What the terminal shows."""

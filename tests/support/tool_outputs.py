@@ -126,35 +126,10 @@ def bars(draw: st.DrawFn) -> str:
 ENDS = ["\n", "\n", "\n", "\r\n", "\r", "", " ", "\n\n\n\n\n", "\x0b", "\x0c", "\x85", "\u2028", "200"]
 CONTROLS = [
     *("\x1b[31m", "\x1b[0m", "\x1b[m", "\x1b[1;31m", "\x1b(B", "\x1b[K", "\x1b[2K", "\x1b[3C", "\x1b[10G", "\x1bE"),
-    *(
-        "\x1bD",
-        "\x1b[1A",
-        "\x1b[2J",
-        "\x1b]0;title\x07",
-        "\x1b]8;;x\x1b\\",
-        "\x1b[",
-        "\x1b",
-        "\x9b31m",
-        "\b",
-        "\x00",
-        "\x7f",
-    ),
+    *("\x1bD", "\x1b[1A", "\x1b[2J", "\x1b]0;title\x07", "\x1b]8;;x\x1b\\", "\x1b[", "\x1b", "\x9b31m", *"\b\x00\x7f"),
 ]
 WORDS_OF_LINES = [
-    "",
-    "a",
-    "same",
-    "ann 10%",
-    "bob,20%",
-    "  x\ty  ",
-    "漢字",
-    "e\u0301",
-    "🙂",
-    "10",
-    "row0",
-    "val0",
-    " ",
-    "\t",
+    *("", "a", "same", "ann 10%", "bob,20%", "  x\ty  ", "漢字", "e\u0301", "🙂", "10", "row0", "val0", " ", "\t")
 ]
 PIECES = st.one_of(
     JSON,

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.certificate import self_signed
 from tests.support.conversations import objections
-from tests.support.failing_server import ANSWER, MODEL, Faulty, faulty
+from tests.support.scripted_server import ANSWER, MODEL, Faulty, faulty
 from thimble.agent.errors import ModelError
 from thimble.agent.events import Answered
 from thimble.repl.__main__ import main

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.failing_server import NOT_FOUND, Answer, Front, path_of, says, says_json
+from tests.support.scripted_server import NOT_FOUND, Answer, Front, path_of, says, says_json
 from thimble.repl.__main__ import main
 
 KEY = "sk-our-own-secret"

@@ -1,4 +1,4 @@
-"""Whole sessions with the small Ollama of tests/support/ollama_http.py, through the command line."""
+"""Whole sessions with the small Ollama of tests/support/ollama_server.py, through the command line."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from tests.support.ollama_http import served
-from tests.support.ollama_server import Model, Ollama, Reply, prompt_of
-from tests.support.ollama_wire import loopback
+from tests.support.ollama_server import Model, Ollama, Reply, prompt_of, served
+from tests.support.ollama_wire import loopback, send
 from tests.support.paths import ROOT
 from thimble.agent.events import Prepared
 from thimble.corpus.library import ARTICLES
@@ -95,7 +94,7 @@ def test_a_prompt_that_the_server_cuts_raises_the_alarm(monkeypatch: pytest.Monk
         prompt = prompt_of(model, body, 10**9) or []
         return prompt[: len(prompt) // 4]
 
-    monkeypatch.setattr("tests.support.ollama_http.prompt_of", cutting)
+    monkeypatch.setattr("tests.support.ollama_server.prompt_of", cutting)
     with served() as (_, url):
         run = thimble(url, "-p", "What is a context window?", "--json")
         told = [event for event in events(run) if event["type"] == "prompt_cut"]
@@ -128,10 +127,7 @@ def test_tab_does_not_wait_for_a_slow_server() -> None:
         if handler.path != "/api/version":
             offered.wait(60)
         body = b'{"version":"1"}' if handler.path == "/api/version" else b'{"models":[{"model":"slow:1b"}]}'
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(body)))
-        handler.end_headers()
-        handler.wfile.write(body)
+        send(handler, body)
 
     with loopback(slow) as url:
         session = Session(Settings(backend="ollama", base_url=url))

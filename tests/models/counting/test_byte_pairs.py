@@ -177,7 +177,7 @@ def test_another_kind_of_vocabulary_is_none(damage: dict[str, Any]) -> None:
         ({"tokenizer.ggml.add_bos_token": True, "tokenizer.ggml.add_eos_token": True}, 2),
     ],
 )
-def test_what_the_server_adds_is_counted(told: dict[str, Any], begin: int) -> None:
+def test_special_tokens_of_the_server_are_counted(told: dict[str, Any], begin: int) -> None:
     found = byte_pairs(facts() | told)
     assert found
     assert found.begin == begin

@@ -53,7 +53,7 @@ def test_any_message_costs_something_and_always_the_same(make: type[EstimateCoun
 
 @counters
 @given(messages)
-def test_what_is_not_sent_is_not_counted(make: type[EstimateCounter], message: Message) -> None:
+def test_fields_that_are_not_sent_are_not_counted(make: type[EstimateCounter], message: Message) -> None:
     other = Message("x", message.role, message.content, message.thinking, message.calls, "id", "name", "why", ("m",))
     assert make().count(other) == make().count(message)
 
@@ -94,7 +94,7 @@ def test_a_server_that_cuts_teaches_nothing(message: Message, counted: int, repo
     assert (counter.count(message), counter.overhead([SCHEMA])) == before
 
 
-def test_what_is_cut_once_the_server_has_told_is_seen_sooner() -> None:
+def test_a_cut_is_noticed_sooner_after_calibration() -> None:
     counter = EstimateCounter()
     assert counter.calibrate(1000, 600)
     assert not counter.calibrate(1000, 700)
@@ -132,52 +132,30 @@ def test_memory_is_bounded() -> None:
 # ---- the vocabulary ----
 
 
-@installed
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        ("", 0),
-        ("Hello world", 2),
-        ("12345", 5),
-        ("<|im_start|>", 1),
-        ("<|im_end|>\n", 2),
-        ("<tool_call>", 1),
-        ("cafe\u0301", 2),
-        ("caf\u00e9", 2),
-    ],
+KNOWN = {
+    "": 0,
+    "Hello world": 2,
+    "12345": 5,
+    "<|im_start|>": 1,
+    "<|im_end|>\n": 2,
+    "<tool_call>": 1,
+    "cafe\u0301": 2,
+    "café": 2,
+}
+SHARED = (
+    *("qwen2.5:7b", "qwen2.5-coder:1.5b", "qwen3:8b", "qwen3-coder:30b", "qwen2:0.5b", "qwen:4b", "qwq:32b"),
+    *("Qwen/Qwen2.5-7B-Instruct", "hf.co/bartowski/Qwen3-8B-GGUF:Q4_K_M"),
 )
-def test_known_counts(text: str, tokens: int) -> None:
-    counter = counter_for("qwen2.5:7b")
-    assert isinstance(counter, QwenCounter)
-    assert counter.tokens(text) == tokens
+OTHERS = ("qwen3.5:9b", "qwen3.6", "qwen4", "llama3.2:3b", "codeqwen:7b", "gpt-oss:20b", "")
 
 
 @installed
-@pytest.mark.parametrize(
-    ("model", "exact"),
-    [
-        ("qwen2.5:7b", True),
-        ("qwen2.5-coder:1.5b", True),
-        ("qwen3:8b", True),
-        ("qwen3-coder:30b", True),
-        ("qwen2:0.5b", True),
-        ("qwen:4b", True),
-        ("qwq:32b", True),
-        ("Qwen/Qwen2.5-7B-Instruct", True),
-        ("hf.co/bartowski/Qwen3-8B-GGUF:Q4_K_M", True),
-        ("qwen3.5:9b", False),
-        ("qwen3.6", False),
-        ("qwen4", False),
-        ("llama3.2:3b", False),
-        ("codeqwen:7b", False),
-        ("gpt-oss:20b", False),
-        ("", False),
-    ],
-)
-def test_exact_is_who_shares_the_vocabulary(model: str, exact: bool) -> None:
-    counter = counter_for(model)
-    assert isinstance(counter, QwenCounter)
-    assert counter.exact is exact
+def test_counts_are_exact_for_the_models_that_share_the_vocabulary() -> None:
+    for model in (*SHARED, *OTHERS):
+        counter = counter_for(model)
+        assert isinstance(counter, QwenCounter)
+        assert counter.exact is (model in SHARED), model
+    assert {text: counter.tokens(text) for text in KNOWN} == KNOWN
 
 
 @installed

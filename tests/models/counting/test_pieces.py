@@ -32,6 +32,6 @@ def test_pieces_have_the_tokens_of_the_text(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("letter", ["\n", " ", "x", "語", "-"])
-def test_where_no_word_ends_a_piece_has_a_token_more(letter: str) -> None:
+def test_pieces_without_words_cost_a_token_more_at_most(letter: str) -> None:
     pairs, text = vocabulary(), letter * 5 * PIECE_LENGTH
     assert abs(pairs.tokens(text) - len(pairs._encoding.encode(text))) <= 5

@@ -61,7 +61,7 @@ def test_each_model_has_a_file_that_only_its_user_reads(tmp_path: Path) -> None:
     assert not any(b"text" in file.read_bytes().replace(b"CREATE TABLE vectors(text", b"") for file in files)
 
 
-def test_what_was_embedded_before_an_error_is_kept(tmp_path: Path) -> None:
+def test_vectors_before_an_error_are_kept(tmp_path: Path) -> None:
     inner = Counting()
 
     def end(done: int, of: int) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.embedding import NUMBERS, Wire, counted, on
 from tests.support.ollama_wire import PAGE
+from tests.support.recorded import recorded
 from thimble.agent.errors import ModelError
 from thimble.models import SERVERS, embedder_on, server_at
 from thimble.models.embeddings import unit
@@ -137,7 +138,50 @@ def test_vectors_of_another_length_than_before_are_refused(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(SERVERS.keys() - {"gguf"}))
-def test_every_kind_of_server_has_embeddings_and_nothing_is_sent_before_they_are_wanted(kind: str) -> None:
+def test_no_kind_of_server_is_asked_before_embeddings_are_wanted(kind: str) -> None:
     embedder = embedder_on(server_at(kind, "http://127.0.0.1:1"), "some-model")
     with pytest.raises(ModelError, match=f"no embeddings from {kind}:some-model: nothing answers"):
         embedder.embed([json.dumps("a text")])
+
+
+# ---- as recorded ----
+
+SENT = ["Thimbles hold 2 ml.", "€1", "café"]
+RECORDED = {"ollama": "ollama", "vllm": "openai", "llama": "openai"}
+
+
+@pytest.mark.parametrize("server", RECORDED)
+def test_vectors_are_read_in_order_and_sent_for_as_recorded(server: str) -> None:
+    exchange = recorded(server, "embeddings")
+    body = json.loads(exchange.body)
+    wire = Wire((exchange.status, exchange.body))
+    rows = on(RECORDED[server], wire).embed(SENT)
+    sent = body["embeddings"] if server == "ollama" else [row["embedding"] for row in body["data"]]
+    assert rows.shape == (3, 192)
+    assert np.allclose(rows, np.array(sent) / np.linalg.norm(sent, axis=1, keepdims=True), atol=1e-6)
+    assert wire.inputs == [SENT]
+
+
+@pytest.mark.parametrize(
+    ("server", "name", "what", "fix"),
+    [
+        ("ollama", "missing", "'all-minilm' is not installed", "ollama pull all-minilm"),
+        ("ollama", "no-embeddings", "all-minilm makes no embeddings", "ollama pull all-minilm"),
+        ("llama", "no-embeddings", "all-minilm makes no embeddings on this server", "--embeddings --pooling mean"),
+        ("vllm", "no-embeddings", "has no /v1/embeddings: Not Found", "--runner pooling"),
+    ],
+)
+def test_a_recorded_refusal_says_what_and_how_to_mend_it(server: str, name: str, what: str, fix: str) -> None:
+    exchange = recorded(server, name)
+    with pytest.raises(ModelError) as caught:
+        on(RECORDED[server], Wire((exchange.status, exchange.body))).embed(SENT)
+    assert what in caught.value.what
+    assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize("server", ["vllm", "llama"])
+def test_a_text_that_is_too_long_is_sent_again_as_its_half(server: str) -> None:
+    exchange = recorded(server, "embeddings-too-long")
+    wire = Wire((exchange.status, exchange.body))
+    assert on("openai", wire).embed(["word " * 100]).any()
+    assert wire.inputs == [["word " * 100], ["word " * 50]]

@@ -22,24 +22,29 @@ STARTED = f"{HOLDER}; c.start(512); print(flush=True); time.sleep(600)"
 STARTING = f"{HOLDER}; c.start(512)"
 
 
-def holder(program: str, model: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", program, str(model)], cwd=ROOT, stdout=subprocess.PIPE)
+INTERRUPTED = STARTING.replace("; c.start", "\ntry: c.start") + "\nexcept KeyboardInterrupt: sys.exit(7)"
 
 
-def test_a_thimble_that_is_killed_leaves_no_model_behind(tiny: Path) -> None:
-    with holder(STARTED, tiny) as process:
+@pytest.mark.parametrize(
+    ("program", "number", "codes"),
+    [
+        (STARTED, signal.SIGKILL, (-9,)),
+        (STARTING, signal.SIGKILL, (-9,)),
+        (INTERRUPTED, signal.SIGINT, (0, 7)),
+    ],
+    ids=["killed", "killed while it loads", "interrupted while it loads"],
+)
+def test_a_thimble_that_ends_leaves_no_model_behind(
+    program: str, number: signal.Signals, codes: tuple[int, ...], tiny: Path
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", program, str(tiny)], cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout
-        process.stdout.readline()
-        (model,) = children(process.pid)
-        process.kill()
-        assert eventually(lambda: not runs(model))
-
-
-def test_nor_where_the_model_is_still_being_loaded(tiny: Path) -> None:
-    with holder(STARTING, tiny) as process:
+        if program == STARTED:
+            process.stdout.readline()
         assert eventually(lambda: children(process.pid))
         (model,) = children(process.pid)
-        process.kill()
+        process.send_signal(number)
+        assert process.wait(60) in codes
         assert eventually(lambda: not runs(model))
 
 
@@ -88,15 +93,3 @@ def test_without_the_package_its_installation_is_named(tiny: Path, monkeypatch: 
     with pytest.raises(ModelError, match="need the package xllamacpp") as caught:
         Child(tiny).start(512)
     assert caught.value.fix == "pip install xllamacpp"
-
-
-def test_ctrl_c_while_a_model_is_loaded_ends_it(tiny: Path) -> None:
-    interrupted = STARTING.replace("; c.start", "\ntry: c.start").replace(
-        "512)", "512)\nexcept KeyboardInterrupt: sys.exit(7)"
-    )
-    with holder(interrupted, tiny) as process:
-        assert eventually(lambda: children(process.pid))
-        (model,) = children(process.pid)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) in (0, 7)
-        assert eventually(lambda: not runs(model))

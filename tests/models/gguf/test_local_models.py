@@ -95,18 +95,16 @@ def test_a_manifest_that_is_damaged_is_one_line(pulled: Path, tiny: Path, manife
     assert caught.value.fix == "ollama pull odd:latest"
 
 
-def test_smollm2_is_a_file_of_a_package_that_is_not_imported(pulled: Path, package: None, tiny: Path) -> None:
-    here = LocalModels()
-    assert here.models() == [SMOLLM2]
-    assert here.choose() == SMOLLM2
-    assert here.found(SMOLLM2).path.read_bytes() == tiny.read_bytes()
-
-
-def test_files_of_the_folder_are_listed_and_others_are_named(pulled: Path, tmp_path: Path, tiny: Path) -> None:
+def test_files_of_a_package_and_of_the_folder_are_found(
+    pulled: Path, package: None, tmp_path: Path, tiny: Path
+) -> None:
     shutil.copy(tiny, tmp_path / "own.gguf")
-    assert LocalModels().models() == [str(tmp_path / "own.gguf")]
-    assert LocalModels().choose("own.gguf") == str(tmp_path / "own.gguf")
-    assert LocalModels().choose(str(tiny)) == str(tiny)
+    here, own = LocalModels(), str(tmp_path / "own.gguf")
+    assert {*here.models()} == {SMOLLM2, own}
+    assert here.choose(SMOLLM2) == SMOLLM2
+    assert here.found(SMOLLM2).path.read_bytes() == tiny.read_bytes()
+    assert here.choose("own.gguf") == own
+    assert here.choose(str(tiny)) == str(tiny)
 
 
 # ---- how a session comes to them ----

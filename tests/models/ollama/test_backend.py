@@ -79,7 +79,7 @@ def test_any_text_and_arguments_come_through(text: str, thinking: str, arguments
     ]
 
 
-def test_what_the_server_leaves_out_is_unknown_and_not_zero() -> None:
+def test_missing_usage_is_unknown_and_not_zero() -> None:
     assert reply(Wire(chat=b'{"done":true,"done_reason":"load","eval_count":"many"}')) == [Usage(finish="load")]
 
 
@@ -101,7 +101,7 @@ def test_a_request_fixes_the_window_and_forbids_cutting() -> None:
     }
 
 
-def test_calls_go_back_as_objects_results_with_their_call_and_with_their_thinking() -> None:
+def test_calls_go_back_as_objects_with_thinking_and_results_with_ids() -> None:
     wire = Wire(chat=ANSWER)
     call = ToolCall("c1", "list_articles", '{"page": 2}')
     turn = Message("a", "assistant", "I look.", thinking="Where?", calls=(call,))

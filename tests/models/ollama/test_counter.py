@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.models.counting.test_byte_pairs import facts, vocabulary
+from tests.support.ollama_wire import Wire
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.models.counting.vocabulary import counter_for
@@ -65,40 +66,38 @@ def tiny(messages: Sequence[Mapping[str, Any]], tools: Sequence[Schema]) -> str:
     return text + "<|im_start|>assistant\n"
 
 
-class Server(httpx.MockTransport):
+class Server(Wire):
     """An Ollama with this model. `loaded`: its context, 0 if it is not; `renders`: whether it knows the field."""
 
     def __init__(self, *, loaded: int = 8192, renders: bool = True, told: Mapping[str, Any] | None = None) -> None:
-        super().__init__(self.answer)
-        self.loaded, self.renders, self.failing, self.digest, self.version = loaded, renders, False, "", "0.33.0-rc2"
-        self.told = facts() if told is None else told
-        self.asked: list[tuple[str, Any]] = []
+        self.loaded, self.failing, vocabulary = loaded, False, facts() if told is None else told
+        named = {"name": "tiny:latest", "model": "tiny:latest"}
+
+        def ps(_: Any) -> bytes:
+            return json.dumps({"models": [{**named, "context_length": self.loaded}] * bool(self.loaded)}).encode()
+
+        def show(body: Any) -> bytes:
+            info = {**(vocabulary if body.get("verbose") else {}), "qwen2.context_length": 8192}
+            return json.dumps({"model_info": info, "capabilities": ["completion", "tools"]}).encode()
+
+        def chat(body: Any) -> bytes:
+            line = {"model": "tiny", "message": {"role": "", "content": ""}, "done": not renders}
+            rendered = {"rendered_template": tiny(body["messages"], body.get("tools", ()))}
+            return json.dumps(line | ({"_debug_info": rendered} if renders else {})).encode()
+
+        tags = json.dumps({"models": [{**named, "digest": ""}]}).encode()
+        super().__init__(version=b'{"version":"0.33.0-rc2"}', tags=tags, ps=ps, show=show, chat=chat)
 
     def answer(self, request: httpx.Request) -> httpx.Response:
-        path, body = request.url.path, json.loads(request.content or b"null")
-        self.asked.append((path, body))
+        """Nothing while it is `failing`."""
         if self.failing:
+            self.requests.append(("", None))
             raise httpx.ConnectError("refused")
-        return httpx.Response(200, json=self._answer(path, body))
-
-    def _answer(self, path: str, body: Any) -> Any:
-        match path:
-            case "/api/version":
-                return {"version": self.version}
-            case "/api/tags":
-                return {"models": [{"name": "tiny:latest", "model": "tiny:latest", "digest": self.digest}]}
-            case "/api/ps":
-                listed = {"name": "tiny:latest", "model": "tiny:latest", "context_length": self.loaded}
-                return {"models": [listed] if self.loaded else []}
-            case "/api/show":
-                told = self.told if body.get("verbose") else {}
-                return {"model_info": {**told, "qwen2.context_length": 8192}, "capabilities": ["completion", "tools"]}
-        line = {"model": "tiny", "message": {"role": "", "content": ""}, "done": False}
-        rendered = {"rendered_template": tiny(body["messages"], body.get("tools", ()))}
-        return line | {"_debug_info": rendered} if self.renders else line | {"done": True}
+        return super().answer(request)
 
     def chats(self) -> list[Any]:
-        return [body for path, body in self.asked if path == "/api/chat"]
+        """The bodies of the requests for a prompt."""
+        return [body for path, body in self.requests if path == "/api/chat"]
 
 
 def backend(server: Server) -> Ollama:
@@ -208,10 +207,12 @@ def test_a_server_that_is_away_is_asked_again_later(monkeypatch: pytest.MonkeyPa
     server = Server()
     counts = counter(server)
     server.failing = True
+    with pytest.raises(ModelError):
+        backend(server).rendered(HISTORY, TOOLS)
     assert size(counts, HISTORY) > 0
-    asked = len(server.asked)
+    asked = len(server.requests)
     assert size(counts, HISTORY) > 0
-    assert len(server.asked) == asked
+    assert len(server.requests) == asked
     server.failing, now[0] = False, 111.0
     assert counts.exact
     assert size(counts, HISTORY, TOOLS) == SESSION["prompts"][-2]["prompt_eval_count"]
@@ -234,27 +235,12 @@ def test_a_difference_is_said_once_and_counts_are_estimates_then() -> None:
     assert counts.doubt() == ""
 
 
-def test_a_cut_prompt_is_no_difference() -> None:
-    counts = counter(Server())
-    counted = size(counts, HISTORY, TOOLS)
-    assert not counts.calibrate(counted, counted // 2)
-    assert counts.exact
-
-
-def test_what_was_learnt_is_restored() -> None:
+def test_a_cut_prompt_is_not_a_difference_and_the_calibration_is_restored() -> None:
     one, other = counter(Server()), counter(Server())
     counted = size(one, HISTORY)
+    assert not one.calibrate(counted, counted // 2)
+    assert one.exact
     one.calibrate(counted, counted + 100)
     other.learnt = json.loads(json.dumps(one.learnt))
     assert size(other, HISTORY) == size(one, HISTORY)
     assert not other.exact
-
-
-# ---- the prompt as the model reads it ----
-
-
-def test_a_server_that_is_away_is_an_error() -> None:
-    server = Server()
-    server.failing = True
-    with pytest.raises(ModelError):
-        backend(server).rendered(HISTORY, TOOLS)

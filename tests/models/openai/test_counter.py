@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.family import family
 from tests.support.openai_wire import ANSWER, CALLED, CHAT, RESULT, SYSTEM, TOKENIZE, TOOL, URL, USER, Wire, backend
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, ToolCall
@@ -56,19 +55,6 @@ def chatml(messages: list[dict[str, Any]], tools: list[Any], generate: bool) -> 
     return text + ("<|im_start|>assistant\n" if generate else "")
 
 
-def headed(messages: list[dict[str, Any]], tools: list[Any], generate: bool) -> str:
-    """As Llama 3 writes it: a begin, a system message that says more than was given, trimmed contents."""
-    text = "<|begin|>"
-    for message in messages:
-        text += f"<|start|>{'ipython' if message['role'] == 'tool' else message['role']}<|end|>\n\n"
-        if message["role"] == "system":
-            text += "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n" + json.dumps(tools)
-        text += message["content"].strip()
-        text += "".join(f'{{"name": "{name}", "parameters": {arguments}}}' for _, name, arguments in called(message))
-        text += "<|eot|>"
-    return text + ("<|start|>assistant<|end|>\n\n" if generate else "")
-
-
 def strict(messages: list[dict[str, Any]], tools: list[Any], generate: bool) -> str:
     """As Mistral writes it: the two sides in turn, ids of nine letters, a result of each call."""
     sides = [
@@ -102,29 +88,34 @@ def vllm(template: Template) -> Wire:
     """vLLM's /tokenize, with this template."""
 
     def tokenize(body: dict[str, Any]) -> Any:
-        if "prompt" in body:
-            return json.dumps({"tokens": [*range(len(pieces(body["prompt"])))], "max_model_len": 8192}).encode()
-        try:
-            return json.dumps({"count": count(template, body), "max_model_len": 8192, "tokens": []}).encode()
-        except TemplateError as error:
-            return 400, json.dumps({"error": {"message": str(error), "code": 400}}).encode()
+        size = len(pieces(body["prompt"])) if "prompt" in body else count(template, body)
+        return json.dumps({"count": size, "max_model_len": 8192, "tokens": [*range(size)]}).encode()
 
-    return Wire({TOKENIZE: tokenize, CHAT: ANSWER})
+    return Wire({TOKENIZE: or_refused(400, tokenize), CHAT: ANSWER})
 
 
 def llama(template: Template) -> Wire:
     """llama-server's /apply-template and /tokenize, with this template."""
 
     def apply(body: dict[str, Any]) -> Any:
-        try:
-            return json.dumps({"prompt": template(body["messages"], body.get("tools", []), True)}).encode()
-        except TemplateError as error:
-            return 500, json.dumps({"error": {"message": str(error), "code": 500}}).encode()
+        return json.dumps({"prompt": template(body["messages"], body.get("tools", []), True)}).encode()
 
     def tokenize(body: dict[str, Any]) -> Any:
         return json.dumps({"tokens": [7] * len(pieces(body.get("content", "")))}).encode()
 
-    return Wire({TOKENIZE: tokenize, "/apply-template": apply, CHAT: ANSWER})
+    return Wire({TOKENIZE: tokenize, "/apply-template": or_refused(500, apply), CHAT: ANSWER})
+
+
+def or_refused(status: int, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The answer, or an error if the template takes no such messages."""
+
+    def answered(body: Any) -> Any:
+        try:
+            return answer(body)
+        except TemplateError as error:
+            return status, json.dumps({"error": {"message": str(error), "code": status}}).encode()
+
+    return answered
 
 
 def counter(wire: Wire, **thinking: Any) -> ServerCounter:
@@ -165,7 +156,7 @@ def conversations(draw: st.DrawFn) -> list[Message]:
 
 
 @pytest.mark.parametrize("server", [vllm, llama])
-@pytest.mark.parametrize("template", family([strict, headed, chatml]))
+@pytest.mark.parametrize("template", [strict, chatml])
 @given(messages=conversations(), tools=st.sampled_from([[], [TOOL]]))
 def test_counts_add_up_to_the_prompt(
     server: Callable[[Template], Wire], template: Template, messages: list[Message], tools: list[Any]
@@ -201,7 +192,7 @@ def test_the_same_messages_tools_and_thinking_are_counted_as_are_sent() -> None:
     assert wire.sent(TOKENIZE)["chat_template_kwargs"] == {"reasoning_effort": "low", "enable_thinking": True}
 
 
-def test_what_no_template_takes_by_itself_costs_its_text_and_markers() -> None:
+def test_a_message_that_the_template_refuses_costs_its_text_and_markers() -> None:
     def one_call(messages: list[dict[str, Any]], tools: list[Any], generate: bool) -> str:
         if any(len(message.get("tool_calls", ())) > 1 for message in messages):
             raise TemplateError("This model only supports single tool-calls at once!")
@@ -227,7 +218,7 @@ def test_what_no_template_takes_by_itself_costs_its_text_and_markers() -> None:
         {TOKENIZE: (400, b'{"error":{"message":"System role not supported"}}')},
     ],
 )
-def test_where_the_server_cannot_count_an_estimate_does(routes: dict[str, Any]) -> None:
+def test_an_estimate_counts_if_the_server_cannot(routes: dict[str, Any]) -> None:
     wire = Wire(routes)
     counts, estimate = counter(wire), counter_for("tiny")
     assert not counts.exact
@@ -262,18 +253,15 @@ def test_a_server_that_fails_later_is_left_alone_for_a_while(failing: Any, monke
 # ---- the prompt as the model reads it ----
 
 
-def test_llama_server_tells_the_prompt() -> None:
-    prompt = backend(llama(chatml)).rendered([SYSTEM, USER], [])
-    assert prompt == (
+def test_the_prompt_is_told_by_llama_server_and_by_vllm_from_its_tokens() -> None:
+    chat = (
         "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nWhat holds 2 ml?<|im_end|>\n<|im_start|>assistant\n"
     )
-
-
-def test_vllm_tells_the_prompt_by_its_tokens() -> None:
+    assert backend(llama(chatml)).rendered([SYSTEM, USER], []) == chat
     wire = vllm(chatml)
     wire.routes["/detokenize"] = b'{"prompt":"<|im_start|>system"}'
     assert backend(wire).rendered([SYSTEM, USER], [TOOL]) == "<|im_start|>system"
-    assert wire.requests[-1][1]["tokens"] == []
+    assert len(wire.requests[-1][1]["tokens"]) == counter(wire).whole([SYSTEM, USER], [TOOL])
 
 
 # ---- room for the reply ----
@@ -283,24 +271,20 @@ def test_a_reply_is_asked_for_that_fits_behind_the_prompt() -> None:
     wire = vllm(chatml)
     whole = counter(wire).whole([SYSTEM, USER], [])
     assert whole
-    for context, expected in ((8192, 500), (whole + 200, 200), (whole + 1, 1)):
-        list(backend(wire, context=context).stream([SYSTEM, USER], [], max_tokens=500))
-        assert wire.sent()["max_tokens"] == expected
+    estimated = Wire({CHAT: ANSWER})
+    for served, context, expected in (
+        *((wire, whole + room, min(room, 500)) for room in (7_000, 200, 1)),
+        *((estimated, 10, 1), (estimated, None, 500)),  # by an estimate the server may decide
+    ):
+        list(backend(served, context=context).stream([SYSTEM, USER], [], max_tokens=500))
+        assert served.sent()["max_tokens"] == expected
 
 
-@pytest.mark.parametrize("max_tokens", [500, None])
-def test_a_prompt_without_room_for_a_reply_is_not_sent(max_tokens: int | None) -> None:
+def test_a_prompt_without_room_for_a_reply_is_not_sent() -> None:
     wire = vllm(chatml)
     whole = counter(wire).whole([SYSTEM, USER], [])
-    with pytest.raises(ModelError, match=f"the prompt of {whole} tokens leaves no room for a reply") as caught:
-        list(backend(wire, context=whole).stream([SYSTEM, USER], [], max_tokens=max_tokens))
-    assert "--budget" in caught.value.fix
+    for max_tokens in (500, None):
+        with pytest.raises(ModelError, match=f"the prompt of {whole} tokens leaves no room for a reply") as caught:
+            list(backend(wire, context=whole).stream([SYSTEM, USER], [], max_tokens=max_tokens))
+        assert "--budget" in caught.value.fix
     assert not wire.asked(CHAT)
-
-
-def test_by_an_estimate_the_server_may_decide() -> None:
-    wire = Wire({CHAT: ANSWER})
-    list(backend(wire, context=10).stream([SYSTEM, USER], [], max_tokens=500))
-    assert wire.sent()["max_tokens"] == 1
-    list(backend(wire).stream([SYSTEM, USER], [], max_tokens=500))
-    assert wire.sent()["max_tokens"] == 500

@@ -56,9 +56,7 @@ def fragments(*given: object) -> bytes:
     ("expects", "tools", "choice"),
     [("turn", [TOOL], None), ("answer", [TOOL], "none"), ("text", [TOOL], "none"), ("text", [], None)],
 )
-def test_where_a_call_would_not_be_run_the_server_is_told_so(
-    expects: Expects, tools: list[Any], choice: str | None
-) -> None:
+def test_tool_choice_is_none_if_no_call_would_be_run(expects: Expects, tools: list[Any], choice: str | None) -> None:
     first, *_ = backend(Wire({CHAT: ANSWER})).stream([SYSTEM, USER], tools, expects=expects)
     assert isinstance(first, Sent)
     assert json.loads(first.body).get("tool_choice") == choice
@@ -68,30 +66,59 @@ def test_where_a_call_would_not_be_run_the_server_is_told_so(
 # ---- a reply ----
 
 
-def test_a_reply_streams_text_and_then_its_account() -> None:
-    assert reply(ANSWER) == [
-        Text("A thimble"),
-        Text(" holds €1 — 2\x85ml."),
-        Usage(812, 768, 11, finish="stop"),
-    ]
+WRONG = ',"usage":{"prompt_tokens":-5,"completion_tokens":true,"prompt_tokens_details":7},"timings":{"prompt_ms":-1}'
+CUT = '"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\\"x"}}]'
+BOTH = '"reasoning":"So.","reasoning_content":"So."'
+USED = Usage(812, 768, 11, finish="stop")
+FINISHES = {"stop": "stop", "tool_calls": "stop", "length": "length", "content_filter": "refusal", "x": "x"}
 
 
-def test_llama_server_tells_its_times_and_its_cached_tokens_in_timings() -> None:
-    assert reply(LLAMA) == [
-        Thinking("Hm."),
-        Text("A thimble."),
-        Usage(13, 12, 4, prefill_seconds=0.0025, decode_seconds=0.02, finish="length"),
-    ]
+def said(*deltas: str, finish: str = "stop", rest: str = "") -> bytes:
+    """A stream of these deltas and an end."""
+    return b"".join(map(chunk, deltas)) + chunk("", f'"{finish}"', rest=rest) + DONE
 
 
-def test_tool_calls_are_put_together_by_index_and_come_whole_and_in_order() -> None:
-    assert named(reply(CALLS)) == [
-        Thinking("Two lists will do."),
-        Text("I look twice."),
-        ("list_articles", '{"page": 2, "topic": "café"}'),
-        ("read_article", "{}"),
-        Usage(812, 768, 11, finish="stop"),
-    ]
+READ: dict[str, tuple[bytes, list[Any]]] = {
+    "text and its account": (ANSWER, [Text("A thimble holds €1 — 2\x85ml."), USED]),
+    "no [DONE]": (ANSWER.removesuffix(DONE), [Text("A thimble holds €1 — 2\x85ml."), USED]),
+    "times and cached tokens of llama-server": (
+        LLAMA,
+        [Thinking("Hm."), Text("A thimble."), Usage(13, 12, 4, None, 0.0025, 0.02, "length")],
+    ),
+    "calls, whole and in order": (
+        CALLS,
+        [
+            Thinking("Two lists will do."),
+            Text("I look twice."),
+            ("list_articles", '{"page": 2, "topic": "café"}'),
+            ("read_article", "{}"),
+            USED,
+        ],
+    ),
+    "a call cut by the limit": (said(CUT, finish="length"), [("f", '{"x'), Usage(finish="length")]),
+    "a refusal": (said('"refusal":"I can"', '"refusal":"not."'), [Text("I cannot."), Usage(finish="refusal")]),
+    "an account that cannot be": (said(rest=WRONG), [Usage(finish="stop")]),
+    **{
+        f"thoughts in {field}": (said(f'"{field}":"Hm."', BOTH), [Thinking("Hm.So."), Usage(finish="stop")])
+        for field in ("reasoning", "reasoning_content")
+    },
+    **{f"the end {given}": (said(finish=given), [Usage(finish=finish)]) for given, finish in FINISHES.items()},  # type: ignore[arg-type]
+    "an event of several lines": (
+        said('"content":"A thimble"').replace(b',"created"', b'\ndata: ,"created"'),
+        [Text("A thimble"), Usage(finish="stop")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_reply_is_read(name: str) -> None:
+    body, deltas = READ[name]
+    assert named(reply(body)) == deltas
+
+
+def test_a_reply_without_a_reason_to_end_is_broken() -> None:
+    with pytest.raises(ModelError, match="stopped in the middle"):
+        reply(chunk('"content":"A"'))
 
 
 @given(st.sampled_from([ANSWER, CALLS, LLAMA]), st.data())
@@ -103,82 +130,48 @@ def test_comments_and_other_fields_make_no_difference(body: bytes, data: st.Data
     assert named(reply(Chunks([b"\n\n".join(events)]))) == named(reply(body))
 
 
-def test_an_event_may_span_several_lines() -> None:
-    event = chunk('"content":"A thimble"').replace(b',"created"', b'\ndata: ,"created"')
-    assert reply(event + chunk("", '"stop"') + DONE)[0] == Text("A thimble")
+def piece(name: object = None, arguments: object = None, **more: object) -> dict[str, object]:
+    """A fragment of a call."""
+    function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None}
+    return {**more, "function": function}
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        pytest.param(
-            [{"index": 0, "id": "a", "function": {"name": "f", "arguments": '{"x":1}'}}], [("f", '{"x":1}')], id="whole"
-        ),
-        pytest.param(
-            [[{"function": {"name": "f", "arguments": "{}"}}, {"function": {"name": "f", "arguments": "{}"}}]],
-            [("f", "{}"), ("f", "{}")],
-            id="whole, without index and id",
-        ),
-        pytest.param(
-            [
-                {"id": "a", "function": {"name": "f"}},
-                {"function": {"arguments": '{"x"'}},
-                {"function": {"arguments": ":1}"}},
-            ],
-            [("f", '{"x":1}')],
-            id="fragments without an index",
-        ),
-        pytest.param(
-            [
-                {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}},
-                {"index": 0, "id": "b", "function": {"name": "g", "arguments": '{"y"'}},
-                {"index": 0, "function": {"arguments": ":2}"}},
-            ],
-            [("f", "{}"), ("g", '{"y":2}')],
-            id="all numbered 0",
-        ),
-        pytest.param(
-            [{"index": 0, "id": "a", "function": {"name": "list_"}}, {"index": 0, "function": {"name": "articles"}}],
-            [("list_articles", "{}")],
-            id="a name in two pieces",
-        ),
-        pytest.param(
-            [{"index": 0, "id": "a", "function": {"name": "f", "arguments": part}} for part in ('{"x"', ":1}")],
-            [("f", '{"x":1}')],
-            id="id and name repeated",
-        ),
-        pytest.param(
-            [{"index": 0, "id": f"a{part}", "function": {"name": "", "arguments": part}} for part in ('{"x"', ":1}")],
-            [("", '{"x":1}')],
-            id="another id with each fragment, and no name",
-        ),
-        pytest.param(
-            [
-                {"index": 1, "id": "b", "function": {"name": "g", "arguments": "{"}},
-                {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{"}},
-                {"index": 1, "function": {"arguments": "}"}},
-                {"index": 0, "function": {"arguments": "}"}},
-            ],
-            [("g", "{}"), ("f", "{}")],
-            id="mixed",
-        ),
-        pytest.param(
-            [
-                {"id": "a", "function": {"name": "f"}},
-                {"id": "b", "function": {"name": "g"}},
-                {"id": "a", "function": {"arguments": '{"x":1}'}},
-                {"id": "b", "function": {"arguments": '{"y":2}'}},
-            ],
-            [("f", '{"x":1}'), ("g", '{"y":2}')],
-            id="mixed, by their ids alone",
-        ),
-        pytest.param([{"index": 0, "function": {"name": "f", "arguments": {"x": 1}}}], [("f", '{"x": 1}')], id="dict"),
-        pytest.param([{"index": 0, "function": {"name": "f", "arguments": None}}], [("f", "{}")], id="no arguments"),
-        pytest.param([{"index": None, "function": {"name": "f"}}, {"index": "0"}, 7], [("f", "{}")], id="nonsense"),
-    ],
-)  # fmt: skip
-def test_fragments_of_calls_in_every_form_that_servers_give_them(given: list[object], expected: object) -> None:
-    assert calls(fragments(*given)) == expected
+FRAGMENTS: dict[str, tuple[list[object], list[tuple[str, str]]]] = {
+    "whole": ([piece("f", '{"x":1}', index=0, id="a")], [("f", '{"x":1}')]),
+    "whole, without index and id": ([[piece("f", "{}"), piece("f", "{}")]], [("f", "{}"), ("f", "{}")]),
+    "without an index": ([piece("f", id="a"), piece(None, '{"x"'), piece(None, ":1}")], [("f", '{"x":1}')]),
+    "all numbered 0": (
+        [piece("f", "{}", index=0, id="a"), piece("g", '{"y"', index=0, id="b"), piece(None, ":2}", index=0)],
+        [("f", "{}"), ("g", '{"y":2}')],
+    ),
+    "a name in two pieces": ([piece("list_", index=0, id="a"), piece("articles", index=0)], [("list_articles", "{}")]),
+    "id and name repeated": ([piece("f", part, index=0, id="a") for part in ('{"x"', ":1}")], [("f", '{"x":1}')]),
+    "another id with each fragment, and no name": (
+        [piece("", part, index=0, id=f"a{part}") for part in ('{"x"', ":1}")],
+        [("", '{"x":1}')],
+    ),
+    "mixed": (
+        [
+            piece("g", "{", index=1, id="b"),
+            piece("f", "{", index=0, id="a"),
+            *(piece(None, "}", index=n) for n in (1, 0)),
+        ],
+        [("g", "{}"), ("f", "{}")],
+    ),
+    "mixed, by their ids alone": (
+        [piece("f", id="a"), piece("g", id="b"), piece(None, '{"x":1}', id="a"), piece(None, '{"y":2}', id="b")],
+        [("f", '{"x":1}'), ("g", '{"y":2}')],
+    ),
+    "an object": ([piece("f", {"x": 1}, index=0)], [("f", '{"x": 1}')]),
+    "no arguments": ([{"index": 0, "function": {"name": "f", "arguments": None}}], [("f", "{}")]),
+    "nonsense": ([piece("f", index=None), {"index": "0"}, 7], [("f", "{}")]),
+}
+
+
+@pytest.mark.parametrize("form", FRAGMENTS)
+def test_fragments_of_calls_are_put_together(form: str) -> None:
+    given_, expected = FRAGMENTS[form]
+    assert calls(fragments(*given_)) == expected
 
 
 @given(st.lists(st.sampled_from(["", "call_1", "x", "y"]), min_size=1, max_size=4))
@@ -188,39 +181,6 @@ def test_ids_are_unique_in_the_conversation(ids: list[str]) -> None:
     assert len(made) == len(ids)
     assert len({*made, "", "call_1"}) == len(ids) + 2
     assert "x" not in ids or "x" in made
-
-
-def test_arguments_that_were_cut_by_the_limit_are_given_as_they_are() -> None:
-    body = chunk('"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\\"x"}}]') + chunk(
-        "", '"length"'
-    )
-    assert named(reply(body + DONE)) == [("f", '{"x'), Usage(finish="length")]
-
-
-def test_a_reply_may_end_without_done_but_not_without_a_reason() -> None:
-    assert reply(ANSWER.removesuffix(DONE)) == reply(ANSWER)
-    with pytest.raises(ModelError, match="stopped in the middle"):
-        reply(chunk('"content":"A"'))
-
-
-@pytest.mark.parametrize(
-    ("given", "finish"),
-    [("stop", "stop"), ("tool_calls", "stop"), ("length", "length"), ("content_filter", "refusal"), ("x", "x")],
-)
-def test_how_a_reply_finished(given: str, finish: str) -> None:
-    assert reply(chunk("", f'"{given}"') + DONE) == [Usage(finish=finish)]  # type: ignore[arg-type]
-
-
-def test_a_refusal_is_a_text_and_told_as_one() -> None:
-    body = chunk('"refusal":"I can"') + chunk('"refusal":"not."') + chunk("", '"stop"') + DONE
-    assert named(reply(body)) == [Text("I cannot."), Usage(finish="refusal")]
-
-
-def test_what_the_server_leaves_out_is_unknown_and_not_zero() -> None:
-    wrong = (
-        ',"usage":{"prompt_tokens":-5,"completion_tokens":true,"prompt_tokens_details":7},"timings":{"prompt_ms":-1}'
-    )
-    assert reply(chunk("", '"stop"', rest=wrong) + DONE) == [Usage(finish="stop")]
 
 
 def test_a_whole_reply_is_read_as_a_streamed_one() -> None:
@@ -239,21 +199,6 @@ def test_a_whole_reply_is_read_as_a_streamed_one() -> None:
     assert named(list(backend(wire, stream=False).stream([SYSTEM, USER], [TOOL]))[1:]) == named(reply(CALLS))
     assert not {"stream", "stream_options"} & set(wire.sent())
     assert named(reply(whole)) == named(reply(CALLS))  # a server that does not stream though it is asked to
-
-
-@pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
-def test_reasoning_comes_in_either_field_and_once(field: str) -> None:
-    body = chunk(f'"{field}":"Hm."') + chunk('"reasoning":"So.","reasoning_content":"So."') + chunk("", '"stop"') + DONE
-    assert reply(body)[:-1] == [Thinking("Hm."), Thinking("So.")]
-
-
-@pytest.mark.parametrize(
-    "details", ["", ',"prompt_tokens_details":null', ',"prompt_tokens_details":{"cached_tokens":null}']
-)
-def test_cached_tokens_that_are_not_reported_are_not_known(details: str) -> None:
-    account = f',"usage":{{"prompt_tokens":200,"completion_tokens":11{details}}}'
-    body = chunk('"content":"A"', '"stop"') + chunk(choices=False, rest=account) + DONE
-    assert reply(body)[-1] == Usage(200, None, 11, finish="stop")
 
 
 # ---- a request ----
@@ -312,7 +257,7 @@ def test_thinking_goes_back_in_the_field_in_which_it_came(thought: bytes, field:
         ("high", {"reasoning_effort": "high"}),
     ],
 )
-def test_how_hard_to_think_is_told_only_where_the_user_says(think: str, sent: dict[str, object]) -> None:
+def test_the_effort_to_think_is_sent_only_if_set(think: str, sent: dict[str, object]) -> None:
     wire = Wire({CHAT: ANSWER})
     list(backend(wire, think=think).stream([USER], []))
     assert {key: wire.sent()[key] for key in ("chat_template_kwargs", "reasoning_effort") if key in wire.sent()} == sent
@@ -333,7 +278,7 @@ def test_a_model_that_was_seen_to_think_gets_room_for_it() -> None:
 REFUSED = b'{"error":{"message":"Unsupported value: \'temperature\' does not support 0 with this model.","code":400}}'
 
 
-def test_what_only_thimble_wants_is_left_out_where_the_server_refuses_it() -> None:
+def test_a_refused_temperature_of_thimble_is_left_out() -> None:
     wire = Wire({CHAT: [(400, REFUSED), ANSWER, ANSWER]})
     model = backend(wire)
     for _ in range(2):
@@ -342,7 +287,7 @@ def test_what_only_thimble_wants_is_left_out_where_the_server_refuses_it() -> No
     assert wire.asked(CHAT) == 3, "refused once, it is not tried again"
 
 
-def test_what_the_user_wants_is_not_left_out() -> None:
+def test_a_refused_temperature_of_the_user_is_an_error() -> None:
     wire = Wire({CHAT: [(400, REFUSED), (400, REFUSED)]})
     with pytest.raises(ModelError, match="does not take --temperature"):
         list(backend(wire, temperature=0.5).stream([USER], []))

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.ollama_wire import loopback, send
 from tests.support.openai_wire import (
     ANSWER,
     CALLS,
@@ -22,6 +21,7 @@ from tests.support.openai_wire import (
     Wire,
     backend,
 )
+from tests.support.scripted_server import front, says
 from thimble.agent.errors import ModelError, UsageError
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.protocols import Text
@@ -78,14 +78,6 @@ def test_requests_go_behind_the_path_of_the_address() -> None:
 # ---- whether it is there, and what it is ----
 
 
-def answering(*replies: tuple[str, int, bytes]) -> Any:
-    def handle(handler: Any, body: Any) -> None:
-        status, answer = next(((s, a) for path, s, a in replies if path == handler.path), (404, b"404 page not found"))
-        send(handler, answer, status)
-
-    return handle
-
-
 @pytest.mark.parametrize(
     ("status", "body", "there", "name"),
     [
@@ -102,29 +94,28 @@ def answering(*replies: tuple[str, int, bytes]) -> Any:
     ],
 )
 def test_a_server_answers_if_it_lists_models_or_wants_a_key(status: int, body: bytes, there: bool, name: str) -> None:
-    with loopback(answering((MODELS, status, body))) as url:
-        found = server_at("vllm", url)
+    with front(paths={MODELS: says(f"{status} Status", body)}) as there_:
+        found = server_at("vllm", there_.url)
         assert found.answers(5) is there
         assert found.name == name
 
 
-def test_at_the_usual_address_a_web_page_that_wants_a_password_is_somebody_elses(
+def test_a_web_page_with_a_password_is_not_a_model_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for body, there in ((PAGE, False), (b'{"error":"Unauthorized"}', True)):
-        with loopback(answering((MODELS, 403, body))) as url:
-            monkeypatch.setattr(
-                "thimble.models.openai.server.PORTS", {"vllm": 1, "openai": int(url.rpartition(":")[2])}
-            )
+        with front(paths={MODELS: says("403 Status", body)}) as found:
+            ports = {"vllm": 1, "openai": int(found.url.rpartition(":")[2])}
+            monkeypatch.setattr("thimble.models.openai.server.PORTS", ports)
             assert server_at("openai").answers(5) is there
 
 
 @pytest.mark.parametrize(("models", "name"), [(VLLM_MODELS, "vllm"), (LLAMA_MODELS, "openai")])
 def test_auto_takes_whichever_answers_at_an_address_and_names_it_right(models: bytes, name: str) -> None:
-    with loopback(answering((MODELS, 200, models))) as url:
-        found = find(url, seconds=5)
+    with front(paths={MODELS: says("200 OK", models)}) as listening:
+        found = find(listening.url, seconds=5)
         assert found
-        assert (found.name, found.url) == (name, url)
+        assert (found.name, found.url) == (name, listening.url)
         assert backend_on(found, found.choose(), 100).name == name
 
 
@@ -156,7 +147,7 @@ def test_a_list_in_another_shape_is_read_as_far_as_it_goes(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("body", [PAGE, b"{}", b"7", b'{"data":7}', b""])
-def test_what_is_no_list_is_told(body: bytes) -> None:
+def test_an_answer_that_is_not_a_list_of_models_is_an_error(body: bytes) -> None:
     with pytest.raises(ModelError, match="does not speak"):
         server({MODELS: body}).models()
 
@@ -172,7 +163,7 @@ def test_what_is_no_list_is_told(body: bytes) -> None:
         ({"max_model_len": "many"}, None),
     ],
 )
-def test_how_much_a_model_holds(entry: dict[str, Any], context: int | None) -> None:
+def test_the_context_of_a_model_is_read(entry: dict[str, Any], context: int | None) -> None:
     found = server({MODELS: json.dumps({"data": [{"id": "x", **entry}]}).encode()})
     model = module.backend(found, found.choose(), 14_144)
     assert isinstance(model, ServedBackend)
@@ -239,21 +230,12 @@ def test_the_doctor_never_raises(routes: dict[str, Any], model: str, failing: st
 # ---- real connections ----
 
 
-def chat(handler: Any, body: Any) -> None:
-    if handler.path != CHAT:
-        send(handler, VLLM_MODELS if handler.path == MODELS else b"{}", 200 if handler.path == MODELS else 404)
-        return
-    handler.send_response(200)
-    handler.send_header("Content-Type", "text/event-stream")
-    handler.end_headers()
-    handler.wfile.write(CALLS if body["messages"][-1]["role"] == "user" else ANSWER)
-
-
 def test_a_whole_conversation_over_a_real_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # a proxy before loopback would refuse
-    with loopback(chat) as url:
-        model = make("vllm", base_url=url.removeprefix("http://") + "/v1")
+    replies = (says("200 OK", body, "content-type: text/event-stream") for body in (CALLS, ANSWER))
+    with front(*replies, paths={MODELS: says("200 OK", VLLM_MODELS)}) as server:
+        model = make("vllm", base_url=server.url.removeprefix("http://") + "/v1")
         assert isinstance(model, ServedBackend)
         history = [SYSTEM, USER]
         calls = tuple(d for d in model.stream(history, [TOOL]) if isinstance(d, ToolCall))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from tests.support.schemas import SCHEMAS, call
 from tests.support.scripted import Scripted, Step
 from tests.support.sessions import ask, scripted, tool_call
 from thimble.agent.errors import ModelError
-from thimble.agent.events import Answered, Event, Prepared, ReplyPiece, ToolReturned
+from thimble.agent.events import Answered, Event, Prepared, ToolReturned
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Delta, Text, Thinking, Usage, Waiting
 from thimble.models.chat import UNREADABLE, write
@@ -21,7 +20,6 @@ from thimble.models.ollama import wire
 from thimble.models.server import CallUnreadable, OptionRefused, ServedBackend, ToolsRefused
 from thimble.models.tool_calls.caller import ToolCaller
 from thimble.models.tool_calls.prompt import SchemaCounter, conversation, description
-from thimble.repl.screen.footer import footer
 from thimble.session.session import Session
 
 USER = Message("u", "user", "What holds 2 ml?")
@@ -38,19 +36,15 @@ class Model(Scripted):
         self, *steps: Step, tools: bool | None = None, shapes: bool = True, room: int = 16_384, warning: str = ""
     ) -> None:
         super().__init__(steps, TinyCounter())
-        self.tools, self.shapes, self.room, self.warning, self.open = tools, shapes, room, warning, 0
+        self.tools, self.shapes, self.room, self.warning = tools, shapes, room, warning
         self.shaped: list[bool] = []
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, shape: Schema | None = None, **asked: Any
     ) -> Generator[Delta, None, None]:
-        """The next step, as long as it is not closed."""
+        """The next step."""
         self.shaped.append(shape is not None)
-        self.open += 1
-        try:
-            yield from super().stream(messages, tools, **asked)
-        finally:
-            self.open -= 1
+        yield from super().stream(messages, tools, **asked)
 
     def with_room(self, tokens: int) -> Model:
         """Itself, or one with more room."""
@@ -79,13 +73,6 @@ def test_a_native_reply_passes_as_it_is() -> None:
     assert (request.messages, request.tools, request.max_tokens) == ((USER,), tuple(SCHEMAS), 9)
 
 
-def test_errors_pass() -> None:
-    model = ToolCaller(Model([Text("half"), ModelError("gone")]))
-    with pytest.raises(ModelError, match="gone"):
-        said(model)
-    assert model.protocol == ""
-
-
 def test_it_is_served_as_the_inner_backend_is() -> None:
     inner = Model("a", warning="it is slow")
     model = ToolCaller(inner)
@@ -111,7 +98,7 @@ def test_a_model_without_tools_calls_by_schema() -> None:
     assert list(inner.requests[0].messages) == conversation([USER], SCHEMAS)
 
 
-def test_what_is_refused_is_asked_for_in_the_other_way_and_for_good() -> None:
+def test_a_refused_way_to_call_is_never_taken_again() -> None:
     inner = Model(REFUSED, '{"answer": "one"}', '{"answer": "two"}')
     model = ToolCaller(inner)
     assert model.protocol == ""
@@ -132,9 +119,10 @@ def test_what_is_refused_is_asked_for_in_the_other_way_and_for_good() -> None:
         (Model(NO_SCHEMA, tools=False), "no schema is enforced"),
         (Model(REFUSED, NO_SCHEMA), "no schema is enforced"),
         (Model(UNREADABLE_CALL, shapes=False), "error parsing tool call"),
+        (Model([Text("half"), ModelError("gone")]), "gone"),
     ],
 )
-def test_a_model_that_can_call_in_neither_way_is_an_error(inner: Model, what: str) -> None:
+def test_a_model_that_fails_or_can_call_in_neither_way_is_an_error(inner: Model, what: str) -> None:
     with pytest.raises(ModelError, match=what):
         said(ToolCaller(inner))
     inner.assert_done()
@@ -148,7 +136,7 @@ def test_a_call_that_its_server_cannot_read_is_asked_for_once_more_by_schema() -
     assert inner.shaped == [False, True, False]
 
 
-def test_why_is_told_once() -> None:
+def test_the_notice_of_calls_by_schema_is_shown_once() -> None:
     model = ToolCaller(Model("a", tools=False, warning="it is slow"))
     told_once = "scripted cannot call tools: each turn is an object of a schema (calls by schema)"
     assert model.check() == f"{told_once}; it is slow"
@@ -177,15 +165,9 @@ def results(events: Sequence[Event]) -> list[ToolReturned]:
     return [event for event in events if isinstance(event, ToolReturned)]
 
 
-LOOP = (
-    '{"list": "masking"}',
-    '{"read": "observation-masking"}',
-    '{"answer": "It hides old results."}',
-)
-
-
-def test_a_whole_loop_by_schema() -> None:
-    session, inner = session_with(*LOOP)
+def test_a_whole_loop_by_schema_is_counted_as_it_is_sent() -> None:
+    read = '{"read": "observation-masking"}'
+    session, inner = session_with('{"list": "masking"}', read, '{"answer": "It hides old results."}')
     events = ask(session)
     assert [result.ok for result in results(events)] == [True, True]
     assert isinstance(events[-1], Answered)
@@ -193,27 +175,13 @@ def test_a_whole_loop_by_schema() -> None:
     inner.assert_done()
     told = description(session.agent.schemas()).content
     assert inner.requests[-1].messages[0].content == f"{session.agent.state.system}\n\n{told}"
-    assert inner.requests[-1].messages[-2].content == LOOP[1]
-    ends_well(session)
-
-
-def test_the_prompt_is_what_was_counted() -> None:
-    session, inner = session_with(*LOOP)
-    views = [event.view for event in ask(session) if isinstance(event, Prepared)]
-    assert [counted - read for counted, read in inner.counter.calibrated] == [0, 0, 0]
+    assert inner.requests[-1].messages[-2].content == read
+    assert [counted - tokens for counted, tokens in inner.counter.calibrated] == [0, 0, 0]
+    views = [event.view for event in events if isinstance(event, Prepared)]
     for view, request in zip(views, inner.requests, strict=True):
         sent = inner.counter.overhead(()) + sum(map(inner.counter.count, request.messages))
         assert sent <= view.tokens <= 1.02 * sent
-
-
-def test_the_footer_shows_it_and_a_notice_says_why_once() -> None:
-    session, _ = session_with(REFUSED, *['{"answer": "yes"}'] * 4, tools=None)
-    assert "(calls by schema)" not in footer(session.agent, 120)
-    ask(session)
-    assert footer(session.agent, 120).startswith("turns 2 (calls by schema) · from memory · ctx ")
-    ask(session, "And now?")
-    told = "scripted cannot call tools: each turn is an object of a schema (calls by schema)"
-    assert session.notices == [told]
+    ends_well(session)
 
 
 def test_after_native_turns_the_history_is_told_by_schema() -> None:
@@ -239,7 +207,7 @@ def test_a_call_that_is_written_as_text_is_not_run_but_asked_for_by_schema(tools
     ends_well(session)
 
 
-def test_where_the_user_wants_the_servers_way_it_is_asked_for_once_and_is_then_the_answer() -> None:
+def test_a_printed_call_is_the_answer_if_only_native_calls_are_wanted() -> None:
     session, inner = session_with(PRINTED, PRINTED)
     session.agent.use(ToolCaller(inner, "tools"))
     inner.tools = True
@@ -247,17 +215,6 @@ def test_where_the_user_wants_the_servers_way_it_is_asked_for_once_and_is_then_t
     assert answered == Answered(PRINTED, "answered")
     assert inner.shaped == [False, False]
     ends_well(session)
-
-
-def test_ctrl_c_closes_the_stream_and_the_session_goes_on() -> None:
-    reply = [Text("I look.\n"), Text("And look.\n"), Text("And more.")]
-    session, inner = session_with(reply, *["It is so."] * 2, tools=True)
-    with closing(session.ask("What is it?")) as events:
-        next(event for event in events if isinstance(event, ReplyPiece))
-        assert inner.open == 1
-    assert inner.open == 0
-    ends_well(session)
-    assert isinstance(ask(session)[-1], Answered)
 
 
 # ---- to a server with tools, later ----

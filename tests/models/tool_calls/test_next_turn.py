@@ -52,40 +52,33 @@ def forms(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], may_c
     return {key: value for one in each for key, value in one.items()}
 
 
-def test_first_it_must_look_something_up(tools: Any) -> None:
-    offered = forms(asked("What is it?"), tools)
-    assert [*offered] == ["search", "list", "read"]
-    assert offered["read"] == {"enum": ["pins", "sewing-needles", "thimbles"]}
+READ = ("read", "pins", "# Pins")
+FAILED = ("read", "sewing", ERROR)
+NEXT: dict[str, tuple[list[Message], list[str], list[str] | None]] = {
+    "first it must look something up": (
+        asked("What is it?"), ["search", "list", "read"], ["pins", "sewing-needles", "thimbles"]),
+    "an article that the question names is read": (
+        asked("Read the article about sewing needles"), ["search", "list", "read"], ["sewing-needles"]),
+    "what was found is an answer, or is read": (
+        asked("What is it?", ("search", "x", FOUND)), ["answer", "read"], ["thimbles", "notes/may.md"]),
+    "so is what was listed": (asked("What is there?", ("list", "pins", LISTED)), ["answer", "read"], ["pins"]),
+    "what was read is not read again": (asked("Read pins", READ), ["answer"], None),
+    "of two named articles the other is read": (
+        asked("Read pins and thimbles", READ), ["answer", "read"], ["thimbles"]),
+    "nothing fits": (
+        asked("x", ("search", "x", NOTHING)), ["list", "read", "cannot_answer"], None),
+    "an error": (asked("x", FAILED), ["search", "list", "read", "cannot_answer"], None),
+    "an error after something was read": (asked("What are they?", READ, FAILED), ["answer"], None),
+}  # fmt: skip
+"""The keys that are offered next, and the names that may be read."""
 
 
-def test_of_an_article_that_the_question_names_that_one_is_read(tools: Any) -> None:
-    assert forms(asked("Read the article about sewing needles"), tools)["read"] == {"enum": ["sewing-needles"]}
-
-
-def test_once_something_was_found_it_may_answer_or_read_what_was_found(tools: Any) -> None:
-    offered = forms(asked("What is it?", ("search", "x", FOUND)), tools)
-    assert [*offered] == ["answer", "read"]
-    assert offered["read"] == {"enum": ["thimbles", "notes/may.md"]}
-    assert [*forms(asked("What is there?", ("list", "pins", LISTED)), tools)] == ["answer", "read"]
-
-
-def test_what_was_read_is_not_read_again(tools: Any) -> None:
-    assert [*forms(asked("Read pins", ("read", "pins", "# Pins")), tools)] == ["answer"]
-
-
-def test_a_question_that_names_two_articles_may_read_both(tools: Any) -> None:
-    offered = forms(asked("Read pins and thimbles", ("read", "pins", "# Pins")), tools)
-    assert offered["read"] == {"enum": ["thimbles"]}
-
-
-def test_that_it_cannot_be_answered_is_offered_only_if_nothing_fits(tools: Any) -> None:
-    assert [*forms(asked("x", ("search", "x", NOTHING)), tools)] == ["list", "read", "cannot_answer"]
-    assert [*forms(asked("x", ("read", "sewing", ERROR)), tools)][-1] == "cannot_answer"
-
-
-def test_an_error_is_not_the_last_word_once_something_was_read(tools: Any) -> None:
-    turns = ("read", "pins", "# Pins"), ("read", "sewing", ERROR)
-    assert [*forms(asked("What are they?", *turns), tools)] == ["answer"]
+@pytest.mark.parametrize("row", NEXT)
+def test_a_turn_is_offered_what_its_calls_have_left_to_do(row: str, tools: Any) -> None:
+    messages, keys, names = NEXT[row]
+    offered = forms(messages, tools)
+    assert [*offered] == keys
+    assert names is None or offered["read"] == {"enum": names}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +89,7 @@ def test_an_error_is_not_the_last_word_once_something_was_read(tools: Any) -> No
         (asked("x", ("search", "x", NOTHING)), ["answer", "cannot_answer"]),
     ],
 )
-def test_on_the_last_turn_it_can_only_answer(tools: Any, messages: list[Message], offered: list[str]) -> None:
+def test_the_last_turn_can_only_answer(tools: Any, messages: list[Message], offered: list[str]) -> None:
     assert [*forms(messages, tools, may_call=False)] == offered
 
 

@@ -104,7 +104,7 @@ def test_an_answer_is_shown_as_it_is_written(words: str, ascii_: bool, cuts: lis
         ('", "b": "c', ""),
     ],
 )
-def test_what_json_does_not_have_is_read_however_it_is_cut(written: str, words: str) -> None:
+def test_broken_escapes_are_read_wherever_they_are_cut(written: str, words: str) -> None:
     whole = f'{{"answer": "{written}"}}'
     assert {read(whole, at) for at in range(1, len(whole))} == {(words, None)}
 
@@ -231,27 +231,28 @@ def test_a_call_comes_at_the_end(written: object, name: str, arguments: object) 
 @pytest.mark.parametrize(
     "written", ['{"search": "cut', '{"weather": "x"}', "{}", '{"search": "a", "today": {}}', "{[1]"]
 )
-def test_what_is_no_turn_is_a_malformed_call(written: str) -> None:
+def test_an_object_of_another_schema_is_a_malformed_call(written: str) -> None:
     assert read(written, 4) == ("", ToolCall("", "", written))
 
 
 @given(st.text(max_size=40).filter(lambda text: not text.lstrip().startswith("{")), cuts)
-def test_where_nothing_is_enforced_the_reply_is_text(words: str, cuts: list[int]) -> None:
+def test_a_reply_without_a_schema_is_text(words: str, cuts: list[int]) -> None:
     shown, left = read(words, *cuts)
     assert shown == words.lstrip() or shown == words or not words.strip()
     assert left is None
 
 
 @given(st.lists(st.integers(1, 120), max_size=8))
-def test_a_comparison_has_a_line_for_each_of_the_two_whose_cut_sentence_is_left_out(cuts: list[int]) -> None:
-    written = {"answer": {"rust": "It is a fungus. It winters on", "mould": "It needs wet air. It"}}
-    shown, left = read(json.dumps(written), *cuts)
-    assert shown + (left.text if isinstance(left, Text) else "") == "rust: It is a fungus.\nmould: It needs wet air."
-
-
-def test_a_part_of_a_comparison_that_is_one_cut_sentence_stays() -> None:
-    shown, left = read(json.dumps({"answer": {"rust": "It is", "mould": "Wet."}}))
-    assert shown + (left.text if isinstance(left, Text) else "") == "rust: It is\nmould: Wet."
+def test_a_comparison_is_two_lines_without_cut_sentences(cuts: list[int]) -> None:
+    for written, words in (
+        (
+            {"rust": "It is a fungus. It winters on", "mould": "It needs wet air. It"},
+            ("It is a fungus.", "It needs wet air."),
+        ),
+        ({"rust": "It is", "mould": "Wet."}, ("It is", "Wet.")),  # one cut sentence alone stays
+    ):
+        shown, left = read(json.dumps({"answer": written}), *cuts)
+        assert shown + (left.text if isinstance(left, Text) else "") == "rust: {}\nmould: {}".format(*words)
 
 
 @pytest.mark.parametrize("before", ["", "{", '{"answer": "Yes.', '{"answer": "Yes."', '{"answer": "Yes."}'])

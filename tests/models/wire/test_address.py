@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from threading import Event
 
 import httpx
@@ -9,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.ollama_wire import PAGE, loopback, send
+from tests.support.scripted_server import HANGS, Answer, front, says
+from tests.support.wire import PAGE
 from thimble.agent.errors import UsageError
 from thimble.models.wire.address import gets, host_url, is_loopback
 
@@ -56,7 +56,7 @@ def test_every_form_of_a_host(value: str | None, url: str) -> None:
         "box:" + "9" * 5000, "box/\x7f", "box/\udc80", "b\u2024x", "xn--\u00fc", "a" * 64, "a..b", "[fe80::1%eth0]",
     ],
 )  # fmt: skip
-def test_what_is_no_host_is_a_users_mistake(value: str) -> None:
+def test_a_malformed_host_is_a_usage_error(value: str) -> None:
     with pytest.raises(UsageError) as caught:
         host_url(value)
     assert caught.value.fix
@@ -102,30 +102,23 @@ def there(url: str, seconds: float) -> bool:
     return gets(url, "/api/version", lambda status, answer: status == 200 and "version" in (answer or ()), seconds)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.mark.parametrize(
+    ("answer", "is_there"),
+    [
+        (says("200 OK", b'{"version":"0.13.0"}'), True),
+        (says("500 Error", b'{"version":"0.13.0"}'), False),
+        *((says("200 OK", body), False) for body in (PAGE, b"{", b'{"object":"list"}')),
+    ],
+)
+def test_a_server_is_known_from_another(answer: Answer, is_there: bool) -> None:
+    with front(otherwise=answer) as server:
+        assert there(server.url, 5) is is_there
+    assert not there(server.url, 5), "nothing listens"
 
 
-def test_a_server_is_known_from_another_and_from_nothing() -> None:
-    with loopback(lambda handler, _: send(handler, b'{"version":"0.13.0"}')) as url:
-        assert there(url, 5)
-    for body in (PAGE, b"{", b'{"object":"list"}'):
-        with loopback(lambda handler, _, body=body: send(handler, body)) as url:
-            assert not there(url, 5)
-    with loopback(lambda handler, _: send(handler, b'{"version":"0.13.0"}', 500)) as url:
-        assert not there(url, 5)
-    assert not there(f"http://127.0.0.1:{free_port()}", 5)
-
-
-def test_the_deadline_is_kept_before_a_silent_server() -> None:
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        start = time.perf_counter()
-        assert not there(f"http://127.0.0.1:{silent.getsockname()[1]}", 0.1)
-        assert time.perf_counter() - start < 5, "the deadline is 0.1 s, the machine may be slow"
+def test_a_silent_server_is_not_there() -> None:
+    with front(otherwise=(HANGS,)) as silent:
+        assert not there(silent.url, 0.1)
 
 
 def test_the_deadline_is_kept_before_a_name_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:

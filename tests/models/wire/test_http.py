@@ -73,7 +73,7 @@ def ask(url: str) -> str:
     return f"{caught.value.what}; {caught.value.fix}"
 
 
-def test_what_answers_nowhere_is_told_with_how_to_start_it() -> None:
+def test_an_address_without_a_server_says_how_to_start_one() -> None:
     assert ask("http://127.0.0.1:9").startswith("nothing answers at http://127.0.0.1:9")
     assert ask("http://127.0.0.1:9").endswith(f"; {START}")
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
-from tests.support.ollama_http import served
-from tests.support.ollama_server import Download, Ollama
+from tests.support.ollama_server import Download, Ollama, served
 from tests.support.sessions import Paper
 from thimble.models.ollama.server import PullProgress
 from thimble.repl.commands.pull import words

@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 
 from tests.support.histories import TinyCounter
-from tests.support.ollama_http import served
-from tests.support.ollama_server import Model, Ollama
+from tests.support.ollama_server import Model, Ollama, served
 from tests.support.paths import ROOT
 from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.family import family
-from tests.support.ollama_http import served
-from tests.support.ollama_server import Model, Ollama
+from tests.support.ollama_server import Model, Ollama, served
 from tests.support.sessions import Paper
 from thimble.agent.errors import BudgetError
 from thimble.repl.commands.table import run_command
