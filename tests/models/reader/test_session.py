@@ -107,6 +107,13 @@ def test_what_it_said_itself_survives_masking(tmp_path: Path) -> None:
     assert session.calls(question) == []
 
 
+def test_what_was_read_is_known_without_a_search(session: Session) -> None:
+    session.ask("Read the file minutes.md")
+    question = "Which pier opens on 3 May?"
+    assert session.ask(question).endswith("[minutes.md:5]")
+    assert session.calls(question) == []
+
+
 @pytest.mark.parametrize(
     ("question", "command"),
     [

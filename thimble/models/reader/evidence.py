@@ -42,8 +42,8 @@ def evidence(part: str, view: ReaderView) -> list[Quote]:
     if (said := told(part, view)) or ASKS_WHAT_USER_SAID.search(part):
         return said
     calls = [*searches(part, view)]
-    if all(view.shows(call).form == "gone" for call in calls):
-        return remembered(part, view)
+    if known(part, view) or all(view.shows(call).form == "gone" for call in calls):
+        return remembered(part, view) or _sharing(part, view.thoughts, NEAR_SCORE)
     each = [_found(part, call, view) for call in calls]
     best = max(each, key=score)
     if score(best) < SURE:
@@ -67,6 +67,7 @@ def searches(part: str, view: ReaderView) -> Iterator[Call]:
     else:
         yield "search_articles", {"query": part, **({"earlier": before} if before else {})}
         yield "search_files", {"query": part}
+        yield from ((act.name, act.arguments) for act in view.acts if act.name == "read_file" and act.shows.more)
         if TO_DO.search(part) and not before:
             yield "search_articles", {"query": part, "earlier": COMMANDS_PAGE}
 
@@ -97,21 +98,17 @@ def told(part: str, view: ReaderView) -> list[Quote]:
 
 def remembered(part: str, view: ReaderView) -> list[Quote]:
     """What was read or quoted, and has enough words of a question."""
-    named, said = paths(part, view), [*(one for act in view.acts for one in act.shows.said), *view.own]
-    return _sharing(telling(part, view), [one for one in said if not named or one.path in named], NEAR_SCORE)
+    read = (one for act in view.acts if not act.name.startswith("search") for one in act.shows.said)
+    named = paths(part, view)
+    return _sharing(part, [one for one in (*read, *view.own) if not named or one.path in named], NEAR_SCORE)
 
 
 def known(part: str, view: ReaderView) -> bool:
     """Whether a question needs no search: the user said it, or something that was read or quoted has all its words."""
     if ASKS_WHAT_USER_SAID.search(part) or told(part, view):
         return True
-    if (
-        leans(view.question)
-        or len(terms(telling(part, view))) < 3
-        or any(act.text("query") == part for act in view.acts)
-    ):
-        return False
-    return score(remembered(part, view)) == CERTAIN
+    vague = leans(view.question) or len(set(terms(part))) < 3
+    return not vague and score(remembered(part, view)) == CERTAIN
 
 
 def _sharing(part: str, said: Iterable[Quote], least: float) -> list[Quote]:

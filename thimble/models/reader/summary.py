@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 
 from thimble.agent.messages import Message, Schema
@@ -66,11 +66,11 @@ def _points(messages: Sequence[Message]) -> Points:
     """The points of the messages and of an earlier summary among them."""
     view, earlier = look(messages), _earlier(messages)
     asked = [_line(message.content) for message in messages if real_question(message)]
-    said = [cite([one]) for one in reversed(view.own)]
+    said = [cite([one]) for one in reversed((*view.own, *view.thoughts))]
     both = filter(None, chain.from_iterable(zip_longest(said, earlier["found"])))  # neither crowds out the other
     points = {
         "asked": [*asked[-1:], *asked[:1], *reversed(asked[1:-1]), *earlier["asked"]],
-        "found": [*both, *(cite([one]) for one in _unsaid(view))],
+        "found": [*both, *(cite([one]) for one in _unsaid(view)), *_listed(view)],
         "read": [*_read(view), *earlier["read"]],
         "open": [*_open(messages), *earlier["open"]],
     }
@@ -96,12 +96,21 @@ def _unsaid(view: ReaderView) -> list[Quote]:
     shown = [one for act in view.acts for one in act.shows.said if one.source]
     first = {(one.source, one.section): one for one in reversed(shown)}
     begun = [Quote(first_sentences(one.text, 1), one.source) for one in reversed(first.values())]
-    return [one for one in begun if not any(one.text in told.text for told in view.own)]
+    return [one for one in begun if not any(one.text in told.text for told in (*view.own, *view.thoughts))]
+
+
+def _listed(view: ReaderView) -> Iterator[str]:
+    """What each list in view names, the newest first."""
+    for act in reversed(view.acts):
+        names = [one.slug for one in act.shows.entries] or [one.text.split(" ")[0] for one in act.shows.said[1:]]
+        if act.shows.form in ("listing", "list") and names:
+            yield f"listed: {', '.join(names)}"
 
 
 def _read(view: ReaderView) -> list[str]:
     """The articles and files that were read, the newest first."""
-    read = dict.fromkeys(one.path or one.source for act in reversed(view.acts) for one in act.shows.said)
+    acts = [act for act in reversed(view.acts) if not act.name.startswith("search")]
+    read = dict.fromkeys(one.path or one.source for act in acts for one in act.shows.said)
     return [f"“{view.titles[name]}” [{name}]" if name in view.titles else name for name in read if name]
 
 

@@ -65,9 +65,10 @@ class Act:
 class ReaderView:
     """What one call of the reader knows; it goes by nothing else.
 
-    `earlier` are the questions before `question`, `told` what the user stated in them. `own` is what the reader quoted,
-    `said` its last answer. `titles` are those of the articles that are named, by slug. `at_hand` is the article that
-    the last answer cites, `file` the file that it quotes, up to `line`; "" where there is none.
+    `earlier` are the questions before `question`, `told` what the user stated in them. `own` is what the reader quoted
+    before the newest question, `thoughts` what it quoted since, and `said` its last answer. `titles` are those of the
+    articles that are named, by slug. `at_hand` is the article that the last answer cites, `file` the file that it
+    quotes, up to `line`; "" where there is none.
     """
 
     question: str
@@ -75,6 +76,7 @@ class ReaderView:
     acts: tuple[Act, ...]
     told: tuple[Quote, ...]
     own: tuple[Quote, ...]
+    thoughts: tuple[Quote, ...]
     said: str
     titles: Mapping[str, str]
     at_hand: str
@@ -133,15 +135,20 @@ def look(messages: Sequence[Message]) -> ReaderView:
         earlier=tuple(messages[index].content.strip() for index in asked[:-1]),
         acts=acts,
         told=tuple(dict.fromkeys(_told(messages[:start]))),
-        own=tuple(
-            dict.fromkeys(one for m in messages if m.role == "assistant" or is_summary(m) for one in own(m.content))
-        ),
+        own=_quoted(messages[:start]),
+        thoughts=_quoted(messages[start:]),
         said=answers[-1].content if answers else "",
         titles={entry.slug: entry.title for act in acts for entry in act.shows.entries},
         at_hand=next((source for source in sources if ":" not in source), ""),
         file=file,
         line=int(line) if file else 0,
     )
+
+
+def _quoted(messages: Sequence[Message]) -> tuple[Quote, ...]:
+    """What the assistant, or a summary of its words, quotes."""
+    spoken = (one.content for one in messages if one.role == "assistant" or is_summary(one))
+    return tuple(dict.fromkeys(one for text in spoken for one in own(text)))
 
 
 def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
