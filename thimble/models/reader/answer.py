@@ -157,12 +157,12 @@ def _listed(wanted: ReaderRequest, view: ReaderView) -> str:
 
 def _look_up(wanted: ReaderRequest, view: ReaderView) -> Iterator[Step]:
     """The file, or the article that is meant: the first that is listed for the topic, or the one at hand."""
-    if wanted.topic and not (re.search(rf"\b{ARTICLE_WORDS}\b", wanted.text, re.I) or WHAT.search(wanted.text)):
-        yield "I will look whether that is a file.", [("list_files", {})]
     if wanted.path:
         yield f"I will read the file {wanted.path}.", [_file(wanted)]
         return
-    if wanted.topic:
+    if wanted.topic and not _article(wanted, view):
+        if not (re.search(rf"\b{ARTICLE_WORDS}\b", wanted.text, re.I) or WHAT.search(wanted.text)):
+            yield "I will look whether that is a file.", [("list_files", {})]
         yield from _list(wanted, view)
     slug, pages = _article(wanted, view), view.pages(_article(wanted, view))
     if wanted.kind == "on" and pages and not _untold(view) and pages[-1].last < pages[-1].of:

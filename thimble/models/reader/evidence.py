@@ -66,8 +66,8 @@ def searches(part: str, view: ReaderView) -> Iterator[Call]:
         yield "search_articles", {"query": part, "earlier": before if MANUAL_SLUG in before else COMMANDS_PAGE}
     else:
         yield "search_articles", {"query": part, **({"earlier": before} if before else {})}
-        yield "search_files", {"query": part}
         yield from ((act.name, act.arguments) for act in view.acts if act.name == "read_file" and act.shows.more)
+        yield "search_files", {"query": part}
         if TO_DO.search(part) and not before:
             yield "search_articles", {"query": part, "earlier": COMMANDS_PAGE}
 
