@@ -102,7 +102,7 @@ def of(text: str) -> list[Passage]:
 
 def test_a_table_row_names_its_columns() -> None:
     table = "| model | layers | heads |\n|---|--:|---|\n| A | 28 | 4 |\n| B | 32 | |\n\nAfter it."
-    assert of(table) == [Passage("A: layers 28; heads 4. B: layers 32. After it.", 3)]
+    assert of(table) == [Passage("A · layers: 28 · heads: 4. B · layers: 32. After it.", 3)]
     assert of("| only | columns |\n|---|---|") == []
 
 

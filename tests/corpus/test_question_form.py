@@ -30,9 +30,6 @@ def test_half_a_sentence_and_a_pronoun_lean(question: str) -> None:
         "why does attention need so much more work when the text gets twice as long?",
         "What should I tell an agent to put in its notes about the sources, the budget and the open questions?",
         "throughput vs goodput?",
-        "keyword search and vector search, what is different between them?",
-        "How do I cut up a document before I put it in a search index?",
-        "ok, new topic, mixture of experts. what is it",
     ],
 )
 def test_a_question_that_names_its_subject_does_not(question: str) -> None:

@@ -267,7 +267,7 @@ def test_unspaced_writing_is_searched_inside_its_clauses() -> None:
     ("query", "text"),
     [
         ("keys", "A cache of keys and values is kept for each token. It is large."),
-        ("newest ten", "10: how many stay the newest ten."),
+        ("newest ten", "10 · how many stay: the newest ten."),
         ("pages", "pages = tokens // 16"),
     ],
 )

@@ -252,7 +252,7 @@ def test_the_page_on_the_reader_has_the_figures_of_the_code() -> None:
         f"weigh {ASKING_WEIGHT} of the others in every search",
         f"{SECOND:.0%} of the score of the first, and if there is room in {answer.QUOTED_WORDS} words",
         f"count {'half' if SAID_WEIGHT == 0.5 else SAID_WEIGHT} when the second",
-        f"weigh {EARLIER} of the others, and each passage of the cited article gets {AT_HAND} more",
+        f"weigh {EARLIER} of the others, and each passage of these articles gets {AT_HAND} more",
         f"has less than {SURE}, or",
     ):
         assert figure in told

@@ -194,7 +194,7 @@ def notes(tmp_path: Path) -> Path:
     ("query", "best"),
     [
         ("when does the pier open, as decided on 2 April", "meetings/2026-04-02.md:4: The pier opens in May. "),
-        ("seconds of run r2", "runs.csv:3: r2: date 2026-03-02; seconds 14.0. "),
+        ("seconds of run r2", "runs.csv:3: r2 · date: 2026-03-02 · seconds: 14.0. "),
         ("what error was in the server log", "server.log:2: 2026-03-02 09:05 ERROR valve stuck "),
         ("which port does the gateway listen on", "site.toml:3: [gateway] › port = 8080 "),
     ],

@@ -97,7 +97,7 @@ def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Ev
     yield agent.enter(Prepared(turn, agent.strategy_name, backend.id, view, counter.exact, call.tools, call.before))
 
     reply = Reply()
-    stream = backend.stream(
+    stream = backend.within(agent.strategy_name, agent.limit).stream(
         view.messages,
         call.tools,
         max_tokens=agent.max_output,

@@ -146,6 +146,10 @@ class Backend(Protocol):
         """Have the model call by schema from now on, where it can: it made no call where one was due."""
         return
 
+    def within(self, strategy: str, budget: int) -> Backend:
+        """The model for one request of a session with this SPEC and budget; only the built-in reader looks at them."""
+        return self
+
     def loading(self) -> Iterable[Waiting]:
         """Make the model ready, and say meanwhile what is waited for; nothing where a server does so when it is asked.
 

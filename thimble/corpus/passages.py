@@ -59,7 +59,7 @@ def prose(path: str, text: str) -> bool:
 def passages(text: str) -> Iterator[Passage]:
     """The passages of a Markdown text, of at most 60 words if sentences allow it. Neighbours share half of their text.
 
-    Only one heading's sentences are in a passage. A table row is a sentence with the names of its columns.
+    Only one heading's sentences are in a passage. A table row has the names of its columns.
     """
     for heading, run in groupby(_sentences(text), lambda sentence: sentence.heading):
         said = list(run)
@@ -122,7 +122,7 @@ def _cut(text: str) -> Iterator[str]:
 
 
 def record(columns: list[str], cells: list[str]) -> str:
-    """A table row as a sentence, such as `Qwen2.5-7B: layers 28; heads 4.`, with the names of the columns."""
+    """A table row with the names of its columns, such as `Qwen2.5-7B · layers: 28 · heads: 4.`."""
     first, *rest = cells
-    told = "; ".join(f"{name} {cell}".strip() for name, cell in zip(columns[1:], rest, strict=False) if cell)
-    return (f"{first}: {told}" if told else first)[:SENTENCE_CHARACTERS] + "."
+    named = (f"{name}: {cell}" if name else cell for name, cell in zip(columns[1:], rest, strict=False) if cell)
+    return " · ".join(filter(None, (first, *named)))[:SENTENCE_CHARACTERS] + "."

@@ -12,15 +12,12 @@ POINTS = re.compile(
     re.IGNORECASE,
 )
 """A pronoun, which may point back."""
-CLAUSES = re.compile(r"\w.*(?:[,.;:?]|\s[-–—]|\b(?:before|after|when|while|if|so that|because|and|or))\s", re.DOTALL)
-"""The clauses before that of a pronoun, which then points to what they name."""
 BEGINS = re.compile(
     r"^\W*(?:ok\W+)?(?:(?:and|but|or|so|then|also)\b|what about|how about|for example|why\W*$)", re.IGNORECASE
 )
 """How half a sentence begins."""
 WHOLE = re.compile(r"^\W*(?:what(?:['’]?s| is| are)|define|explain)\b(?! the\b)\W+\w", re.IGNORECASE)
 """A question with this needs no other, however short it is: what is attention?"""
-HOW_MANY = re.compile(r"\bhow \w+", re.IGNORECASE)
 FEW_WORDS, HALF = 6, 3
 """The most words of its own that a question with a pronoun has, and half a sentence, if it leans."""
 _AND = r"\s+(?:and|with|to|from|versus|vs\.?|against)\s+"
@@ -38,13 +35,11 @@ def points(text: str) -> bool:
 
 
 def leans(text: str) -> bool:
-    """Whether a question needs the one before: it does not name its subject."""
-    own, pronoun = _own(text), POINTS.search(text)
+    """Whether a question needs the one before: half a sentence, or one with a pronoun and no subject."""
+    own = {word for word in words(text) if word not in STOPWORDS and len(word) > 1}
     if BEGINS.search(text):
-        return bool(pronoun) or len(own) <= HALF
-    if pronoun and (named := CLAUSES.match(text[: pronoun.start()])) and _own(named[0]):
-        return False
-    return len(own) <= FEW_WORDS if pronoun else len(own) <= 1 and not WHOLE.search(text)
+        return points(text) or len(own) <= HALF
+    return len(own) <= FEW_WORDS if points(text) else len(own) <= 1 and not WHOLE.search(text)
 
 
 def compared(text: str) -> tuple[str, str] | None:
@@ -52,8 +47,3 @@ def compared(text: str) -> tuple[str, str] | None:
     found = COMPARISON.search(text[:500])
     one, other = [" ".join(each.split()) for each in found.groups() if each] if found else ("", "")
     return (one, other) if one and other and one != other else None
-
-
-def _own(text: str) -> set[str]:
-    """The words that may name a subject."""
-    return {word for word in words(HOW_MANY.sub("how", text)) if word not in STOPWORDS and len(word) > 1}

@@ -31,7 +31,7 @@ OF_ASKING = frozenset(
     terms(
         "want need like know understand explain describe define definition mean meaning exactly simple word please "
         "tell give example actually really thing stuff people make get happen kind sort question "
-        "keep hear anybody somebody someone everybody everyone worth idea"
+        "keep hear term anybody somebody someone everybody everyone worth idea"
     )
 )
 AT_HAND = 0.1

@@ -22,7 +22,7 @@ from thimble.corpus.observations import (
 )
 from thimble.corpus.ranking import QUERY
 from thimble.corpus.search import Hit, Search
-from thimble.corpus.words import slugify
+from thimble.corpus.words import content_words, slugify
 from thimble.tools.schema import tool
 from thimble.tools.wording import PAGE_CHARACTERS, call, counted, pieces, quoted
 
@@ -123,7 +123,9 @@ class ArticleTools:
         fits = self._search.fits(topic)
         best = {self._library.articles[place].slug: place for place in sorted(fits, key=lambda place: -fits[place])}
         rank = {slug: rank for rank, slug in enumerate(best)}
+        named = content_words(topic)
         found = sorted(self._library.matching(topic), key=lambda article: rank.get(article.slug, len(rank)))
+        found.sort(key=lambda article: named not in (content_words(article.slug), content_words(article.title)))
         if len(found) < FEW_ARTICLES and any(hit.score >= self._search.enough for hit in self._search.find(topic, 1)):
             slugs = {article.slug for article in found}
             found += [self._library.articles[best[slug]] for slug in [*best][:near] if slug not in slugs]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 
 import pytest
@@ -15,7 +14,7 @@ from thimble.agent.protocols import Text, Usage
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.reader import Reader
 from thimble.models.reader.backend import reply
-from thimble.models.reader.view import I_CANNOT, own
+from thimble.models.reader.view import own
 
 QUESTIONS = (
     "What articles do you have about the coast?",
@@ -72,9 +71,9 @@ def test_what_is_cited_stands_in_the_view(recorded, data) -> None:
     view = thinned(data.draw(st.sampled_from(views)), data)
     shown = tokens("\n".join(message.content for message in view if message.role != "system"))
     said = reply(view, schemas).text
-    for quoted in own(said) if not said.startswith(I_CANNOT) else ():
+    for quoted in own(said):
         # The row of a table is said with the names of its columns, so its words stand in the view in another order.
-        row = re.search(r"\b(?:Steps|count) \d", quoted.text)
+        row = " · " in quoted.text
         assert set(tokens(quoted.text).split()) <= set(shown.split()) if row else tokens(quoted.text) in shown, quoted
 
 
@@ -113,31 +112,17 @@ def test_without_tools_it_answers(recorded, data) -> None:
 
 
 ODD_TEXTS = [
-    "# T\nslug: a · page 1 of 2 · 9 words\nsections: A; B\n\nOne is two.\n\n## B\n| a |\n|---|\n| b |",
-    "# T\nslug: a · page 9 of 0 · 0 words",
+    "# T\nslug: a · page 9 of 0 · 0 words\nsections: A; B\n\nOne is two.\n\n## B\n| a |\n|---|\n| b |",
     '2 results for "x"\n1. a — b — section: c (score 0.50)\n   …\n2. d\n',
     '1 result for "x"\n1. a — b — section: c (score 1.2.3)\n   Text.',
-    'No results for "x".\nNearest articles:\n- a — b\n-',
-    "1 article\n1. a — b (9 words; tags: )\n[page 1 of 2: more]",
-    'x.csv · lines 1-2 of 2\n1: a,b\n2: "c',
     f"x.md · lines 7-8 of 9\n7: # a\n{'9' * 5_000}: b",
-    f"# T\nslug: a · page {'9' * 5_000} of 2 · 9 words",
     '1 match for "a"\nb:1: c',
-    '2 nearest passages for "a"\nb:1: c (score 0.40)\n…',
     "2 files\na.md (9 bytes, 1 line)\nb",
-    "1 note\n1. a: b",
-    "Saved note 1: a",
     "Error: no such article",
-    "[masked: an old result]",
-    "head\n[… 40 tokens cut …]\ntail",
     '[2 of 9 lines; recall(id="m8") shows all]\nx.log · lines 1-9 of 9\n[7 left out]\n9: a [3 left out] b',
-    '[words that say little are left out; recall(id="m8") shows all]\nA is',
-    '[offloaded: 9 tokens of read_file; recall(id="m8") shows it; it begins:\nx.md · lines…]',
-    'b.py · lines 1-9 of 9\n[8 lines as above, from `1: a`; recall(id="m8") shows all]\n9: c',
     "m8 · result of read_file · page 1 of 1\n\n1: a",
     f"{SUMMARY_TAG}\nFound:\n- A is b. [c]",
     CLOSING,
-    "Compare it with the other\r\nand the 99th one",
     "Что это? 这是什么？",
 ]
 TEXTS = st.text(max_size=80) | st.sampled_from(ODD_TEXTS)
@@ -170,25 +155,10 @@ ODD_TOOLS = st.lists(
 )
 
 
-@pytest.mark.parametrize("text", ODD_TEXTS)
-def test_no_result_makes_it_fail(text: str) -> None:
-    called = Message("a", "assistant", calls=(ToolCall("c", "search_articles", '{"query": "What is a?"}'),))
-    result = Message("t", "tool", text, call_id="c")
-    for question in ("What is a?", "Read the article about a", "Which files are there?", "What are my notes?"):
-        assert reply([Message("u", "user", question), called, result], []).text.strip()
-        assert reply([called, result, Message("u", "user", question)], []).text.strip()
-
-
 @settings(max_examples=300, deadline=None)
 @given(messages=st.lists(MESSAGES, max_size=8), tools=ODD_TOOLS)
 def test_nothing_that_it_is_sent_makes_it_fail(messages, tools) -> None:
     assert reply(messages, tools).text.strip()
-
-
-def test_a_huge_result_is_read_in_time(recorded) -> None:
-    huge = "word, and `more` [of](it) **all** | " * 7000
-    view = [Message("u", "user", "What is more?"), Message("a", "assistant", "ok"), Message("t", "tool", huge)]
-    assert reply(view, []).text
 
 
 # ---- the backend ----

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.reader_library import Session, make_tools, masked, write
-from thimble.models.reader.request import lines
-from thimble.models.reader.view import LineRange
 
 FILES = {
     "web.log": "".join(
@@ -33,22 +31,6 @@ def session(tmp_path: Path) -> Session:
     for path, text in FILES.items():
         write(tmp_path / "files" / path, text)
     return Session(tools)
-
-
-@pytest.mark.parametrize(
-    ("text", "meant"),
-    [
-        ("lines 81 to 174 of build.log", LineRange(81, 94)),
-        ("Read lines 81-90", LineRange(81, 10)),
-        ("line 1,378 of app.log", LineRange(1378, 1)),
-        ("Read on", LineRange(0)),
-        ("Show me the rest", LineRange(0)),
-        ("Which line of app.log is an error?", None),
-        ("Read the file app.log", None),
-    ],
-)
-def test_lines_are_named_in_many_ways(text: str, meant: LineRange | None) -> None:
-    assert lines(text) == meant
 
 
 def told(said: str) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.models.reader.test_session import FACTS
 from tests.support.histories import Story, TinyCounter
 from tests.support.planted_marks import MARKS
-from tests.support.reader_library import ARTICLES, Session, make_tools, tokens, write
+from tests.support.reader_library import ARTICLES, Session, make_tools, tokens
 from tests.support.specs import build
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
@@ -74,12 +74,6 @@ def test_all_is_shown_of_a_result_that_a_tool_gave(mark: str, slug: str, number:
     shows = read(text, "read_article")
     assert (shows.form, shows.whole, shows.more) == ("page", True, "")
     assert tokens(mark) in tokens(" ".join(one.text for one in shows.said))
-
-
-def test_a_line_of_a_file_that_looks_like_the_head_of_another_is_a_match(tmp_path: Path) -> None:
-    write(tmp_path / "files" / "a.txt", "The bell rings in tower.log · lines 1-2 of 3\nThe bell is old.\n")
-    shows = read(make_tools(tmp_path)["search_files"].run({"query": "bell"}), "search_files")
-    assert (shows.form, [one.line for one in shows.said]) == ("matches", [1, 2])
 
 
 def test_a_passage_below_a_gap_is_not_cited_from_the_article_above_it() -> None:

@@ -1,18 +1,26 @@
-"""Answers: passages in view, quoted with what they are cited by; passages that are only near; or a plain no."""
+"""Answers: for each kind of request the calls that help, and what is made of their results.
+
+The reader is asked again after each result. Each time it looks at what the view still shows, and makes the first calls
+that would help and whose results are not in view, none of them twice for one question. Then it answers: passages,
+quoted with what they are cited by; passages that are only near; or a plain no.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
+from thimble.agent.messages import Schema
 from thimble.corpus.article import OPENING
-from thimble.corpus.markdown import first_sentences
+from thimble.corpus.markdown import first_sentences, sentences
 from thimble.corpus.observations import CERTAIN, Quote, Result
-from thimble.models.reader.evidence import Evidence, about_thimble, best_run, cite, evidence, readable
-from thimble.models.reader.request import ASKS_WHAT_USER_SAID, ReaderRequest
-from thimble.models.reader.steps import article, untold
-from thimble.models.reader.view import CLOSEST_PASSAGES, I_CANNOT, ReaderView
+from thimble.models.reader.evidence import SURE, best_run, cite, evidence, known, score, searches
+from thimble.models.reader.request import ARTICLE_WORDS, ASKS_WHAT_USER_SAID, IN_FILES, WHAT, ReaderRequest, paths
+from thimble.models.reader.view import CLOSEST_PASSAGES, I_CANNOT, Call, ReaderView
 
+QUESTION_CALLS = 8
+"""Calls for one question, after which the reader answers with what it has."""
 QUOTED_WORDS = 110
 """Words that an answer quotes."""
 MOST_HITS = 5
@@ -25,55 +33,83 @@ MOST_LINES, LINES_CHARACTERS = 40, 1_500
 """What is quoted of a file that is read."""
 LONG_LIST = 8
 """Articles above which a list gives titles only."""
-ABOUT_ME = (
-    "I am thimble's built-in reader: not a language model, but a small program that searches articles and files and "
-    "quotes the passages that answer. Ask me what they say, which articles or files there are, or to read one; /help "
-    "lists the commands. I do not count, add up or conclude, and I keep no notes."
-)
 UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."
 WHICH = f"{I_CANNOT} tell which article you mean. Please name it."
 ASKABLE = "Ask what one of the articles says, which articles there are, or to read a file."
+Step = tuple[str, Sequence[Call]]
+"""Why calls help, and these."""
+
+
+def next_step(wanted: ReaderRequest, view: ReaderView, tools: Sequence[Schema]) -> Step | None:
+    """The calls to make now; None when it is time to answer."""
+    offered = {tool["function"].get("name") for tool in tools if "function" in tool}
+    made = [(act.name, act.arguments) for act in view.acts if act.current]
+    for why, helpful in KINDS[wanted.kind][0](wanted, view) if len(made) < QUESTION_CALLS else ():
+        calls = [call for call in helpful if call[0] in offered]
+        if "recall" in offered:
+            calls = [_recall(view, call) or call for call in calls]
+        if new := [call for call in calls if call not in made and view.shows(call).form == "gone"]:
+            return why, new
+    return None
+
+
+def _recall(view: ReaderView, call: Call) -> Call | None:
+    """The recall of all that a call gave, if the view does not show all of it, and there has been room for recalls."""
+    recall = {"id": view.shows(call).more}
+    room = all(act.shows.whole and act.arguments != recall for act in view.current("recall"))
+    return ("recall", recall) if recall["id"] and room else None
 
 
 def answer(wanted: ReaderRequest, view: ReaderView, tools: bool) -> str:
     """The answer to a request from what is in view, or why there is none."""
-    text = COMPOSERS[wanted.kind](wanted, view)
+    text = KINDS[wanted.kind][1](wanted, view)
     return f"{text} I have no tool left to read more with." if text.startswith(I_CANNOT) and not tools else text
 
 
-def _question(wanted: ReaderRequest, view: ReaderView) -> str:
-    """What answers each part, in the order of the parts; where no part has a sure answer, the closest passages."""
-    each = [evidence(part, view) for part in wanted.parts]
-    if not any(found.said for found in each):
+def _search(wanted: ReaderRequest, view: ReaderView) -> Iterator[Step]:
+    """Search for each question until it has a sure answer; in the files too if it may be about them."""
+    parts = [part for part in wanted.parts if not known(part, view)]
+    for at, calls in enumerate(zip_longest(*(searches(part, view) for part in parts))):
+        due = {
+            part: call
+            for part, call in zip(parts, calls, strict=True)
+            if call and (not at or score(evidence(part, view)) < SURE or (at == 1 and IN_FILES.search(part)))
+        }
+        where = {"the files" if name == "search_files" else "the articles" for name, _ in due.values()}
+        said = " and ".join(f"“{part}”" for part in due)
+        yield f"I will search {' and '.join(sorted(where))} for {said}.", [*due.values()]
+
+
+def _answered(wanted: ReaderRequest, view: ReaderView) -> str:
+    """What answers each part; where no part has a sure answer, the closest passages; where nothing is near, a no."""
+    each = {part: evidence(part, view) for part in wanted.parts}
+    if not any(each.values()):
         return _refusal(wanted, view)
-    if not any(found.sure for found in each):
-        return _closest(wanted, each, view)
+    if all(score(found) < SURE for found in each.values()):
+        return _closest([*each.values()], view)
     answers = list[str]()
-    for found, part in zip(each, wanted.parts, strict=True):
-        unsure = "Perhaps: " if found.said else f"I found nothing that answers “{part}”."
-        quoted = cite(_quoted(found, part, QUOTED_WORDS // len(each)))
-        answers.append(quoted if found.sure else f"{unsure}{quoted}")
+    for part, found in each.items():
+        unsure = "" if score(found) >= SURE else "Perhaps: " if found else f"I found nothing that answers “{part}”."
+        answers.append(unsure + cite(_quoted(found, part, QUOTED_WORDS // len(each))))
     return "\n\n".join(dict.fromkeys(answers))
 
 
-def _quoted(found: Evidence, part: str, left: int) -> list[Quote]:
+def _quoted(found: Sequence[Quote], part: str, left: int) -> list[Quote]:
     """What answers a part, in at most `left` words: the best passage, and the second if it is nearly as good."""
     chosen = list[Quote]()
-    for one in found.said[: MOST_HITS if found.score >= CERTAIN else 2]:
+    for one in found[: MOST_HITS if score(found) >= CERTAIN else 2]:
         text = best_run(one.text, part, left)
-        if not chosen or (one.score >= SECOND * found.score and len(text.split()) <= left):
+        if not chosen or (one.score >= SECOND * score(found) and len(text.split()) <= left):
             chosen.append(Quote(text, one.source))
             left -= len(text.split())
     return chosen
 
 
-def _closest(wanted: ReaderRequest, each: Sequence[Evidence], view: ReaderView) -> str:
+def _closest(each: Sequence[Sequence[Quote]], view: ReaderView) -> str:
     """The best passages of all parts, each with the title and the section that it stands in."""
-    most = max(1, MOST_PASSAGES // len(each))
-    passages = {(one.text, one.source): one for found in each for one in found.said[:most]}
     lines = [CLOSEST_PASSAGES]
-    for one in passages.values():
-        place = " — ".join(filter(None, (f"“{view.title(one.source)}”" if not one.path else "", one.section)))
+    for one in dict.fromkeys(one for found in each for one in found[: max(1, MOST_PASSAGES // len(each))]):
+        place = " — ".join(filter(None, ("" if one.path else f"“{view.title(one.source)}”", one.section)))
         lines.append(f"- {place}{': ' if place else ''}{cite([one])}")
     return "\n".join(lines)
 
@@ -82,29 +118,85 @@ def _refusal(wanted: ReaderRequest, view: ReaderView) -> str:
     """That there is no answer, and what can be asked."""
     if ASKS_WHAT_USER_SAID.search(wanted.text):
         return f"{I_CANNOT} tell what you said of that: nothing of it is in view."
-    errors = [act.shows.head for act in view.acts if act.current and act.shows.form == "error"]
-    if about_thimble(wanted.text, view):
-        return f"{I_CANNOT} answer that from thimble's own pages. /help lists the commands."
     if view.hidden("search_articles"):
         return f"{I_CANNOT} answer that: what the search found is not in view."
-    files = " or ".join(readable(wanted.text, view))
-    where = files or ("these articles or files" if view.current("search_files") else "these articles")
+    named = " or ".join(paths(wanted.text, view))
+    where = named or ("these articles or files" if view.current("search_files") else "these articles")
     near = dict.fromkeys(entry for act in view.current("search_articles") for entry in act.shows.entries)
     titles = ", ".join([f"“{entry.title}” [{entry.slug}]" for entry in near][:3])
-    failed = f" ({errors[-1]})" if errors else ""
+    failed = _error(view, "search_articles", "search_files")
     nearest = f" Nearest are {titles}." if titles else ""
-    return f"{I_CANNOT} answer that from {where}{failed}.{nearest} {ASKABLE}"
+    return f"{I_CANNOT} answer that from {where}{f' ({failed})' * bool(failed)}.{nearest} {ASKABLE}"
 
 
-def _read(wanted: ReaderRequest, view: ReaderView) -> str:
+def _error(view: ReaderView, *tools: str) -> str:
+    """The newest error of these tools; "" if there is none."""
+    errors = [act.shows.head for act in view.current(*tools) if act.shows.form == "error"]
+    return errors[-1] if errors else ""
+
+
+def _list(wanted: ReaderRequest, view: ReaderView) -> Iterator[Step]:
+    about = f" about {wanted.topic}" if wanted.topic else ""
+    yield f"I will list the articles{about}.", [_listing(wanted)]
+
+
+def _listing(wanted: ReaderRequest) -> Call:
+    return "list_articles", {"topic": wanted.topic} if wanted.topic else {}
+
+
+def _listed(wanted: ReaderRequest, view: ReaderView) -> str:
+    shows = view.shows(_listing(wanted))
+    if not shows.entries:
+        about = f" about {wanted.topic}" if wanted.topic else ""
+        hidden = f"{I_CANNOT} tell which articles{about} there are: the list is not in view."
+        return hidden if view.hidden("list_articles") else f"{I_CANNOT} find an article{about} here."
+    gists = len(shows.entries) <= LONG_LIST
+    lines = [f"- “{one.title}” [{one.slug}]{f': {one.gist}' * gists}" for one in shows.entries]
+    return "\n".join([f"{shows.head}:", *lines])
+
+
+def _look_up(wanted: ReaderRequest, view: ReaderView) -> Iterator[Step]:
+    """The file, or the article that is meant: the first that is listed for the topic, or the one at hand."""
+    if wanted.path:
+        yield f"I will read the file {wanted.path}.", [_file(wanted)]
+        return
+    if wanted.topic and not _article(wanted, view):
+        if not (re.search(rf"\b{ARTICLE_WORDS}\b", wanted.text, re.I) or WHAT.search(wanted.text)):
+            yield "I will look whether that is a file.", [("list_files", {})]
+        yield from _list(wanted, view)
+    slug, pages = _article(wanted, view), view.pages(_article(wanted, view))
+    if wanted.kind == "on" and pages and not _untold(view) and pages[-1].last < pages[-1].of:
+        yield f"I will read on in {slug}.", [("read_article", {"slug": slug, "page": pages[-1].last + 1})]
+    elif slug:
+        yield f"I will read the article {slug}.", [("read_article", {"slug": slug})]
+        if not pages:
+            opening = {"slug": slug, "section": OPENING}
+            yield f"{slug} has no room; I will read how it begins.", [("read_article", opening)]
+
+
+def _article(wanted: ReaderRequest, view: ReaderView) -> str:
+    """The slug of the article that a request is about; "" if none is found."""
+    reading = [act.text("slug") for act in view.current("read_article")]  # the list may be hidden again
+    listed = [entry.slug for entry in view.shows(_listing(wanted)).entries] if wanted.topic else [view.at_hand]
+    return next(iter([*reading, *listed]), "")
+
+
+def _file(wanted: ReaderRequest) -> Call:
+    """The call that reads the lines that are meant."""
+    given = {"path": wanted.path, "start": wanted.start, "lines": wanted.many}
+    return "read_file", {name: value for name, value in given.items() if value and (name, value) != ("start", 1)}
+
+
+def _digested(wanted: ReaderRequest, view: ReaderView) -> str:
     """A digest of the article that is meant: how it begins, then the first sentence of each section."""
-    if wanted.paths:
+    if wanted.path:
         return _lines(wanted, view)
-    slug = article(wanted, view)
+    slug = _article(wanted, view)
     if not slug:
-        return _not_listed(wanted, view) if wanted.topic else WHICH
+        return _listed(wanted, view) if wanted.topic else WHICH
     if not (pages := view.pages(slug)):
-        return f"{I_CANNOT} tell what “{view.title(slug)}” says: {_why_not('read_article', view)}."
+        why = _error(view, "read_article") or "its text is not in view"
+        return f"{I_CANNOT} tell what “{view.title(slug)}” says: {why}."
     page = pages[-1]
     brief = [f"“{view.title(slug)}” [{slug}], {page.head}, in brief:", *_digest(page.said)]
     if page.said and page.said[0].section == OPENING:
@@ -114,34 +206,24 @@ def _read(wanted: ReaderRequest, view: ReaderView) -> str:
     return "\n".join(brief)
 
 
-def _why_not(tool: str, view: ReaderView) -> str:
-    """Why a text is not in view that was to be read."""
-    errors = [act.shows.head for act in view.current(tool) if act.shows.form == "error"]
-    return errors[-1] if errors else "its text is not in view"
-
-
 def _lines(wanted: ReaderRequest, view: ReaderView) -> str:
     """The lines that are meant, as many as there is room for, and which ones these were."""
-    path, lines = wanted.paths[0], wanted.lines
-    start = view.start(path, lines)
-    shows = act.shows if (act := view.page(path, start)) else Result("gone")
-    there = [one for one in shows.said if one.line >= start or not one.line]
-    meant = [one for one in there if not lines.many or one.line < start + lines.many]
-    if not meant:
-        return f"{I_CANNOT} read {path} here: {_why_not('read_file', view)}."
-    used = accumulate(len(one.text) for one in meant)
-    told = [one for one, so_far in zip(meant, used, strict=True) if so_far <= LINES_CHARACTERS][:MOST_LINES] or meant[
-        :1
-    ]
-    quoted = [cite(told, "\n")]
-    if not shows.whole or not there[0].line:
-        return f"{quoted[0]}\n[{path}]: no other lines are in view."
-    last = there[len(told)].line - 1 if len(told) < len(there) else shows.last
-    if start > 1 or last < shows.of:
-        which = f"Those were lines {start:,} to {last:,}" if last > start else f"That was line {start:,}"
-        rest = "; ask me to read on for the rest" * (last < shows.of)
-        quoted.append(f"{which} of {shows.of:,} of {shows.head}{rest}.")
-    return "\n".join(quoted)
+    path, start, shows = wanted.path, wanted.start, view.shows(_file(wanted))
+    if not shows.said:
+        return f"{I_CANNOT} read {path} here: {_error(view, 'read_file') or 'its text is not in view'}."
+    quoted, room = list[Quote](), LINES_CHARACTERS
+    for one in shows.said[:MOST_LINES]:
+        room -= len(one.text)
+        quoted += [one] * (room >= 0 or not quoted)
+    text = cite(quoted, "\n")
+    if not shows.whole or not quoted[0].line:
+        return f"{text}\n[{path}]: no other lines are in view."
+    last = shows.said[len(quoted)].line - 1 if len(quoted) < len(shows.said) else shows.last
+    if start == 1 and last >= shows.of:
+        return text
+    which = f"Those were lines {start:,} to {last:,}" if last > start else f"That was line {start:,}"
+    rest = "; ask me to read on for the rest" * (last < shows.of)
+    return f"{text}\n{which} of {shows.of:,} of {shows.head}{rest}."
 
 
 def _digest(said: Sequence[Quote]) -> list[str]:
@@ -157,53 +239,46 @@ def _digest(said: Sequence[Quote]) -> list[str]:
     return points
 
 
-def _on(wanted: ReaderRequest, view: ReaderView) -> str:
+def _untold(view: ReaderView) -> list[Quote]:
+    """The sentences of the article at hand that are in view and were not said yet."""
+    pieces = [one for page in view.pages(view.at_hand) for one in page.said]
+    every = dict.fromkeys(Quote(text, view.at_hand, one.section) for one in pieces for text in sentences(one.text))
+    return [one for one in every if not any(one.text in said.text for said in view.own)]
+
+
+def _more(wanted: ReaderRequest, view: ReaderView) -> str:
     if not view.at_hand:
         return WHICH
-    points = _digest(untold(view))
+    points = _digest(_untold(view))
     none = f"{I_CANNOT} tell more of {view.at_hand}: no more of its text is in view."
     return "\n".join([f"More from {view.at_hand}:", *points]) if points else none
 
 
-def _list(wanted: ReaderRequest, view: ReaderView) -> str:
-    shows = view.result("list_articles", {"topic": wanted.topic} if wanted.topic else {})
-    if not shows or not shows.entries:
-        return f"{_not_listed(wanted, view)} Ask which articles there are."
-    lines = [f"{shows.head}:"]
-    for entry in shows.entries:
-        gist = f": {entry.gist}" if len(shows.entries) <= LONG_LIST else ""
-        lines.append(f"- “{entry.title}” [{entry.slug}]{gist}")
-    return "\n".join(lines)
-
-
-def _not_listed(wanted: ReaderRequest, view: ReaderView) -> str:
-    about = f" about {wanted.topic}" if wanted.topic else ""
-    if view.hidden("list_articles"):
-        return f"{I_CANNOT} tell which articles{about} there are: the list is not in view."
-    return f"{I_CANNOT} find an article{about} here."
+def _list_files(wanted: ReaderRequest, view: ReaderView) -> Iterator[Step]:
+    yield "I will list the files.", [("list_files", {})]
 
 
 def _files(wanted: ReaderRequest, view: ReaderView) -> str:
-    """The newest list of the files, as the tool gave it."""
-    shown = [act.shows for act in view.acts if act.name == "list_files" and act.shows.form == "list"]
-    return "\n".join(one.text for one in shown[-1].said) if shown else f"{I_CANNOT} see a list of the files."
+    """The list of the files, as the tool gave it."""
+    said = view.shows(("list_files", {})).said
+    return "\n".join(one.text for one in said) or f"{I_CANNOT} see a list of the files."
 
 
 def gave(shows: Result) -> str:
-    """What a result gave, in a line, so that it stays when the result is taken away."""
-    if shows.form == "error":
-        return f"That did not work: {shows.head}."
-    if shows.said and shows.form in ("page", "hits", "matches"):
-        return f"Found: {first_sentences(shows.said[0].text, 1)} [{shows.said[0].source}]"
-    return f"{shows.head}." if shows.head.startswith("No ") else ""
+    """What a search gave, in a line, so that it stays when the result is taken away."""
+    if not shows.said or shows.form not in ("hits", "matches"):
+        return ""
+    return f"Found: {first_sentences(shows.said[0].text, 1)} [{shows.said[0].source}]"
 
 
-COMPOSERS: Mapping[str, Callable[[ReaderRequest, ReaderView], str]] = {
-    "about me": lambda wanted, view: ABOUT_ME,
-    "told": lambda wanted, view: UNDERSTOOD,
-    "question": _question,
-    "read": _read,
-    "on": _on,
-    "list": _list,
-    "files": _files,
+Plan = Callable[[ReaderRequest, ReaderView], Iterator[Step]]
+Compose = Callable[[ReaderRequest, ReaderView], str]
+KINDS: Mapping[str, tuple[Plan, Compose]] = {
+    "told": (lambda wanted, view: iter(()), lambda wanted, view: UNDERSTOOD),
+    "question": (_search, _answered),
+    "read": (_look_up, _digested),
+    "on": (_look_up, _more),
+    "list": (_list, _listed),
+    "files": (_list_files, _files),
 }
+"""The calls that help with each kind of request, and what is made of their results."""

@@ -7,6 +7,7 @@ import re
 import zlib
 from bisect import bisect_right
 from collections.abc import Generator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 from thimble.agent.budget import Counter
@@ -15,9 +16,9 @@ from thimble.agent.protocols import Backend, Delta, Expects, Text
 from thimble.models.counting.prefix import PrefixMeter
 from thimble.models.hardware import Hardware
 from thimble.models.paced import paced
-from thimble.models.reader.answer import answer, gave
+from thimble.models.reader.answer import answer, gave, next_step
 from thimble.models.reader.request import request
-from thimble.models.reader.steps import next_step
+from thimble.models.reader.session import NO_FACTS, SessionFacts, of_session
 from thimble.models.reader.summary import asked_summary, summary
 from thimble.models.reader.view import CLOSEST_PASSAGES, I_CANNOT, look
 
@@ -38,13 +39,15 @@ class ReaderReply:
         return next((ending for begins, ending in endings.items() if self.text.startswith(begins)), "stop")
 
 
-def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> ReaderReply:
-    """The reader's reply to a view. A pure function: what is not in the messages it does not know."""
+def reply(messages: Sequence[Message], tools: Sequence[Schema], facts: SessionFacts = NO_FACTS) -> ReaderReply:
+    """The reader's reply to a view. A pure function: what is not in the messages or the facts it does not know."""
     if wanted := asked_summary(messages, tools):
         return ReaderReply(summary(messages[:-1], *wanted))
     view = look(messages)
     if not view.question:
         return ReaderReply(f"{I_CANNOT} see a question here. Please ask it again.")
+    if told := of_session(view, tools, facts):
+        return ReaderReply(told)
     asked = request(view)
     step = next_step(asked, view, tools)
     if step is None:
@@ -75,11 +78,19 @@ class Reader(Backend):
         self._counter = counter
         self._meter = PrefixMeter(counter)
         self._pace = pace
+        self._facts = NO_FACTS
 
     @property
     def counter(self) -> Counter:
         """Counts tokens; the reader reads no tokens itself, so any counter will do."""
         return self._counter
+
+    def within(self, strategy: str, budget: int) -> Reader:
+        """The same reader for one request, which knows what the session is set to."""
+        asked = copy(self)  # another thread may ask for another session meanwhile
+        asked._facts = SessionFacts(strategy, budget)
+        self._pace = self._pace and replace(self._pace, load_seconds=0)
+        return asked
 
     def stream(
         self,
@@ -94,7 +105,8 @@ class Reader(Backend):
 
         The reader follows rules and draws nothing: it ignores the temperature.
         """
-        said = reply(messages, tools if expects == "turn" else ())
+        size = self._counter.overhead(tools) + sum(map(self._counter.count, messages))
+        said = reply(messages, tools if expects == "turn" else (), self._facts._replace(used=size))
         written = said.text + "".join(call.name + call.arguments for call in said.calls)
         whole = max_tokens is None or self._tokens(written) <= max_tokens
         text = said.text if max_tokens is None else self._cut(said.text, max_tokens)

@@ -1,14 +1,15 @@
-"""Evidence: what in the view answers a question, the best first, and whether that is sure enough to be an answer."""
+"""Evidence: the searches for a question, and what they and the view hold that answers it, the best first."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, combinations
 
-from thimble.corpus.manual import MANUAL_SLUG
+from thimble.corpus.manual import COMMANDS_PAGE, MANUAL_SLUG
 from thimble.corpus.markdown import sentences
-from thimble.corpus.observations import CERTAIN, USER, Quote, Result
+from thimble.corpus.observations import CERTAIN, USER, Quote
 from thimble.corpus.question_form import leans, points
 from thimble.corpus.words import terms
 from thimble.models.reader.request import (
@@ -16,77 +17,119 @@ from thimble.models.reader.request import (
     ASKS_WHAT_USER_SAID,
     FIRST_PERSON,
     IN_FILES,
-    nameless,
+    TO_DO,
     paths,
     telling,
 )
-from thimble.models.reader.view import NOTHING_SHOWN, ReaderView, states
+from thimble.models.reader.view import Call, ReaderView, states
 
 SURE = 0.4
 """The score from which on a passage is an answer; what is below it is only shown. Set on development questions."""
 NEAR_SCORE = 0.27
 """The score below which nothing is shown, but for a follow-up. A question about thimble has an answer from it on."""
-STATED = 0.5
-"""The share of a question's words that what the user said must have to answer it."""
-KNOWN = 0.9
-"""That share of what was read or quoted before, which need not be searched again."""
-SAME_SUBJECT = 0.01
-"""That share where the question says where to look: one word is enough."""
 IN_FILE = 0.15
 """What a question about files adds to the score of a line of one."""
+NAME = re.compile(r"(?:(?<=[\w,;)”] )[(“]?(?=[A-Z])|\b(?=\w[\w.+-]*[A-Z]))\w[\w.+-]*\w")
 PLAIN = ("AI", "LLM", "LLMs", "API", "JSON", "GPU", "GPUs")
 """Names of the whole field, which need not be repeated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Passages, the best first; `sure`: the first of them may be quoted as the answer."""
+def evidence(part: str, view: ReaderView) -> list[Quote]:
+    """What the searches for a question have found, the best first; if none is shown, what was read or quoted before.
 
-    said: tuple[Quote, ...] = ()
-    sure: bool = False
-
-    @property
-    def score(self) -> float:
-        """The score of the best passage."""
-        return self.said[0].score if self.said else 0.0
-
-
-def evidence(part: str, view: ReaderView) -> Evidence:
-    """What answers a part of a question: what is known from before, or what the searches for it have found."""
-    if known := in_view(part, view):
-        return Evidence((replace(known[0], score=CERTAIN),), sure=True)
-    pages = best(part, view, manual=True)
-    files, articles = _in_files(part, view), () if readable(part, view) else _in_articles(part, view)
-    nearest = max(articles, files, key=_score)
-    if about_thimble(part, view) and _score(nearest) < max(SURE, _score(pages)):
-        return Evidence(pages, _score(pages) >= NEAR_SCORE)
-    if _score(pages) >= max(SURE, _score(nearest)):
-        return Evidence(pages, sure=True)
-    if not nearest:
-        nearest = _last_resort(part, view)
-        return Evidence(nearest, bool(nearest))
-    if _score(nearest) < SURE:
-        return Evidence(tuple(sorted((*files[:2], *articles), key=lambda one: -one.score)))
-    return Evidence(nearest, sure=True)
+    A score of `SURE` makes a passage an answer.
+    """
+    if (said := told(part, view)) or ASKS_WHAT_USER_SAID.search(part):
+        return said
+    calls = [*searches(part, view)]
+    if known(part, view) or all(view.shows(call).form == "gone" for call in calls):
+        return remembered(part, view) or _sharing(part, view.thoughts, NEAR_SCORE)
+    each = [_found(part, call, view) for call in calls]
+    best = max(each, key=score)
+    if score(best) < SURE:
+        best = sorted(dict.fromkeys(chain.from_iterable(each)), key=lambda one: -one.score)
+    return best if score(best) >= NEAR_SCORE or leans(view.question) else []
 
 
-def _score(said: Sequence[Quote]) -> float:
-    return said[0].score if said else 0.0
+def score(found: Sequence[Quote]) -> float:
+    """The score of the best passage."""
+    return found[0].score if found else 0.0
 
 
-def _last_resort(part: str, view: ReaderView) -> tuple[Quote, ...]:
-    """Whatever is in view: what the reader found before its result was hidden, or what another tool gave."""
-    if view.hidden("search_articles", "search_files"):
-        return _sharing(nameless(part, view), view.thoughts, SAME_SUBJECT)
-    if ASKS_WHAT_USER_SAID.search(part) or view.current("search_articles", "search_files"):
-        return ()
-    return _sharing(part, (*view.own, *view.told, *(one for act in view.acts for one in act.shows.said)), STATED)
+def searches(part: str, view: ReaderView) -> Iterator[Call]:
+    """The searches for a question, in the order in which they are made until one has a sure answer."""
+    before = earlier(part, view)
+    if named := paths(part, view):
+        for query in filter(None, (telling(part, view), part)):
+            yield from (("search_files", {"query": query, "folder": path}) for path in named)
+    elif about_thimble(part, view):
+        yield "search_articles", {"query": part, "earlier": before if MANUAL_SLUG in before else COMMANDS_PAGE}
+    else:
+        yield "search_articles", {"query": part, **({"earlier": before} if before else {})}
+        yield from ((act.name, act.arguments) for act in view.acts if act.name == "read_file" and act.shows.more)
+        yield "search_files", {"query": part}
+        if TO_DO.search(part) and not before:
+            yield "search_articles", {"query": part, "earlier": COMMANDS_PAGE}
+
+
+def _found(part: str, call: Call, view: ReaderView) -> list[Quote]:
+    """The passages that a search has found: lines of files that share a word with the question, or what has its names.
+
+    Those are passages of articles that speak of every name, headings included; or all, if they do so together.
+    """
+    said, hint = view.shows(call).said, 0.0
+    if call[0] == "search_files":
+        said = tuple(one for one in said if shared(one.text, telling(part, view)))
+        hint = IN_FILE if "folder" in call[1] or IN_FILES.search(part) else 0.0
+    else:
+        asked = names(part)
+        spoken = {one: {*terms(f"{view.title(one.source)} {one.section} {one.text}")} for one in said}
+        whole = tuple(one for one in said if asked <= spoken[one])
+        said = whole or (said if asked <= set[str]().union(*spoken.values()) else ())
+        hint = SURE - NEAR_SCORE if about_thimble(part, view) else 0.0
+    return [one if one.score == CERTAIN else replace(one, score=one.score + hint) for one in said]
+
+
+def told(part: str, view: ReaderView) -> list[Quote]:
+    """What the user said that answers a question: it has enough of its words, or any if just that is asked."""
+    least = NEAR_SCORE if ASKS_WHAT_USER_SAID.search(part) else SURE
+    return _sharing(part, view.told, least) if FIRST_PERSON.search(part) else []
+
+
+def remembered(part: str, view: ReaderView) -> list[Quote]:
+    """What was read or quoted, and has enough words of a question."""
+    read = (one for act in view.acts if not act.name.startswith("search") for one in act.shows.said)
+    named = paths(part, view)
+    return _sharing(part, [one for one in (*read, *view.own) if not named or one.path in named], NEAR_SCORE)
+
+
+def known(part: str, view: ReaderView) -> bool:
+    """Whether a question needs no search: the user said it, or something that was read or quoted has all its words."""
+    if ASKS_WHAT_USER_SAID.search(part) or told(part, view):
+        return True
+    vague = leans(view.question) or len(set(terms(part))) < 3
+    return not vague and score(remembered(part, view)) == CERTAIN
+
+
+def _sharing(part: str, said: Iterable[Quote], least: float) -> list[Quote]:
+    """The two with most words of a question, if these are at least this share of them; each as sure as an answer is."""
+    asked = set(terms(part))
+    shares = {one: shared(f"{one.section} {one.text}", part) / len(asked or "x") for one in said}
+    best = sorted(shares, key=lambda one: -shares[one])[:2]
+    return [replace(one, score=max(shares[one], SURE)) for one in best if shares[one] >= least]
 
 
 def earlier(part: str, view: ReaderView) -> str:
-    """What a question is searched with besides: what it leans on, and the article at hand if it has a pronoun."""
-    asked = next((one for one in reversed(view.earlier) if not states(one)), "")[:300] if leans(part) else ""
-    return f"{asked} [{view.at_hand}]".strip() if view.at_hand and (asked or points(part)) else asked
+    """What a question is searched with besides if it leans on the exchange before: its question, and its articles.
+
+    Those are the one that it cites, and the two that it found first. A pronoun in a whole question means the articles.
+    """
+    asked = next((one for one in reversed(view.earlier) if not states(one)), "")[:300] if leans(view.question) else ""
+    found = next(
+        (act.shows.said[:2] for act in reversed(view.acts) if not act.current and act.shows.form == "hits"), ()
+    )
+    articles = dict.fromkeys(filter(None, [view.at_hand, *(one.source for one in found)]))
+    return " ".join(filter(None, [asked, *(f"[{slug}]" for slug in articles if asked or points(part))]))
 
 
 def about_thimble(part: str, view: ReaderView) -> bool:
@@ -96,91 +139,15 @@ def about_thimble(part: str, view: ReaderView) -> bool:
 
 def names(part: str) -> set[str]:
     """The terms of the names in a question: words with a capital letter that does not only begin a sentence."""
-    found = set[str]()
-    part = " ".join([one for one in sentences(part) if one.endswith("?")] or [part])
-    for word in re.finditer(r"\w[\w.+-]*\w", part):
-        begins = re.search(r"(?:^|[.?!:]\s)\W*$", part[: word.start()])
-        if re.search("[A-Z]", word[0][bool(begins) :]) and word[0] not in PLAIN:
-            found |= set(terms(word[0]))
-    return found
-
-
-def searched(part: str, view: ReaderView, manual: bool = False) -> list[Result]:
-    """What the searches of the articles for a part show, or those of thimble's own pages."""
-    made = (act for act in view.acts if act.name == "search_articles" and act.text("query") == part)
-    there = (act for act in made if act.shows.form != "gone")
-    return [act.shows for act in there if (f"[{MANUAL_SLUG}" in act.text("earlier")) == manual]
-
-
-def best(part: str, view: ReaderView, manual: bool = False) -> tuple[Quote, ...]:
-    """The passages of the search that has found the best one."""
-    return max((one.said for one in searched(part, view, manual)), key=_score, default=())
-
-
-def _in_articles(part: str, view: ReaderView) -> tuple[Quote, ...]:
-    """The passages that speak of every name in the question, headings included; or the best, if they do so together."""
-    found, asked = best(part, view), names(part)
-    if _score(found) < NEAR_SCORE and not leans(part):
-        return ()
-    spoken = {one: set(terms(f"{view.title(one.source)} {one.section} {one.text}")) for one in found}
-    whole = tuple(one for one in found if asked <= spoken[one])
-    return whole or (found if asked <= set[str]().union(*spoken.values()) else ())
-
-
-def readable(part: str, view: ReaderView) -> list[str]:
-    """The files that a part names, as far as no call has failed over them."""
-    acts = view.current("read_file", "search_files")
-    failed = {act.text("path") or act.text("folder") for act in acts if act.shows.form == "error"}
-    return [path for path in paths(part, view) if path not in failed]
-
-
-def looked_up(part: str, view: ReaderView) -> list[dict[str, str]]:
-    """The arguments of the searches of the files for a part: in those that it names, or the one at hand and all."""
-    words = telling(part, view) or part
-    if named := readable(part, view):
-        return [{"query": query, "folder": path} for path in named for query in dict.fromkeys((part, words))]
-    at_hand = [{"query": words, "folder": view.file}] if view.file and leans(part) else []
-    return [*at_hand, {"query": part}]
-
-
-def _in_files(part: str, view: ReaderView) -> tuple[Quote, ...]:
-    """The lines that the searches of the files have found, certain ones first."""
-    hint = IN_FILE if IN_FILES.search(part) or readable(part, view) else 0
-    asked, lines = nameless(part, view), list[Quote]()
-    for arguments in looked_up(part, view):
-        shows = view.result("search_files", arguments) or NOTHING_SHOWN
-        lines += (one if one.score == CERTAIN else replace(one, score=one.score + hint) for one in shows.said)
-    said = (one for one in dict.fromkeys(lines) if one.score >= NEAR_SCORE and shared(one.text, asked))
-    return tuple(sorted(said, key=lambda one: one.score < CERTAIN))
-
-
-def in_view(part: str, view: ReaderView) -> tuple[Quote, ...]:
-    """What the user said, a file said that was read, or the reader quoted, if it has nearly all words of a question."""
-    if ASKS_WHAT_USER_SAID.search(part):
-        return _sharing(part, view.told, SAME_SUBJECT)
-    if FIRST_PERSON.search(part) and (told := _sharing(part, view.told, STATED)):
-        return told
-    if points(part) or len(set(terms(part))) < 3:
-        return ()
-    pages = [act.shows for act in view.acts if act.shows.form == "lines" and act.shows.whole]
-    lines = [one for shows in pages if shows.first == 1 and shows.last >= shows.of for one in shows.said]
-    named = paths(part, view)
-    said = (one for one in (*lines, *view.own) if not named or one.path in named)
-    return _sharing(nameless(part, view), said, KNOWN)
-
-
-def _sharing(part: str, said: Iterable[Quote], least: float) -> tuple[Quote, ...]:
-    """What has at least this share of the words of a question, most first; at most two."""
-    asked = set(terms(part))
-    shares = {one: len(asked & set(terms(f"{one.section} {one.text}"))) / len(asked or "x") for one in said}
-    return tuple(sorted((one for one in shares if shares[one] >= least), key=lambda one: -shares[one])[:2])
+    asked = " ".join([one for one in sentences(part) if one.endswith("?")] or [part])
+    return {term for name in NAME.findall(asked) if name not in PLAIN for term in terms(name)}
 
 
 def best_run(text: str, part: str, most: int) -> str:
     """The sentences in a row with most words of a question, of at most `most` words; one sentence in any case."""
     said = sentences(text)
-    runs = [" ".join(said[start:end]) for start in range(len(said)) for end in range(start + 1, len(said) + 1)]
-    short = (run for run in runs if run in said or len(run.split()) <= most)
+    runs = (said[start:end] for start, end in combinations(range(len(said) + 1), 2))
+    short = [" ".join(run) for run in runs if len(run) == 1 or len(" ".join(run).split()) <= most]
     return max(short, key=lambda run: (shared(run, part), len(run)), default=text)
 
 
@@ -191,10 +158,7 @@ def shared(text: str, part: str) -> int:
 
 def cite(said: Iterable[Quote], between: str = "\n\n") -> str:
     """The passages, a paragraph each, with its citation behind it, or with `You said` before it."""
-    return between.join(map(_cited, said))
-
-
-def _cited(one: Quote) -> str:
-    if one.source == USER:
-        return f"You said: “{one.text}”"
-    return f"{one.text} [{one.source}]" if one.source else one.text
+    return between.join(
+        f"You said: “{one.text}”" if one.source == USER else f"{one.text} [{one.source}]".removesuffix(" []")
+        for one in said
+    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import takewhile
 from typing import Any
 
 from thimble.agent.messages import Message, ToolCall
@@ -20,6 +20,8 @@ I_CANNOT = "I cannot"
 CLOSEST_PASSAGES = "I am no language model; the closest passages are:"
 """How a reply begins that shows passages instead of an answer."""
 NOTHING_SHOWN = Result("gone", whole=False)
+Call = tuple[str, Mapping[str, Any]]
+"""The name of a tool, and its arguments."""
 LEAD = (
     r"^\W*(?:(?:and|now|then|next|first|please|ok|okay|also|so|well|hi|hello|can you|could you|would you|i want you to|"
     r"i['’]d like you to|let us|let['’]s)\W+)*"
@@ -37,18 +39,8 @@ USER_STATES = re.compile(r"^\W*(?:(?:\w+,? ){0,4}?)(?:i|we|my|our)\b", re.IGNORE
 """The beginning of what users say of themselves."""
 CITATION = re.compile(rf"(?<!\w)\[({SLUG}|[^\[\]\s:]+:\d{{1,9}})\]")
 """What stands after a word without a blank is no citation: `web[2]`."""
-NAMED_ARTICLE = re.compile(rf"“(?P<title>[^“”]+)” \[(?P<slug>{SLUG})\]")
-"""An article as the reader names it."""
 LED_IN = re.compile(r"^(?:(?:[-*•]|\d+[.)])\s+|Found: |Perhaps: )?(?:“[^“”]+”(?: — [^\[\]:]{0,200})?(?:: |$))?")
 """What stands before a quotation: the sign of a list, or its title."""
-
-
-@dataclass(frozen=True, slots=True)
-class LineRange:
-    """Lines from `start` on, where 0 goes on after what was shown; `many` of them, or 0 where nothing says how many."""
-
-    start: int = 1
-    many: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +66,9 @@ class ReaderView:
     """What one call of the reader knows; it goes by nothing else.
 
     `earlier` are the questions before `question`, `told` what the user stated in them. `own` is what the reader quoted
-    before the newest question, `thoughts` what it quoted since. `titles` are those of the articles that are named, by
-    slug. `at_hand` is the article that the newest answer cites, `file` the file that it quotes, up to `line`; "" where
-    there is none.
+    before the newest question, `thoughts` what it quoted since, and `said` its last answer. `titles` are those of the
+    articles that are named, by slug. `at_hand` is the article that the last answer cites, `file` the file that it
+    quotes, up to `line`; "" where there is none.
     """
 
     question: str
@@ -85,6 +77,7 @@ class ReaderView:
     told: tuple[Quote, ...]
     own: tuple[Quote, ...]
     thoughts: tuple[Quote, ...]
+    said: str
     titles: Mapping[str, str]
     at_hand: str
     file: str
@@ -94,39 +87,22 @@ class ReaderView:
         """The calls of these tools that were made for the newest question."""
         return [act for act in self.acts if act.current and act.name in names]
 
-    def hidden(self, *names: str) -> bool:
-        """Whether a call of these tools was made for the newest question, and nothing that it gave is shown."""
-        return any(not self.result(act.name, act.arguments) for act in self.current(*names))
+    def hidden(self, name: str) -> bool:
+        """Whether this tool was called for the newest question, and nothing that a call gave is shown."""
+        return any(self.shows((name, act.arguments)).form == "gone" for act in self.current(name))
 
     def title(self, slug: str) -> str:
         """The title of an article; its slug where none is in view."""
         return self.titles.get(slug, slug)
 
-    def page(self, path: str, line: int) -> Act | None:
-        """The newest call whose result shows this line of a file, or the page where it would stand."""
-        reads = (act for act in reversed(self.acts) if path in (act.text("path"), act.shows.head))
-        return next((act for act in reads if act.shows.has(line)), None)
-
-    def start(self, path: str, lines: LineRange) -> int:
-        """The first of these lines of a file."""
-        return lines.start or (self.line + 1 if path == self.file else 1)
-
     def pages(self, slug: str) -> list[Result]:
         """What is still shown of an article."""
         return [act.shows for act in self.acts if act.shows.form == "page" and act.shows.entries[0].slug == slug]
 
-    def made(self, name: str, arguments: Mapping[str, Any]) -> Iterator[Result]:
-        """What the calls of just this tool with just these arguments show, the newest first."""
-        return (act.shows for act in reversed(self.acts) if (act.name, dict(act.arguments)) == (name, dict(arguments)))
-
-    def result(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
-        """What such a call shows, if anything of it is still shown."""
-        return next((shows for shows in self.made(name, arguments) if shows.form != "gone"), None)
-
-    def more(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """The id by which `recall` shows all that such a call gave; "" if all is shown, or nothing says how."""
-        last = (shows for shows in self.made(name, arguments) if shows.more or shows.form != "gone")
-        return next(last, NOTHING_SHOWN).more
+    def shows(self, call: Call) -> Result:
+        """What the newest of just these calls shows of which anything is shown, or can be recalled."""
+        made = [act.shows for act in reversed(self.acts) if (act.name, act.arguments) == call]
+        return next((shows for shows in made if shows.more or shows.form != "gone"), NOTHING_SHOWN)
 
 
 def real_question(message: Message) -> bool:
@@ -150,62 +126,58 @@ def look(messages: Sequence[Message]) -> ReaderView:
     asked = [index for index, message in enumerate(messages) if real_question(message)]
     start = asked[-1] if asked else len(messages)
     acts = tuple(_acts(messages, start))
-    spoken = [m for m in messages[:start] if m.role == "assistant" or is_summary(m)]
-    spoken = [message for message in spoken if not message.content.startswith(I_CANNOT)]
-    quoted = tuple(dict.fromkeys(one for message in spoken for one in own(message.content)))
-    cited = [message.content for message in spoken if not message.calls and CITATION.search(message.content)]
-    sources = CITATION.findall(cited[-1]) if cited else [""]
+    answers = [m for m in messages[:start] if not m.calls and (m.role == "assistant" or is_summary(m))]
+    cited = [found for m in answers if not m.content.startswith(I_CANNOT) and (found := CITATION.findall(m.content))]
+    sources = cited[-1] if cited else [""]
     file, _, line = sources[-1].rpartition(":")
     return ReaderView(
         question=messages[asked[-1]].content.strip() if asked else "",
         earlier=tuple(messages[index].content.strip() for index in asked[:-1]),
         acts=acts,
         told=tuple(dict.fromkeys(_told(messages[:start]))),
-        own=quoted,
-        thoughts=tuple(one for m in messages[start:] if m.role == "assistant" for one in own(m.content)),
-        titles=_titles(messages, acts),
+        own=_quoted(messages[:start]),
+        thoughts=_quoted(messages[start:]),
+        said=answers[-1].content if answers else "",
+        titles={entry.slug: entry.title for act in acts for entry in act.shows.entries},
         at_hand=next((source for source in sources if ":" not in source), ""),
         file=file,
         line=int(line) if file else 0,
     )
 
 
-def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
-    """Each call with its result: by id, and by position where ids are missing or doubled.
+def _quoted(messages: Sequence[Message]) -> tuple[Quote, ...]:
+    """What the assistant, or a summary of its words, quotes."""
+    spoken = (one.content for one in messages if one.role == "assistant" or is_summary(one))
+    return tuple(dict.fromkeys(one for text in spoken for one in own(text)))
 
-    A result that is recalled is that of the call which it came from.
-    """
+
+def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
+    """Each call with its result. One that is recalled is that of the call which it came from."""
     copies: dict[str, Act] = {}
+    results = {message.call_id: message for message in messages if message.role == "tool"}
     last = max((index for index, message in enumerate(messages) if message.role == "assistant"), default=0)
     for index, message in enumerate(messages):
-        results = [*takewhile(lambda one: one.role == "tool", messages[index + 1 :])] if message.calls else []
-        for position, call in enumerate(message.calls):
-            by_id = [result for result in results if call.id and result.call_id == call.id]
-            found = by_id or results[position : position + 1]
+        for call in message.calls:
             act = Act(call.name, _arguments(call), NOTHING_SHOWN, index > start, index == last)
-            of = copies.get(act.text("id")) if call.name == "recall" else None
-            shows = _shown(found[0], of or act) if found else NOTHING_SHOWN
-            if call.name == "recall":
-                shows = replace(shows, more="")  # to recall what was recalled brings nothing else
-            if of and shows.form != "error":
-                yield replace(of, shows=shows, current=act.current, fresh=act.fresh)
-                shows = replace(NOTHING_SHOWN, whole=shows.whole)
-            act = replace(act, shows=shows)
-            if shows.more:
-                copies[shows.more] = act
-            yield act
-
-
-def _shown(message: Message, act: Act) -> Result:
-    return read(message.content, act.name, act.text("path"), message.id if message.why else "")
+            recalls = call.name == "recall"
+            of = copies.get(act.text("id"), act) if recalls else act
+            if result := results.get(call.id):
+                copy = result.id if result.why else ""
+                shows = read(result.content, of.name, of.text("path"), copy)
+                of = replace(of, shows=shows, current=act.current, fresh=act.fresh)
+            if recalls and of.name != "recall" and of.shows.form != "error":
+                yield replace(of, shows=replace(of.shows, more=""))  # to recall it again brings nothing else
+                of = replace(act, shows=replace(NOTHING_SHOWN, whole=of.shows.whole))
+            elif of.shows.more:
+                copies[of.shows.more] = of
+            yield replace(act, shows=of.shows)
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:
-    try:
+    with suppress(ValueError, RecursionError):
         arguments = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    return arguments if isinstance(arguments, dict) else {}
+        return arguments if isinstance(arguments, dict) else {}
+    return {}
 
 
 def _told(messages: Sequence[Message]) -> Iterator[Quote]:
@@ -218,18 +190,12 @@ def _told(messages: Sequence[Message]) -> Iterator[Quote]:
                 yield from (Quote(sentence, USER) for sentence in said if ours and not ASKS.search(sentence))
 
 
-def _titles(messages: Sequence[Message], acts: Sequence[Act]) -> dict[str, str]:
-    """The titles of the articles that are shown, by slug."""
-    words = (message.content for message in messages if message.role != "tool")
-    named = {one["slug"]: one["title"] for text in words for one in NAMED_ARTICLE.finditer(text)}
-    shown = (act.shows.entries for act in acts if act.shows.form in ("page", "hits", "listing"))
-    return named | {entry.slug: entry.title for entries in shown for entry in entries}
-
-
 @lru_cache(maxsize=512)
 def own(text: str) -> tuple[Quote, ...]:
     """What earlier words of the assistant, or a summary of them, still say: each run of sentences with its citation."""
     said: list[Quote] = []
+    if text.startswith(I_CANNOT):
+        return ()
     for line in text.replace("\r\n", "\n").split("\n"):
         start = 0
         for cite in CITATION.finditer(line):
