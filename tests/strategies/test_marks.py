@@ -14,11 +14,11 @@ from thimble.agent.fit import shortened
 from thimble.agent.messages import CANCELLED, NO_RESULT, Message
 from thimble.corpus.marks import Shown, shown
 from thimble.strategies.compress import compressed
+from thimble.strategies.compression.repeated_lines import places, runs, telling
 from thimble.strategies.dedup import with_references
 from thimble.strategies.delegate import briefed
 from thimble.strategies.masks import mask
 from thimble.strategies.offload import reference
-from thimble.strategies.repeated_lines import places, runs, telling
 from thimble.strategies.tidy import written
 
 BUDGET = Budget(1_000, TinyCounter())

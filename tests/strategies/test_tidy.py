@@ -15,8 +15,8 @@ from tests.support.specs import build
 from thimble.agent.errors import BudgetError
 from thimble.agent.messages import LONGEST, Message
 from thimble.agent.view import prepare
-from thimble.strategies import json_table, terminal_text
-from thimble.strategies.json_table import found
+from thimble.strategies.compression import json_table, terminal_text
+from thimble.strategies.compression.json_table import found
 from thimble.strategies.tidy import Tidy, written
 
 
