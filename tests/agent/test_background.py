@@ -235,11 +235,6 @@ def test_a_server_that_never_answers_is_given_up_in_the_background_too() -> None
         assert called(side).error.startswith("nothing came from")
 
 
-def test_stopping_does_not_make_the_server_count_as_one_that_fails() -> None:
-    """Halted is no ModelError: what rests or falls back after a failure must not do so after a stop."""
-    assert not issubclass(Halted, ModelError)
-
-
 @pytest.mark.parametrize("kind", ["ollama", "openai", "reader"])
 def test_two_replies_stream_at_once(kind: str) -> None:
     answers = {

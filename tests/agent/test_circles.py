@@ -73,11 +73,6 @@ def test_what_people_ask_for_is_no_circle(text: str) -> None:
     assert kept([text]) == text
 
 
-def test_what_is_much_the_same_is_no_circle() -> None:
-    text = "".join(f"{number}. {SENTENCE}\n" for number in range(60))
-    assert kept([text]) == text
-
-
 # --- whole exchanges --------------------------------------------------------------------------------------------------
 
 

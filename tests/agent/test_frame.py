@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from tests.support.histories import TinyCounter
 from tests.support.scripted import Scripted, Step
 from tests.support.sessions import scripted, tool_call
-from thimble.agent.events import Answered, Event, Prepared, Replied, ReplyDiscarded
+from thimble.agent.events import Answered, Event, Prepared, ReplyDiscarded
 from thimble.agent.ledger import Call
 from thimble.agent.loop import LONG_TOKENS, run
-from thimble.agent.messages import Message
 from thimble.agent.prompts import AGAIN, NUDGE_MESSAGE, is_framing
 from thimble.agent.protocols import Text, Usage
 from thimble.agent.view import View
@@ -159,19 +158,3 @@ def test_an_answer_that_cites_what_was_read_before_is_not_asked_for_again() -> N
     ask(session, "Say it again.")
     model.assert_done()
     assert not any(isinstance(event, ReplyDiscarded) for event in entered)
-
-
-def test_the_one_turn_that_is_allowed_is_no_nudge() -> None:
-    session, model, _ = nudged("yes", max_turns=1)
-    ask(session)
-    model.assert_done()
-
-
-def test_what_was_set_aside_is_paid_for_all_the_same() -> None:
-    session, _, _ = nudged("From what I know.", "Still.")
-    events = ask(session)
-    assert len([event for event in events if isinstance(event, Replied)]) == len(session.agent.ledger.calls) == 2
-
-
-def test_a_message_of_the_history_is_no_frame() -> None:
-    assert not is_framing(Message("m2", "user", "?"))

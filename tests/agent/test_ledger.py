@@ -25,7 +25,7 @@ from thimble.agent.events import (
     SideCalled,
     ToolReturned,
 )
-from thimble.agent.ledger import NOTHING, Amount, Call, Ledger
+from thimble.agent.ledger import Amount, Call, Ledger
 from thimble.agent.loop import run
 from thimble.agent.messages import Message
 from thimble.agent.prefix_cache import LEAST_CALLS
@@ -76,27 +76,12 @@ def test_totals_are_sums(calls: list[Call]) -> None:
     assert total.raw_prefill == sum(one.raw_prefill for one in calls)
 
 
-@given(AMOUNTS, AMOUNTS)
-def test_one_unknown_makes_a_sum_unknown_and_one_estimate_an_estimate(one: Amount, other: Amount) -> None:
-    added = Amount.total([one, other])
-    assert added == Amount.total([other, one])
-    if one.tokens is None or other.tokens is None:
-        assert added == Amount(None, one.exact and other.exact, (one.tokens or 0) + (other.tokens or 0))
-    else:
-        assert added == Amount(one.tokens + other.tokens, one.exact and other.exact)
-
-
 @given(CALLS)
 def test_prefill_is_the_prompt_without_what_was_cached(one: Call) -> None:
     if one.prompt.tokens is None or one.cached.tokens is None:
         assert one.prefill.tokens is None
     else:
         assert one.prefill == Amount(one.prompt.tokens - one.cached.tokens, one.prompt.exact and one.cached.exact)
-
-
-def test_nothing_is_exactly_nothing() -> None:
-    total = totals([])
-    assert total.prompt == total.cached == total.prefill == total.output == NOTHING == Amount(0, True)
 
 
 USAGES = st.builds(Usage, prompt_tokens=TOKENS, cached_tokens=TOKENS, output_tokens=TOKENS)
@@ -245,20 +230,6 @@ def test_a_call_books_what_each_took_out_of_its_prompt() -> None:
         assert one.taken == {session.strategy_name: view.history_tokens - view.tokens, "fit": 0}
 
 
-def test_the_closing_turn_finds_the_cache_of_the_unmanaged_session() -> None:
-    session = agent([call(1)], "Done.", max_turns=2)
-    list(run(session, "?"))
-    closing = session.ledger.calls[-1]
-    assert session.ledger.view is not None
-    assert session.ledger.view.cached == session.ledger.calls[0].prompt.tokens
-    assert closing.raw_prefill == closing.raw_prompt - session.ledger.calls[0].raw_prompt
-
-
-def test_a_reply_without_a_view_is_a_bug() -> None:
-    with pytest.raises(ValueError, match="without a view"):
-        Ledger().add(Replied(1, Message("a", "assistant"), Usage(), 1.0, None))
-
-
 # --- calls that strategies make ---------------------------------------------------------------------------------------
 
 
@@ -297,13 +268,6 @@ def test_a_call_of_a_strategy_is_an_event_of_its_own() -> None:
     assert (turn.purpose, turn.raw_prefill) == ("answer", turn.raw_prompt)
     assert "short" not in [message.content for message in session.history]
     assert totals(session.ledger.calls).turns == 1
-
-
-def test_a_first_call_of_a_strategy_is_booked_on_it() -> None:
-    session, _ = asking([Text("short")])
-    list(run(session, "?"))
-    side, _ = session.ledger.calls
-    assert (side.strategy, side.limit) == ("asking", 8_000)
 
 
 def test_a_call_of_a_strategy_just_swapped_in_is_booked_on_it() -> None:

@@ -64,33 +64,24 @@ def test_what_is_not_here_must_be_declined() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "declines"),
     [
-        "I cannot answer that from these articles: nothing there speaks of “Turing”.",
-        "This cannot be answered from here.",
-        "I couldn't find this in the library.",
-        "The articles do not mention it.",
-        "There is no information about that in the corpus.",
-        "None of this is known: nothing in the files says so.",
-        "I am unable to determine that.",
-        "That isn't covered by any article.",
+        ("I cannot answer that from these articles: nothing there speaks of “Turing”.", True),
+        ("This cannot be answered from here.", True),
+        ("I couldn't find this in the library.", True),
+        ("The articles do not mention it.", True),
+        ("There is no information about that in the corpus.", True),
+        ("None of this is known: nothing in the files says so.", True),
+        ("I am unable to determine that.", True),
+        ("That isn't covered by any article.", True),
+        ("Masking costs $0.61 [observation-masking].", False),
+        ("Nobody reads logs at night.", False),
+        ("It is 84 %. The other article does not mention it.", False),
+        ("Temperature zero is no cure [testing-llm-applications].", False),
     ],
 )
-def test_these_decline(text: str) -> None:
-    assert refuses(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Masking costs $0.61 [observation-masking].",
-        "Nobody reads logs at night.",
-        "It is 84 %. The other article does not mention it.",
-        "Temperature zero is no cure [testing-llm-applications].",
-    ],
-)
-def test_these_do_not(text: str) -> None:
-    assert not refuses(text)
+def test_an_answer_declines(text: str, declines: bool) -> None:
+    assert refuses(text) == declines
 
 
 def test_citations_in_all_their_forms() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import LIMITS, Story, budget, calls_of, react40, sound_histories
+from tests.support.histories import LIMITS, Story, budget, calls_of, sound_histories
 from thimble.agent.messages import NO_RESULT, Message, ToolCall, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.view import prepare
@@ -60,12 +60,6 @@ def test_the_oldest_go_first_down_to_the_target() -> None:
     assert hidden(view) == results[: len(hidden(view))]
     assert budget().size(without_recital(view, history)) <= 0.4 * 8_000
     assert prepare(history, Notes(), budget()).acted == {"masked": len(hidden(view))}
-
-
-def test_nothing_goes_while_all_fits() -> None:
-    for messages in calls_of(noted_every(2).messages):
-        if not budget().over(messages):
-            assert Notes().prepare(messages, budget()) == messages
 
 
 def test_with_notes_it_edits_seldom_and_is_never_over() -> None:
@@ -165,25 +159,3 @@ def test_it_asks_before_the_budget_is_full_once_something_has_gone() -> None:
             break
         story.turn(200)
     assert ASK in recital(view, story.messages)
-
-
-def test_it_does_not_ask_again_when_all_is_noted() -> None:
-    story = Story().ask("?").turn(20).turn(9_000).note("all of it")
-    view = Notes().prepare(story.messages, budget())
-    assert recital(view, story.messages) == ""
-
-
-def test_the_last_thing_that_waits_for_results_has_nothing_behind_it() -> None:
-    history = [*react40(), *Story(None).turn(100, pending=1).messages]
-    history[-1] = Message("m99", "assistant", "", calls=history[-1].calls)
-    assert Notes().prepare(history, budget()) == history
-
-
-def test_on_the_road_what_was_asked_for_is_no_edit_by_itself() -> None:
-    story = noted_every(3, 14)
-    strategy, before, edits = Notes(), None, 0
-    for messages in calls_of(story.messages):
-        before = prepare(messages, strategy, budget(), before)
-        edits += before.edited
-        assert before.notes == ()
-    assert edits == 1

@@ -12,7 +12,7 @@ from tests.support.histories import LIMITS, SIZES, Story, budget, calls_of, reac
 from tests.support.specs import build
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message, turns
-from thimble.agent.view import measure, prepare
+from thimble.agent.view import prepare
 from thimble.strategies.masks import mask
 from thimble.strategies.observation_masking import ObservationMasking
 
@@ -183,12 +183,6 @@ def test_an_answer_takes_no_place_in_the_window(when: str, window: int, exchange
     assert set(once_masked) == set(often_masked) if when == "always" else set(once_masked) <= set(often_masked)
 
 
-def test_all_calls_and_words_stay() -> None:
-    view = ObservationMasking().prepare(react40(), budget())
-    assert [message.calls for message in view] == [message.calls for message in react40()]
-    assert [m.content for m in view if m.role != "tool"] == [m.content for m in react40() if m.role != "tool"]
-
-
 def test_why_says_how_full_the_view_was() -> None:
     view = ObservationMasking(2).prepare(react40(), budget())
     assert view[3].why == (
@@ -202,10 +196,3 @@ def test_only_a_mask_stays_as_it_is() -> None:
     text = f"{mask(result).content}\nstands first in this page"
     assert mask(mask(result, "old")) == mask(result)
     assert mask(result.rewritten(text, "tidied")).content == mask(result.rewritten(text, "")).content != text
-
-
-def test_a_masked_result_is_masked_however_it_ends() -> None:
-    result = Message("m3", "tool", "a page\n" * 90, call_id="c", name="read_article")
-    quoting = Message("m3", "tool", f"{result.content}{mask(result).content}", call_id="c", name="read_article")
-    view = measure([quoting], [mask(quoting, "old")], budget())
-    assert [*view.fates] == ["masked"]

@@ -247,9 +247,3 @@ def test_a_property_that_fails_is_told_before_it_is_used(name: str, tmp_path: Pa
     path = written(tmp_path, f"class Mine:\n    @property\n    def {name}(self): 1 / 0\n{BREAKS}")
     with pytest.raises(UsageError, match=r"cannot be loaded: ZeroDivisionError: division by zero \(line 3\)"):
         build(f"{path}:Mine")
-
-
-def test_an_answer_without_an_end_is_refused_at_what_is_no_message(tmp_path: Path) -> None:
-    path = written(tmp_path, "def prepare(messages, budget):\n    return iter(int, 1)\n")
-    with pytest.raises(UsageError, match="0 in it is none"):
-        build(path).prepare(react40(), budget())

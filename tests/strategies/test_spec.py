@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from tests.support.histories import budget, outcome, react40
+from tests.support.histories import outcome
 from tests.support.sessions import Paper, scripted
 from tests.support.specs import EVERY, build, parts, specs
 from thimble.agent.errors import UsageError
@@ -78,12 +78,6 @@ def test_each_part_knows_where_it_begins(text: str) -> None:
 
 
 # --- what a SPEC names ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", STRATEGIES)
-def test_a_name_is_a_spec(name: str) -> None:
-    assert type(build(name)) is STRATEGIES[name]
-    assert type(build(f" {name}: ")) is STRATEGIES[name]
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -180,23 +174,7 @@ def test_what_cannot_be_meant_is_answered_with_what_can(spec: str, what: str, fi
     assert fix in caught.value.fix
 
 
-@given(st.text(max_size=30))
-def test_no_text_is_worse_than_a_usage_error(spec: str) -> None:
-    strategy = outcome(lambda: build(spec))
-    if isinstance(strategy, UsageError):
-        assert strategy.what
-        assert strategy.fix
-    else:
-        assert callable(strategy.prepare)  # type: ignore[union-attr]
-
-
 @given(st.sampled_from(sorted(STRATEGIES)), st.text("windowtarget=,:.0123456789-", max_size=20))
 def test_no_settings_are_worse_than_a_usage_error(name: str, settings: str) -> None:
     strategy = outcome(lambda: build(f"{name}:{settings}"))
     assert type(strategy) is STRATEGIES[name] or (isinstance(strategy, UsageError) and strategy.fix)
-
-
-def test_each_parse_starts_fresh() -> None:
-    first = build("observation-masking")
-    first.prepare(react40(), budget())
-    assert build("observation-masking").state == {}  # type: ignore[attr-defined]

@@ -84,13 +84,6 @@ def test_the_built_in_reader_knows_the_request(name: str) -> None:
     assert [line[:-1] for line in said.split("\n") if line.endswith(":")][:3] == ["Asked", "Done", "Read"]
 
 
-def test_the_reader_cannot_criticise_and_says_none() -> None:
-    backend = Summariser()
-    run("critic-summary:every=2,tail=1", backend, react(3))
-    said = reply(backend.prompts[0], []).text
-    assert said.partition("\nReflections:\n")[2] == "- none"
-
-
 @every_summarising
 @BAD
 def test_after_a_summary_that_is_none_five_turns_pass(name: str, answer: str) -> None:
@@ -217,28 +210,6 @@ def test_an_observation_that_no_call_can_read_is_shortened_for_it() -> None:
     (prompt,) = backend.prompts
     assert budget().size(prompt) <= 8_000 - 1_200
     assert "tokens cut" in prompt[3].content
-
-
-@every_summarising
-def test_the_road_makes_it_fit_when_the_summary_failed(name: str) -> None:
-    view = prepare(react40(), build(name, Summariser(SUMMARISERS["fails"])), budget())
-    assert view.tokens <= 8_000
-    assert view.notes == ()
-    assert "summarised" not in view.fates
-
-
-def test_a_small_budget_is_no_reason_to_give_up() -> None:
-    """The instruction counts too; where it leaves no room to ask, there is no summary, and fit does its work."""
-    backend = Summariser()
-    assert prepare(react(6), build("summary-buffer", backend), budget(250)).tokens <= 250
-    assert backend.prompts == []
-
-
-def test_the_length_asked_for_is_never_more_than_the_budget_bears() -> None:
-    backend = Summariser()
-    build("summary-buffer", backend).prepare(react(6), budget(2_400))
-    assert "at most 200 words" in backend.prompts[0][-1].content
-    assert backend.limits[0] == 600
 
 
 def test_messages_that_left_the_history_leave_the_summary_unused() -> None:

@@ -91,16 +91,6 @@ def test_every_parameter_says_what_it_means_and_takes_its_default(name: str) -> 
         assert listed.read(listed.shown) == listed.default
 
 
-def test_what_a_parameter_takes_in_words() -> None:
-    listed = {parameter.name: parameter for parameter in parameters(STRATEGIES["observation-masking"])}
-    assert list(listed) == ["window", "when", "target", "every"]
-    assert listed["when"].legal == "over or always"
-    assert listed["window"].legal == "0 to 1,000,000"
-    assert listed["target"].legal == "0.1 to 1"
-    assert listed["target"].read("0.5") == 0.5
-    assert listed["window"] == Parameter("window", 2, "newest turns whose observations stay", paper=10)
-
-
 @dataclass
 class Everything:
     """Takes all that a parameter can be."""
