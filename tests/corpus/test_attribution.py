@@ -82,10 +82,6 @@ def test_examples(answer: str, sources: list[str] | int) -> None:
     assert (sorted(found) == ["garden-soil", "growing-tomatoes"]) if sources == 2 else (found == sources)
 
 
-def test_the_newest_of_equals() -> None:
-    assert attribute("Clay holds water for a week.", [SOIL, ("clay", SOIL[1])]) == ["clay"]
-
-
 LIBRARY = load_library()
 TOOLS = toolbox(LIBRARY, FILES, Notebook()) | everyday(LIBRARY, FILES, None, list)
 

@@ -109,20 +109,5 @@ def test_a_way_holds_if_each_of_its_parts_holds(one: list[list[str]], other: lis
     assert holds(sentence, way(one + other)) == (holds(sentence, way(one)) and holds(sentence, way(other)))
 
 
-@pytest.mark.parametrize(
-    ("sentence", "said", "is_held"),
-    [
-        ("Agents call tools in a loop.", "loop|cycle tool|function", True),
-        ("Agents call functions in cycles.", "loop|cycle tool|function", True),
-        ("Agents call functions.", "loop|cycle tool|function", False),
-        ("About 84 per cent of it.", "84_%", True),
-        ("About 84 turns of it.", "84_%", False),
-        ("What is cut is off.", "cut_off", False),
-    ],
-)
-def test_a_way_has_a_word_for_each_place(sentence: str, said: str, is_held: bool) -> None:
-    assert holds(sentence, said) == is_held
-
-
 def test_a_quantity_keeps_what_was_written() -> None:
     assert tokens("1.5 minutes") == (Quantity(1.5, "time", 90.0),)

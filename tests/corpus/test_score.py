@@ -10,7 +10,6 @@ from thimble.corpus.questions import NATURAL, Exchange, Fact, Proof
 from thimble.corpus.score import ANSWER_WORDS, JUDGED_WORDS, cited, refuses, score
 
 SHARE = Fact(("84 %",), (Proof("84 % of a turn are observations.", article="observation-masking"),))
-ERROR = Fact(("token 41",), (Proof("differs at token 41", file="logs/server.log", line=10),))
 TOLD = Fact(("heron",), (Proof("our project is called heron", exchange=1),))
 ASKED = Exchange("How much of a turn?", (SHARE,), reject=("51 %",))
 RIGHT = "About 84 per cent of a turn [observation-masking]."
@@ -56,11 +55,12 @@ def test_what_the_user_said_needs_no_citation() -> None:
     assert score(Exchange("What is it called?", (TOLD,), leans_on=(1,)), "It is called Heron.").right
 
 
-def test_what_is_not_here_must_be_declined() -> None:
+@pytest.mark.parametrize("kind", ["", "offtopic", "neartopic", "unanswerable"])
+def test_what_is_not_here_must_be_declined(kind: str) -> None:
     asked = Exchange("How tall was Turing?", absent=("Turing", "tall"), reject=("5 ft",))
-    assert score(asked, "I cannot answer that from these articles.").right
-    assert score(asked, "He was quite tall.").why == "not declined"
-    assert not score(asked, "I cannot answer that from here, but 5 ft is likely.").right
+    assert score(asked, "I cannot answer that from these articles.", kind).right
+    assert score(asked, "He was quite tall.", kind).why == "not declined"
+    assert not score(asked, "I cannot answer that from here, but 5 ft is likely.", kind).right
 
 
 @pytest.mark.parametrize(
@@ -129,10 +129,3 @@ def test_only_the_first_words_of_a_natural_answer_are_judged(kind: str, before: 
 def test_a_slug_counts_as_said_in_a_listing_only(kind: str) -> None:
     asked = Exchange("anything on caches?", (Fact(("kv-cache",), (Proof("x", article="kv-cache"),)),))
     assert score(asked, "There is this [kv-cache].", kind).right == (kind == "listing")
-
-
-@pytest.mark.parametrize("kind", ["offtopic", "neartopic", "unanswerable"])
-def test_what_no_article_answers_is_declined(kind: str) -> None:
-    asked = Exchange("who won the cup", absent=("cup",))
-    assert score(asked, "The articles do not say.", kind).right
-    assert not score(asked, "It was Italy [sports].", kind).right

@@ -67,14 +67,6 @@ def test_a_result_that_is_larger_than_the_budget_is_handed_over_as_far_as_it_fit
     assert backend.prompts[0][0].content == "the question"
 
 
-def test_where_the_budget_cannot_hold_a_request_nobody_is_asked() -> None:
-    backend = Summariser(lambda messages: BRIEF)
-    history = Story().ask("word " * 60).turn(100).turn(100).turn(100).messages
-    view = prepare(history, build("delegate:words=20,window=1", backend), budget(205))
-    assert backend.prompts == []
-    assert view.tokens <= 205
-
-
 def test_one_view_asks_only_so_often_and_masks_the_oldest_of_the_rest() -> None:
     backend = Summariser(lambda messages: BRIEF)
     view = prepare(react40(), build("delegate", backend), budget())

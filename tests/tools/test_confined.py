@@ -96,16 +96,6 @@ def test_no_path_leaves_the_root(root: Path, path: str) -> None:
 
 
 @given(path=PATHS)
-def test_what_is_resolved_is_inside(root: Path, path: str) -> None:
-    folder = Folder(root)
-    try:
-        found = root / folder.find(path).name
-    except ToolError:
-        return
-    assert found.resolve() == root.resolve() / found.relative_to(root)
-
-
-@given(path=PATHS)
 def test_by_path_as_on_windows_it_is_the_same(root: Path, path: str) -> None:
     def said() -> object:
         try:
