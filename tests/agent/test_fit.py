@@ -257,11 +257,6 @@ def test_a_question_larger_than_the_budget_is_an_error_with_both_numbers() -> No
     assert caught.value.fix
 
 
-def test_a_long_answer_to_an_earlier_question_goes_when_there_is_no_room_for_it() -> None:
-    history = Story().ask("the task").answer("word " * 800).ask("next? " + "word " * 800).messages
-    assert [message.id for message in fit(history, budget(1_500))] == ["m1", "m2", "m4"]
-
-
 def test_results_that_cutting_would_not_shorten_stay_whole() -> None:
     class Flat:
         exact = True

@@ -223,13 +223,6 @@ def test_a_strategy_that_does_nothing_is_not_credited_for_what_the_server_holds_
     assert [view.prefill for view in views] == [one.raw_prefill for one in session.ledger.calls]
 
 
-def test_a_call_books_what_each_took_out_of_its_prompt() -> None:
-    session = agent([call(1)], [call(2)], "Done.")
-    views = [event.view for event in run(session, "?") if isinstance(event, Prepared)]
-    for one, view in zip(session.ledger.calls, views, strict=True):
-        assert one.taken == {session.strategy_name: view.history_tokens - view.tokens, "fit": 0}
-
-
 # --- calls that strategies make ---------------------------------------------------------------------------------------
 
 
@@ -291,14 +284,6 @@ def test_a_failed_call_of_a_strategy_is_booked() -> None:
     assert events[-1] == Answered("Done.", "answered")
     assert session.ledger.calls[0].purpose == "summary"
     assert session.ledger.calls[0].output.tokens is None
-
-
-def test_a_call_before_a_budget_error_is_booked_on_its_own_exchange() -> None:
-    session, strategy = asking([Text("short")], [Text("short")])
-    strategy.too_much = True
-    with pytest.raises(BudgetError):
-        list(run(session, "?"))
-    assert [one.purpose for one in session.ledger.of_exchange(1)] == ["summary"]
 
 
 def test_a_call_that_was_interrupted_is_booked_on_its_own_exchange() -> None:

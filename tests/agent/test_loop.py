@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -24,14 +23,13 @@ from thimble.agent.events import (
 )
 from thimble.agent.foreign import DEPTH
 from thimble.agent.loop import MOST_CALLS, NOT_RUN, run
-from thimble.agent.messages import CANCELLED, Message, Schema, ToolCall
+from thimble.agent.messages import Message, ToolCall
 from thimble.agent.prompts import CLOSING, SYSTEM
 from thimble.agent.protocols import Delta, Text, Thinking, Usage, Waiting
 from thimble.agent.reply import CALL_CHARACTERS
 from thimble.agent.side import SideModel
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.strategies.observation_masking import ObservationMasking
-from thimble.strategies.sliding_window import SlidingWindow
 from thimble.strategies.spec import parse
 from thimble.strategies.table import STRATEGIES
 
@@ -223,14 +221,6 @@ def test_arguments_that_are_no_json_are_told_to_the_model(arguments: str) -> Non
     assert len(first) < 200
 
 
-def test_a_bug_in_a_tool_is_raised_and_the_history_is_sound() -> None:
-    session = agent([call(1), call(2, "buggy"), call(3)])
-    with pytest.raises(ZeroDivisionError):
-        list(run(session, "?"))
-    assert observations(session) == ["text of a", CANCELLED, CANCELLED]
-    goes_on(session)
-
-
 ONE = call(1)
 
 
@@ -334,16 +324,6 @@ def test_the_closing_turn_keeps_what_the_server_has_cached(turns: int, calls: in
     goes_on(session)
 
 
-def test_the_closing_message_counts_against_the_budget() -> None:
-    steps = [[call(number, arguments=f'{{"slug": "{number}" , "x": "{"y" * 400}"}}')] for number in range(1, 9)]
-    session = agent(*steps, says("Done."), max_turns=9, limit=700, strategy=SlidingWindow(), system="Be brief.")
-    events = list(run(session, "?"))
-    views = [event.view for event in events if isinstance(event, Prepared)]
-    assert all(view.tokens <= view.limit == 700 for view in views)
-    assert views[-1].messages[-1].content == CLOSING
-    assert views[-1].inserted == (len(views[-1].messages) - 1,)
-
-
 # --- with every strategy ----------------------------------------------------------------------------------------------
 
 
@@ -372,23 +352,6 @@ def test_forty_steps_with_every_strategy(spec: str) -> None:
     assert len(session.ledger.calls) == 41 + len(asked)
 
 
-@pytest.mark.parametrize("renders", [True, False])
-def test_what_a_summariser_reads_is_cached_where_the_same_tools_go_along(renders: bool) -> None:
-    count = iter(range(99))
-
-    def step(messages: Sequence[Message], tools: Sequence[Schema]) -> list[Delta]:
-        n = next(count)
-        return [Text("A summary.")] if messages[-1].id == "summarise" else [call(n, arguments=f'{{"slug": "{n}"}}')]
-
-    session = agent(*[step] * 40, max_turns=30, limit=4_000, strategy_name="summary-buffer")
-    session.backend.renders_tools = renders
-    session.side = SideModel(session.backend)
-    session.strategy = parse("summary-buffer", session.side)
-    session.tools = {"read_article": Acts("read_article", lambda arguments: words(600, str(next(count))))}
-    asked = [event for event in run(session, "?") if isinstance(event, SideCalled)]
-    assert bool(asked[0].usage.cached_tokens) == renders
-
-
 # --- swapping ---------------------------------------------------------------------------------------------------------
 
 
@@ -408,22 +371,6 @@ def test_strategy_backend_and_limit_can_be_swapped_between_exchanges() -> None:
     assert "masked" in prepared.view.fates
     assert session.history[: len(whole)] == whole
     assert [one.strategy for one in session.ledger.calls] == ["none"] * 7 + ["observation-masking"]
-
-
-def test_another_model_has_nothing_cached() -> None:
-    session = agent(says("One."))
-    list(run(session, "?"))
-    session.backend = Script([says("Two."), says("Three.")])
-    session.backend.model = "other"
-    events = [*run(session, "and?"), *run(session, "and?")]
-    first, second = (event for event in events if isinstance(event, Prepared))
-    assert (str(first.model), first.view.cached) == ("scripted/other", 0)
-    assert second.view.cached > 0
-    assert [one.raw_prefill for one in session.ledger.calls] == [
-        session.ledger.calls[0].raw_prompt,
-        session.ledger.calls[1].raw_prompt,
-        session.ledger.calls[2].raw_prompt - session.ledger.calls[1].raw_prompt,
-    ]
 
 
 @pytest.mark.parametrize("calls", [1, MOST_CALLS, MOST_CALLS + 3])

@@ -22,7 +22,6 @@ from thimble.agent.messages import Message, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
-from thimble.agent.view import prepare
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.comem import Comem
 
@@ -206,14 +205,6 @@ def test_a_history_too_long_for_one_call_is_read_as_the_last_summary_and_what_ca
         assert budget(8_000).size(view) <= 8_000
     assert any(message.covers for prompt in backend.prompts for message in prompt)
     assert len(covered(view)) > 2 * 30
-
-
-def test_a_long_history_that_it_meets_late_is_read_in_pieces_before_anything_is_left_out() -> None:
-    backend, history = Memory(), react(40)
-    view = prepare(history, build("comem", backend), budget(8_000))
-    assert len(backend.prompts) > 1
-    assert not view.left_out
-    assert covered(view.messages) >= {message.id for message in history[2:50]}
 
 
 @pytest.mark.parametrize("lag", [0, 1, 3])

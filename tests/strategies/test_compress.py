@@ -79,18 +79,6 @@ def test_oldest_first_and_once_more_where_that_is_not_enough() -> None:
         assert times == sorted(times, reverse=True)
 
 
-def test_a_result_of_names_alone_shrinks_too() -> None:
-    story = Story().ask("?")
-    for _ in range(12):
-        story.turn(600)
-    history = [
-        replace(message, content=" ".join(f"N{number}" for number in range(400))) if message.role == "tool" else message
-        for message in story.messages
-    ]
-    view = prepare(history, build("compress"), budget(4_000))
-    assert "dropped" not in view.fates
-
-
 def test_an_edit_leaves_half_so_that_prefill_is_higher_than_with_masks_but_not_out_of_hand() -> None:
     prefill = {
         spec: sum(view.prefill for _, view in views(build(spec), reading(40), budget(8_000)))

@@ -62,19 +62,6 @@ def test_the_oldest_go_first_down_to_the_target() -> None:
     assert prepare(history, Notes(), budget()).acted == {"masked": len(hidden(view))}
 
 
-def test_with_notes_it_edits_seldom_and_is_never_over() -> None:
-    prefill = {}
-    for strategy in (Notes(), None):
-        before, edits, prefill[strategy is None] = None, 0, 0
-        for messages in calls_of(noted_every(5).messages):
-            before = prepare(messages, strategy or Notes(), budget() if strategy else budget(10**9), before)
-            prefill[strategy is None] += before.prefill
-            edits += before.edited
-            assert not strategy or {"shortened", "dropped"}.isdisjoint(before.fates)
-        assert edits <= 5
-    assert prefill[False] <= 1.5 * prefill[True]
-
-
 @pytest.mark.parametrize("result", ["Error: the note has no text", "[cancelled before it returned]", NO_RESULT])
 def test_a_note_that_was_not_kept_is_none(result: str) -> None:
     history = Story().ask("?").turn(3_000).turn(3_000).note("a fact", result).turn(3_000).turn(100).messages

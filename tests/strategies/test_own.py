@@ -240,10 +240,3 @@ def test_what_cannot_be_used_is_refused_in_words(text: str, what: str, tmp_path:
     with pytest.raises(UsageError) as caught:
         build(path)
     assert caught.value.what == f"{path}{what}"
-
-
-@pytest.mark.parametrize("name", ["fitted", "priced", "tools", "state", "why"])
-def test_a_property_that_fails_is_told_before_it_is_used(name: str, tmp_path: Path) -> None:
-    path = written(tmp_path, f"class Mine:\n    @property\n    def {name}(self): 1 / 0\n{BREAKS}")
-    with pytest.raises(UsageError, match=r"cannot be loaded: ZeroDivisionError: division by zero \(line 3\)"):
-        build(f"{path}:Mine")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.support.embedding import Counting
 from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
 from tests.support.specs import build
-from thimble.agent.messages import Message, pending
+from thimble.agent.messages import Message
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.view import prepare
 from thimble.strategies.recital import without_recital
@@ -179,14 +179,6 @@ def test_passages_are_cut_where_the_text_allows_it(text: str, first: str) -> Non
     found = PASSAGE_TEXT.match(text)
     assert found is not None
     assert found[0].strip() == first
-
-
-def test_nothing_is_recited_while_calls_wait() -> None:
-    waiting = [*react(20), *Story(None).turn(30, 30, pending=1).messages]
-    waiting = [replace(message, id=f"w{at}") for at, message in enumerate(waiting)]
-    view = build("retrieval").prepare(waiting, budget(4_000))
-    assert pending([*view]) == pending(waiting)
-    assert view[-1].role != "user"
 
 
 # ---- by meaning ----

@@ -107,19 +107,6 @@ def test_a_paper_s_parameters_have_a_name(name: str) -> None:
             assert getattr(build(spec), one.name) == {**papers, **others}.get(one.name, getattr(plain, one.name))
 
 
-def test_the_papers_parameters_are_these() -> None:
-    """The Complexity Trap, section 3.2, and the hybrid that follows it."""
-    same = {"window": 10, "when": "always"}
-    for name, values in {
-        "observation-masking": same,
-        "llm-summary": {"every": 21, "tail": 10},
-        "critic-summary": {"every": 21, "tail": 10},
-        "hybrid": {**same, "every": 43, "tail": 10, "early": False},
-    }.items():
-        strategy = build(f"{name}:paper")
-        assert {key: getattr(strategy, key) for key in values} == values
-
-
 @pytest.mark.parametrize(
     ("spec", "what", "fix"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 
 import pytest
@@ -19,7 +18,7 @@ from tests.support.histories import (
     react40,
     sound_histories,
 )
-from tests.support.specs import SUMMARISERS, SUMMARISING, Summariser, build, named, parts
+from tests.support.specs import SUMMARISERS, SUMMARISING, Summariser, build, named
 from thimble.agent.messages import Message, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.turns import question, task
@@ -108,28 +107,6 @@ def test_pieces_that_were_folded_before_a_failure_stay_folded() -> None:
     (summary,) = [message for message in view if message.covers]
     assert len(backend.prompts) == 3
     assert list(summary.covers) == [m.id for prompt in backend.prompts[:2] for m in prompt[2:-1] if not m.covers]
-
-
-@every_summarising
-def test_an_interruption_leaves_the_state_as_it_was(name: str) -> None:
-    """Ctrl-C while the model writes, at whichever call it is."""
-    backend = Summariser()
-    strategy = build(name, backend)
-    (part,) = parts(strategy)
-    for messages in calls_of(react(80)):
-        strategy.prepare(messages, budget())
-        before, asked = json.dumps(part.state), len(backend.prompts)
-
-        def interrupted(prompt: object) -> str:
-            raise KeyboardInterrupt
-
-        backend.answer = interrupted
-        try:
-            strategy.prepare([*messages, Message("next", "user", "and?")], budget())
-        except KeyboardInterrupt:
-            assert len(backend.prompts) == asked + 1
-            assert json.dumps(part.state) == before
-        backend.answer = SUMMARISERS["short"]
 
 
 # --- dialogues --------------------------------------------------------------------------------------------------------

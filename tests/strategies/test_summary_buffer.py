@@ -34,12 +34,6 @@ def test_the_target_is_what_the_newest_turns_may_keep() -> None:
     assert sum(budget().count(message) for message in view[kept[0].start :]) <= 0.35 * 8_000 < 5 * 650
 
 
-def test_the_buffer_stays_however_large_it_is() -> None:
-    view = build("summary-buffer:buffer=6,target=0").prepare(react(14), budget())
-    assert view[-12:] == react(14)[-12:]
-    assert len(view) == 15
-
-
 @pytest.mark.parametrize("spec", ["summary-buffer", "comem", "llm-summary"])
 def test_in_a_small_budget_the_tools_stay_out_so_that_the_summariser_has_room_to_read(spec: str) -> None:
     """With the tools, 127 of the 2,000 tokens were left for reading, and nearly every request was given up."""

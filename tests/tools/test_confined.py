@@ -48,35 +48,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 PARTS = [
-    "..",
-    ".",
-    "",
-    "a.txt",
-    "sub",
-    "b.txt",
-    "out",
-    "out.txt",
-    "up.txt",
-    "secret.txt",
-    "null",
-    "loop",
-    "fifo",
-    ".env",
-    "env",
-]
-PARTS += [
-    "outside",
-    "root",
-    "~",
-    "C:",
-    "..\\..",
-    "around",
-    ".git",
-    "__pycache__",
-    "%2e%2e",
-    "\0",
-    "\ud800",
-    " ",
+    *("..", ".", "", "a.txt", "sub", "b.txt", "out", "out.txt", "up.txt", "secret.txt", "null", "loop", "fifo", ".env"),
+    *("env", "outside", "root", "~", "C:", "..\\..", "around", ".git", "__pycache__", "%2e%2e", "\0", "\ud800", " "),
     "x" * 300,
 ]
 PATHS = st.one_of(st.text(), st.lists(st.sampled_from(PARTS), max_size=6).map("/".join))
