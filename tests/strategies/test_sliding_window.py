@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import LIMITS, Story, budget, calls_of, pending, react, sound_histories, words
+from tests.support.histories import LIMITS, Story, budget, calls_of, pending, react, react40, sound_histories, words
 from thimble.agent.messages import Message, blocks, turns
 from thimble.agent.turns import question, task
 from thimble.strategies.sliding_window import SlidingWindow, WindowState
@@ -39,6 +39,12 @@ def test_over_the_budget_it_comes_down_to_the_target_or_to_the_last_block(
         last = {history[index].id for index in blocks(history)[-1]}
         stays = last | {message.id for message in (*task(history), question(history)) if message}
         assert all(message.role == "system" or message.id in stays for message in view)
+
+
+def test_the_newest_turns_stay_in_a_row_and_no_more_go_than_must() -> None:
+    view = SlidingWindow().prepare(react40(), budget())
+    assert view == [*react40()[:2], *react40()[-(len(view) - 2) :]]
+    assert len(view) > 4
 
 
 def test_a_question_that_slid_out_does_not_go_in_mid_prefix_when_the_next_is_asked() -> None:
