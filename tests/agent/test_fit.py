@@ -54,7 +54,7 @@ def never_dropped(messages: Sequence[Message]) -> set[str]:
 
 
 @given(sound_histories(), LIMITS)
-def test_it_fits_or_says_by_how_much_it_does_not(history: list[Message], limit: int) -> None:
+def test_a_view_fits_or_the_error_says_by_how_much_it_does_not(history: list[Message], limit: int) -> None:
     allowed = budget(limit, overhead=25)
     before = deepcopy(history)
     view = outcome(lambda: fit(history, allowed))
@@ -71,7 +71,7 @@ def test_it_fits_or_says_by_how_much_it_does_not(history: list[Message], limit: 
 
 
 @given(sound_histories(), LIMITS)
-def test_it_gives_up_only_when_nothing_is_left_to_cut(history: list[Message], limit: int) -> None:
+def test_fit_gives_up_only_when_nothing_is_left_to_cut(history: list[Message], limit: int) -> None:
     allowed = budget(limit, overhead=25)
     stays = never_dropped(history)
     least = allowed.overhead + sum(
@@ -197,7 +197,7 @@ def test_between_two_edits_of_the_strategy_the_view_changes_only_where_more_has_
 
 
 @given(st.lists(st.integers(50, 400), min_size=20, max_size=60), st.integers(1_000, 3_000), st.booleans())
-def test_what_another_strategy_or_a_smaller_budget_left_out_comes_back(
+def test_messages_that_another_strategy_or_a_smaller_budget_left_out_come_back(
     sizes: list[int], limit: int, narrow: bool
 ) -> None:
     story = Story().ask("?")

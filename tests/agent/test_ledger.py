@@ -139,7 +139,7 @@ def test_the_ledger_is_a_fold_over_the_events(events: list[Event]) -> None:
 # --- what is booked ---------------------------------------------------------------------------------------------------
 
 
-def test_what_the_server_reported_is_booked() -> None:
+def test_reported_tokens_are_booked() -> None:
     session = agent([Text("a"), Usage(prompt_tokens=100, cached_tokens=60, output_tokens=5)])
     list(run(session, "?"))
     (booked,) = session.ledger.calls
@@ -149,7 +149,7 @@ def test_what_the_server_reported_is_booked() -> None:
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_what_the_server_did_not_report_is_counted_or_unknown(exact: bool) -> None:
+def test_tokens_that_are_not_reported_are_counted_or_unknown(exact: bool) -> None:
     session = agent()
     session.backend = Script([[Text("a"), Usage()]], TinyCounter(exact=exact))
     list(run(session, "?"))

@@ -108,7 +108,7 @@ def test_thinking_goes_back_with_its_calls_until_the_question_is_answered() -> N
     assert sizes == [2, 4, 6, 8]
 
 
-def test_what_the_server_does_first_is_told_and_counted_apart() -> None:
+def test_waiting_and_loading_are_told_and_counted_apart() -> None:
     waits = [Waiting("busy", 2.0), Waiting("loading"), Text("a"), Usage(load_seconds=3.5)]
     session = agent(waits)
     events = list(run(session, "?"))
@@ -189,7 +189,7 @@ def test_parallel_calls_run_in_order() -> None:
         (call(1, arguments='{"slug": "\\ud83d"}'), "text of \ud83d"),
     ],
 )
-def test_what_the_model_hears_of_a_call(made: ToolCall, observation: str) -> None:
+def test_the_model_is_sent_the_result_or_the_error_of_a_call(made: ToolCall, observation: str) -> None:
     session = agent([made], says("I see."))
     events = list(run(session, "?"))
     assert observations(session) == [observation]

@@ -86,7 +86,7 @@ LENGTH = len(list(run(agent(*DRAMA), "?")))
 
 
 @pytest.mark.parametrize("events", range(LENGTH + 1))
-def test_it_can_be_cancelled_at_every_event(events: int) -> None:
+def test_an_exchange_can_be_cancelled_at_every_event(events: int) -> None:
     session = agent(*DRAMA)
     exchange = run(session, "?")
     seen = list(islice(exchange, events))

@@ -84,7 +84,7 @@ def test_no_text_of_a_result_is_lost_whose_id_was_called(history: list[Message])
 
 
 @given(other_hands())
-def test_what_is_lost_is_counted_and_only_that(history: list[Message]) -> None:
+def test_lost_results_are_counted_and_nothing_else_is_lost(history: list[Message]) -> None:
     repaired = repair(history)
     left = "\n".join(message.content for message in repaired.messages).split("\n")
     gone = [message for message in history if message.content not in left]
@@ -101,7 +101,7 @@ def turn_with(words: str, messages: list[Message]) -> list[Message]:
 
 
 @pytest.mark.parametrize("ids", [("x",), ("",), ("x", "")])
-def test_it_takes_time_in_proportion_to_the_messages(ids: tuple[str, ...]) -> None:
+def test_repair_takes_time_in_proportion_to_the_messages(ids: tuple[str, ...]) -> None:
     """Counted, not timed: what is done for each message of a history four times as long is the same."""
 
     def steps(many: int) -> int:

@@ -109,7 +109,7 @@ def test_acted_counts_only_what_is_new() -> None:
 
 
 @given(edited(), edited(), st.integers(0, 99))
-def test_what_the_new_deeds_save_is_what_each_message_has_less(
+def test_saved_is_what_each_message_has_less(
     one: tuple[list[Message], list[Message], list[str], list[int]],
     other: tuple[list[Message], list[Message], list[str], list[int]],
     cut: int,

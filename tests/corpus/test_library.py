@@ -170,7 +170,7 @@ def test_toml() -> None:
         ("title: A\nkey: " + "[" * 20_000 + "\nnot a field", "A", "not a field, and so text: 'not a field'"),
     ],
 )
-def test_what_is_not_used_of_a_head_is_named_and_in_the_text(head: str, title: str, unused: str) -> None:
+def test_unused_lines_of_a_head_are_named_and_in_the_text(head: str, title: str, unused: str) -> None:
     article = parse(f"---\n{head}\n---\nBody.", "a.md")
     assert (article.title, article.unused) == (title, unused)
     assert "not a field" in article.sections[0].text
@@ -186,7 +186,7 @@ def write(folder: Path, **files: str | bytes) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_what_windows_writes_reads_as_any_other(tmp_path: Path, encoding: str, end: str) -> None:
+def test_encodings_and_line_ends_of_windows_are_read(tmp_path: Path, encoding: str, end: str) -> None:
     text = f"{FRONT}# Café\n\nOne — two.\n\n## Two\n\n```\n## no\n```\n"
     mark = "\ufeff" if encoding[-3:] in ("-le", "-be") else ""
     write(tmp_path, a_MD=(mark + text.replace("\n", end)).encode(encoding))
@@ -205,7 +205,7 @@ def test_a_folder_is_read_in_order_and_below(tmp_path: Path) -> None:
     ]
 
 
-def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     outside = tmp_path / "outside.md"
     outside.write_text("secret")
     folder = tmp_path / "in"

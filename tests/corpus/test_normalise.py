@@ -58,7 +58,7 @@ def test_a_unit_is_part_of_a_number_unless_none_is_asked_for(number: str, unit: 
         ("r1,24,66,912374,800000,140.5", "912374"),
     ],
 )
-def test_these_are_the_same(text: str, answer: str) -> None:
+def test_a_text_states_an_answer_in_other_words(text: str, answer: str) -> None:
     assert states(text, answer)
 
 
@@ -80,7 +80,7 @@ def test_these_are_the_same(text: str, answer: str) -> None:
         ("anything", ""),
     ],
 )
-def test_these_are_not(text: str, answer: str) -> None:
+def test_a_text_does_not_state_another_answer(text: str, answer: str) -> None:
     assert not states(text, answer)
 
 

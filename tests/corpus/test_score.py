@@ -51,12 +51,12 @@ def test_a_value_beside_the_wrong_name_is_swapped() -> None:
 COSTS = {"raw": "$1.29", "masking": "$0.61"}
 
 
-def test_what_the_user_said_needs_no_citation() -> None:
+def test_words_of_the_user_need_no_citation() -> None:
     assert score(Exchange("What is it called?", (TOLD,), leans_on=(1,)), "It is called Heron.").right
 
 
 @pytest.mark.parametrize("kind", ["", "offtopic", "neartopic", "unanswerable"])
-def test_what_is_not_here_must_be_declined(kind: str) -> None:
+def test_a_question_without_an_answer_must_be_declined(kind: str) -> None:
     asked = Exchange("How tall was Turing?", absent=("Turing", "tall"), reject=("5 ft",))
     assert score(asked, "I cannot answer that from these articles.", kind).right
     assert score(asked, "He was quite tall.", kind).why == "not declined"

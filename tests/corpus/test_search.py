@@ -115,7 +115,7 @@ def test_every_word_of_a_text_is_found(name: str, word: str) -> None:
 
 
 @pytest.mark.parametrize("query", ["", " ", "qqq", "🙂", "zzz yyy", "the of"])
-def test_what_has_no_word_of_the_library_finds_nothing_by_words(query: str) -> None:
+def test_a_query_without_a_word_of_the_library_finds_nothing(query: str) -> None:
     assert found(query) == []
 
 
@@ -249,7 +249,7 @@ def test_a_citation_adds_the_same_to_every_hit_of_its_article(name: str, slug: s
 
 
 @with_each
-def test_what_was_said_before_helps_a_question_that_leans_on_it(name: str) -> None:
+def test_earlier_words_help_a_question_that_leans_on_them(name: str) -> None:
     assert found("how much light does it need", 1, "tell me of moss", SEARCHES[name])[0][0] == "moss"
     assert found("and what breaks it?", 1, "a prefix", SEARCHES[name])[0] == ("kv", "What breaks a prefix")
 

@@ -82,7 +82,7 @@ def test_the_forms_of_a_word_fold_together(family: str) -> None:
 
 
 @pytest.mark.parametrize("words_apart", ["prize price", "agent agency", "cat cation", "lay layer", "mode model"])
-def test_these_words_stay_apart(words_apart: str) -> None:
+def test_other_words_stay_apart(words_apart: str) -> None:
     one, other = words_apart.split()
     assert fold(one) != fold(other)
 

@@ -220,7 +220,7 @@ def test_a_slow_memory_model_makes_a_prompt_longer_and_holds_nobody_up(lag: int)
 
 
 @given(sound_histories(most_turns=40), LIMITS, st.integers(1, 5))
-def test_what_fit_leaves_out_the_next_summary_reads(history: list[Message], limit: int, refused: int) -> None:
+def test_the_next_summary_reads_the_turns_that_fit_leaves_out(history: list[Message], limit: int, refused: int) -> None:
     """While summaries fail, fit shortens the view; nothing of it is gone for the memory model."""
     backend, allowed = Memory(), budget(limit)
     strategy = build("comem", backend)
@@ -239,7 +239,9 @@ def test_what_fit_leaves_out_the_next_summary_reads(history: list[Message], limi
     ("spec", "limit", "reply", "asks_what_is_to_do"),
     [("comem", 100_000, 1_200, True), ("comem:paper", 100_000, 2_048, False), ("comem:paper", 8_000, 1_998, False)],
 )
-def test_what_the_memory_model_is_asked_for(spec: str, limit: int, reply: int, asks_what_is_to_do: bool) -> None:
+def test_the_memory_model_is_asked_for_a_summary_of_a_length(
+    spec: str, limit: int, reply: int, asks_what_is_to_do: bool
+) -> None:
     backend = Memory()
     strategy = build(spec, backend)
     for messages in calls_of(react(6)):

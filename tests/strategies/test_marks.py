@@ -79,7 +79,7 @@ def test_around_a_cut_no_half_of_a_sentence_stays(many: int, share: float) -> No
 
 
 @given(TEXTS)
-def test_what_is_hidden_shows_nothing(text: str) -> None:
+def test_a_hidden_result_shows_nothing(text: str) -> None:
     for copy in (mask(result(text)), briefed(result(text), "Bees fly far.")):
         assert shown(copy.content, "m8") == Shown("", False, "")
     view = shown(reference(result(text), 100, 400, "").content, "m8")
@@ -106,7 +106,7 @@ def test_a_mark_in_the_text_of_a_copy_hides_no_more_than_the_line_below_it(
 
 
 @given(st.sampled_from([CANCELLED, NO_RESULT]))
-def test_what_stands_for_a_result_that_never_came_shows_nothing(text: str) -> None:
+def test_a_result_that_never_came_shows_nothing(text: str) -> None:
     assert shown(text) == Shown("", False)
 
 

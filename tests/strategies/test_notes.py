@@ -134,7 +134,7 @@ def test_over_the_budget_with_nothing_noted_it_asks_and_what_is_noted_then_goes(
     assert {message.content[:8] for message in view if message.role == "tool"} == {"[masked:", "result c", "Saved no"}
 
 
-def test_it_asks_before_the_budget_is_full_once_something_has_gone() -> None:
+def test_notes_asks_before_the_budget_is_full_once_something_has_gone() -> None:
     strategy = Notes()
     story = noted_every(9, 13)
     while not budget().over(without_recital(strategy.prepare(story.messages, budget()), story.messages)):

@@ -77,7 +77,7 @@ def test_a_reference_says_how_large_it_is_how_it_begins_and_how_to_have_it_back(
     assert short.content == '[offloaded: 154 tokens of read_article; recall(id="m6") shows it]'
 
 
-def test_what_recall_brings_is_shown_until_it_is_old_and_the_budget_is_full() -> None:
+def test_a_recalled_result_is_shown_until_it_is_old_and_the_budget_is_full() -> None:
     story = Story().ask("?").turn(3_000).recall("m4", 3_000)
     strategy = Offload()
     assert references(strategy.prepare(story.messages, budget())) == {"m4"}

@@ -67,6 +67,6 @@ def test_the_names_of_the_papers_are_ours(typed: str, ours: str) -> None:
 
 
 @given(st.text(max_size=30))
-def test_what_no_paper_names_stays_as_it_is_typed(text: str) -> None:
+def test_other_names_stay_as_they_are_typed(text: str) -> None:
     file = f"./{text.replace('+', '')}.py"
     assert in_our_names(file) == file

@@ -29,7 +29,7 @@ def test_each_call_is_sent_the_memory_and_the_next_piece(piece: int, tail: int, 
     assert read == [message.id for message in history[2 : 2 + len(read)]]
 
 
-def test_it_stops_at_the_target_and_keeps_the_tail() -> None:
+def test_folding_stops_at_the_target_and_keeps_the_tail() -> None:
     strategy = build("progressive-summary:piece=1,target=0.5")
     view = strategy.prepare(react(14), budget())
     assert 0.5 * 8_000 - 700 < budget().size(view) <= 0.5 * 8_000

@@ -78,7 +78,7 @@ def test_no_more_than_asked_for_and_no_passage_twice() -> None:
     assert [text.count(f"In year {year}") for year in (1805, 1811, 1817)] == [1, 1, 0]  # the view shows the third
 
 
-def test_what_the_view_still_says_does_not_come_back() -> None:
+def test_a_passage_in_view_does_not_come_back() -> None:
     view = prepare(library(question="How many moss gardens were counted in 1818?"), build("retrieval"), budget(6_000))
     assert "year 1818" in view.messages[-2 if view.inserted else -1].content
     assert "year 1818" not in (view.messages[-1].content if view.inserted else "")
@@ -96,7 +96,7 @@ def test_a_result_that_slid_out_comes_back_too() -> None:
 
 
 @given(sound_histories(most_turns=40), LIMITS, st.integers(1, 6), st.sampled_from([0.05, 0.3, 1.0]))
-def test_it_takes_only_room_that_is_left(history: list[Message], limit: int, most: int, share: float) -> None:
+def test_a_recital_takes_only_room_that_is_left(history: list[Message], limit: int, most: int, share: float) -> None:
     strategy, allowed = build(f"retrieval:passages={most},share={share}"), budget(limit)
     for messages in calls_of(history):
         view = strategy.prepare(messages, allowed)
@@ -148,7 +148,7 @@ def test_ranked_by_the_equation(texts: list[str]) -> None:
     assert all(2 * score >= scores[0] > 0 for score in scores)
 
 
-def test_what_a_turn_needs() -> None:
+def test_need_is_the_words_of_the_newest_turn() -> None:
     story = Story().ask("Which caches were counted?").turn(10)
     assert need(story.messages)[:2] == ["cach", "count"]
     assert {"step", "s1"} <= set(need(story.messages))

@@ -58,7 +58,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], bool]
 @example("theirs:Name:")
 @example("theirs:Name:a=1")
 @example("none + theirs:Name:")
-def test_what_a_spec_runs_is_known_before_and_nothing_else_runs_it(ran: Callable[[], bool], text: str) -> None:
+def test_code_that_a_spec_runs_is_known_before_and_nothing_else_runs_it(ran: Callable[[], bool], text: str) -> None:
     code = is_code(text)
     assert code == any(part.is_code for part in parse_spec(text))
     assert code == isinstance(outcome(lambda: refuse_code(text, "", "")), UsageError)
@@ -154,7 +154,7 @@ def test_a_paper_s_parameters_have_a_name(name: str) -> None:
         ("summary-buffer:state={}", "summary-buffer has no parameter 'state'", "known: buffer, target, words"),
     ],
 )
-def test_what_cannot_be_meant_is_answered_with_what_can(spec: str, what: str, fix: str) -> None:
+def test_a_wrong_spec_is_answered_with_a_right_one(spec: str, what: str, fix: str) -> None:
     with pytest.raises(UsageError) as caught:
         build(spec)
     assert caught.value.what == what

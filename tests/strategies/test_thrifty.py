@@ -103,7 +103,7 @@ def told(observations: Sequence[int]) -> list[Message]:
     st.integers(1, 12),
     PRICES,
 )
-def test_it_edits_when_the_rule_says_so(observations: list[int], window: int, c: float) -> None:
+def test_thrifty_edits_when_the_rule_says_so(observations: list[int], window: int, c: float) -> None:
     history, allowed = told(observations), roomy(c)
     made = views(f"thrifty:window={window},summaries=off", history, allowed)
     edited = [call for call, view in enumerate(made) if view.edited]
@@ -220,7 +220,7 @@ def test_over_the_budget_it_makes_room_for_a_while(c: float) -> None:
     assert max(after_summaries) < 0.75 * 8_000
 
 
-def test_what_the_account_cannot_pay_for_is_forgotten_and_the_view_says_so() -> None:
+def test_turns_that_the_account_cannot_pay_for_are_forgotten_and_the_view_says_so() -> None:
     made = list(views("thrifty:window=5", react(120), roomy(0.1, 8_000)))
     first = next(view for view in made if set(view.fates) != {"kept"})
     assert first.acted.keys() == {"dropped"}

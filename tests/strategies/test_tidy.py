@@ -47,11 +47,11 @@ def test_how_a_table_reads() -> None:
 
 
 @pytest.mark.parametrize("text", ['[{"a": 1, "a": 2}]', "[NaN]", "[" * 100_000, "[" * 70 + "]" * 70, "[masked: 3]"])
-def test_what_is_no_json_or_too_deep_is_left_alone(text: str) -> None:
+def test_text_that_is_not_json_or_too_deep_is_left_alone(text: str) -> None:
     assert found(text) is None
 
 
-def test_what_goes_from_the_text_of_a_terminal() -> None:
+def test_colours_bars_and_repeats_go_from_the_text_of_a_terminal() -> None:
     text = "\x1b[1;31mred\x1b[0m\x1b[K\n 10% [#   ]\r 50% [##  ]\r100% [####]\r\n" + "same  \n" * 40 + "QUJD1a+/" * 100
     shown, went = terminal_text.tidied(text)
     assert shown == f"red\n100% [####]\r\nsame  \n[the line above, 40 times in all]\n{'QUJD1a+/' * 100}"
@@ -70,7 +70,7 @@ CR_ROWS = "\r".join(f"pupil {n},{n}%" for n in range(46))
         *("[the line above, 5 times in all]\n" * 5, "\x1b[m[left out: 1 redrawn line]\n" + "a\n" * 5),
     ],
 )
-def test_what_is_no_colour_no_bar_and_no_repeat_stays(text: str) -> None:
+def test_other_terminal_text_stays(text: str) -> None:
     assert terminal_text.tidied(text) == (text, {})
 
 

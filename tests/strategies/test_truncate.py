@@ -12,7 +12,7 @@ from thimble.strategies.truncate import Truncate
 
 
 @given(sound_histories(most_turns=40), LIMITS)
-def test_it_keeps_the_longest_end_of_whole_blocks_that_fits(history: list[Message], limit: int) -> None:
+def test_truncate_keeps_the_longest_end_of_whole_blocks_that_fits(history: list[Message], limit: int) -> None:
     allowed = budget(limit, overhead=20)
     stays = pinned(history)
     ends = [history[block.start :] for block in blocks(history)]

@@ -129,7 +129,7 @@ def test_a_link_swapped_after_the_check_is_not_followed(root: Path, tmp_path: Pa
         folder.text(name)
 
 
-def test_what_another_process_swaps_for_a_link_is_never_read(tmp_path: Path) -> None:
+def test_a_file_that_another_process_swaps_for_a_link_is_never_read(tmp_path: Path) -> None:
     with swapped(tmp_path) as root:
         folder = Folder(root)
         search = next(tool for tool in file_tools(root) if tool.name == "search_files")

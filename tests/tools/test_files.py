@@ -131,7 +131,7 @@ def test_long_lines_are_shortened_and_pages_end_early(root: Path) -> None:
         ({"path": "a.txt", "start": 0}, "there is no line 0"),
     ],
 )
-def test_what_cannot_be_read_is_explained(root: Path, arguments: dict[str, Any], said: str) -> None:
+def test_a_reading_that_fails_is_explained(root: Path, arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(ToolError, match=said):
         call(root, "read_file", **arguments)
 
@@ -255,7 +255,7 @@ def test_a_word_is_searched_once_however_often_it_is_asked_for(root: Path) -> No
         ("a.toml", f"[{'a' * 20_000}]\n" + "b = 1\n" * 5_000),
     ],
 )
-def test_what_is_compared_is_bounded(tmp_path: Path, name: str, text: str) -> None:
+def test_the_compared_text_is_bounded(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     observation = call(tmp_path, "search_files", query="q zz")
     assert observation.startswith('No matches for "q zz".')

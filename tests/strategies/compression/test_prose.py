@@ -52,7 +52,7 @@ def test_the_model_shares_out_a_probability_of_one(text: list[str]) -> None:
     assert isclose(len(STOPWORDS) * prior("the") + VOCABULARY * prior("cache"), 1)
 
 
-def test_what_was_said_before_is_cheap_and_a_common_word_is_cheaper_than_a_rare_one() -> None:
+def test_a_repeated_word_has_fewer_bits_and_a_common_word_fewer_than_a_rare_one() -> None:
     bits = self_information(["the", "cache", "of", "the", "server", "and", "the", "cache", "of", "the", "server"])
     assert bits[0] < bits[1]
     assert bits[7] < bits[1]
