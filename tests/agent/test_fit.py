@@ -276,3 +276,11 @@ def test_a_summary_goes_after_what_is_not_summarised() -> None:
     fitted = fit([*head, summary, *rest], budget(1_000))
     assert fitted[:3] == [*head, summary]
     assert len(fitted) < 20
+
+
+def test_without_a_system_message_the_first_message_stands_once() -> None:
+    history = react(20, 100)[1:]
+    fitted = fit(history, budget(1_000))
+    assert is_sound(fitted) == []
+    assert fitted[0] == history[0]
+    assert budget().size(fitted) > 700
