@@ -26,9 +26,8 @@ from thimble.agent.budget import Budget
 from thimble.agent.messages import Message, ToolCall
 from thimble.corpus.library import ARTICLES, load
 from thimble.models.counting.message_counter import ChatCounter
+from thimble.strategies.compression.excerpt import excerpt, judged
 from thimble.strategies.dedup import Dedup
-from thimble.strategies.kinds.excerpt import excerpt, judged
-from thimble.strategies.kinds.recognised import recognised
 from thimble.strategies.tidy import smallest
 
 SIZES = (4_000, 40_000, 390_000)
@@ -132,7 +131,6 @@ TASKS = {"tidy": tidy, "dedup": dedup, "excerpt": excerpted}
 
 def milliseconds(task: Callable[[str], Callable[[], object]], text: Callable[[], str]) -> float:
     """The least time of a task, each time with a text that it has not seen."""
-    recognised.cache_clear()
     judged.cache_clear()  # they would keep gigabytes
     times: list[float] = []
     while sum(times) < ENOUGH_SECONDS and len(times) < MOST_TIMES:
@@ -163,10 +161,8 @@ def main() -> int:
     for kind, form in FORMS.items():
         most = {task: limit / SIZES[0] for task, limit in LIMITS_MS.items()}
         for size in SIZES:
-            taken_for = recognised(text_of(form, size, 0))[0]
-            name = kind if taken_for in kind else f"{kind}, taken for {taken_for}"
             times = measured(lambda: text_of(form, size, 1_000 * next(number)))  # noqa: B023
-            missed |= row(name, size, times, most)
+            missed |= row(kind, size, times, most)
             most = {task: MOST_RATIO * times[task] / size for task in TASKS}
     for name, make in HOSTILE.items():
         row(name, HOSTILE_SIZE, measured(lambda: make(HOSTILE_SIZE, next(number))), {})  # noqa: B023

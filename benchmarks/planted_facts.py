@@ -51,7 +51,7 @@ from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.commands.replay import replay
 from thimble.models.counting.vocabulary import counter_for
-from thimble.strategies.kinds.excerpt import excerpt
+from thimble.strategies.compression.excerpt import excerpt
 from thimble.strategies.spec import parse
 from thimble.tools.recall import recall_tools
 

@@ -30,7 +30,7 @@ from thimble.corpus.questions import Fact
 from thimble.corpus.questions import load as load_questions
 from thimble.lab.exit_code import exit_code
 from thimble.models.counting.vocabulary import counter_for
-from thimble.strategies.kinds.excerpt import excerpt
+from thimble.strategies.compression.excerpt import excerpt
 from thimble.strategies.spec import parse
 from thimble.tools.articles import ArticleTools
 

@@ -37,7 +37,6 @@ from thimble.models.ollama.backend import Ollama
 from thimble.models.ollama.server import OllamaServer
 from thimble.models.openai.backend import OpenAIBackend
 from thimble.models.openai.connection import Connection
-from thimble.models.server import ServerOptions
 from thimble.session.step_worker import StepWorker
 
 ASKED = [Message("s", "system", "Be brief."), Message("u", "user", "Sum it up.")]
@@ -90,14 +89,6 @@ def test_a_call_that_fails_has_no_text_and_says_why(worker: Callable[[], Any]) -
     errand.wait()
     assert errand.text == ""
     assert called(side).error == "the server is gone"
-
-
-def test_a_reply_in_circles_is_no_summary() -> None:
-    side = SideModel(Script([[Text("and again " * 400)] * 40]), worker=StepWorker())
-    errand = side.begin(ASKED, "memory", 50)
-    errand.wait()
-    assert errand.text == ""
-    assert "repeated itself" in called(side).error
 
 
 def test_a_bug_is_raised_where_the_reply_is_wanted_and_accounted_for() -> None:
@@ -234,20 +225,6 @@ def test_a_server_sees_at_once_that_nobody_wants_the_reply(kind: str, when: str)
         assert len(server.asked) == 1
         assert called(side).error == "stopped"
         assert errand.text == ""
-
-
-def test_a_server_that_never_answers_is_given_up_in_the_background_too() -> None:
-    with held("openai", b"") as server:
-        options = ServerOptions(timeout_seconds=0.2)
-        backend = OpenAIBackend("openai", "tiny", Connection(server.url), needed=4_000, options=options)
-        side = SideModel(Script([]), memory=backend)
-        ended(side.begin(ASKED, "memory", 50))
-        assert called(side).error.startswith("nothing came from")
-
-
-def test_stopping_does_not_make_the_server_count_as_one_that_fails() -> None:
-    """Halted is no ModelError: what rests or falls back after a failure must not do so after a stop."""
-    assert not issubclass(Halted, ModelError)
 
 
 @pytest.mark.parametrize("kind", ["ollama", "openai", "reader"])

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from tests.support.histories import TinyCounter
 from tests.support.scripted import Scripted, Step
 from tests.support.sessions import scripted, tool_call
-from thimble.agent.events import Answered, Event, Prepared, Replied, ReplyDiscarded
+from thimble.agent.events import Answered, Event, Prepared, ReplyDiscarded
 from thimble.agent.ledger import Call
 from thimble.agent.loop import LONG_TOKENS, run
-from thimble.agent.messages import Message
 from thimble.agent.prompts import AGAIN, NUDGE_MESSAGE, is_framing
 from thimble.agent.protocols import Text, Usage
 from thimble.agent.view import View
@@ -51,7 +50,7 @@ def test_worked_examples_stand_behind_the_system_message_and_not_in_the_history(
     assert not any(map(is_framing, session.agent.history))
 
 
-def test_they_count_and_stay_within_the_budget() -> None:
+def test_worked_examples_count_and_stay_within_the_budget() -> None:
     free = views(ask(framed(READ, "yes", budget=8_000)))[-1]
     tight = views(ask(framed(READ, "yes", budget=2_200, strategy="observation-masking")))[-1]
     counter = TinyCounter()
@@ -59,7 +58,7 @@ def test_they_count_and_stay_within_the_budget() -> None:
     assert tight.tokens <= 2_200 < free.tokens
 
 
-def test_they_are_cached_from_the_second_call_on_and_are_no_edit() -> None:
+def test_worked_examples_are_cached_from_the_second_call_on_and_are_not_an_edit() -> None:
     first, second = views(ask(framed(READ, "yes")))
     assert second.cached >= sum(map(TinyCounter().count, examples()))
     assert [first.edited, second.edited] == [False, False]
@@ -98,7 +97,7 @@ def view_cached(call: Call) -> int:
 
 
 @pytest.mark.parametrize("reported", [1_000, 9_000])
-def test_what_the_server_counts_otherwise_makes_no_difference(reported: int) -> None:
+def test_another_count_of_the_server_makes_no_difference(reported: int) -> None:
     session = framed([Text("So."), Usage(prompt_tokens=reported, output_tokens=5)])
     ask(session)
     (call,) = session.agent.ledger.calls
@@ -144,7 +143,7 @@ def test_an_answer_that_rests_on_nothing_is_asked_for_once_more() -> None:
     assert [message.role for message in session.agent.history] == ["system", "user", "assistant", "tool", "assistant"]
 
 
-def test_it_is_asked_for_only_once_and_then_it_is_from_memory() -> None:
+def test_an_answer_is_asked_for_only_once_and_then_it_is_from_memory() -> None:
     session, model, _ = nudged("From what I know.", "From what I know, still.")
     *_, answered = ask(session)
     assert isinstance(answered, Answered)
@@ -159,19 +158,3 @@ def test_an_answer_that_cites_what_was_read_before_is_not_asked_for_again() -> N
     ask(session, "Say it again.")
     model.assert_done()
     assert not any(isinstance(event, ReplyDiscarded) for event in entered)
-
-
-def test_the_one_turn_that_is_allowed_is_no_nudge() -> None:
-    session, model, _ = nudged("yes", max_turns=1)
-    ask(session)
-    model.assert_done()
-
-
-def test_what_was_set_aside_is_paid_for_all_the_same() -> None:
-    session, _, _ = nudged("From what I know.", "Still.")
-    events = ask(session)
-    assert len([event for event in events if isinstance(event, Replied)]) == len(session.agent.ledger.calls) == 2
-
-
-def test_a_message_of_the_history_is_no_frame() -> None:
-    assert not is_framing(Message("m2", "user", "?"))

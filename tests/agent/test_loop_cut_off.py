@@ -47,9 +47,10 @@ def test_every_open_call_is_closed_whichever_of_its_turn_it_is(returned: list[in
     assert observations(session) == ["found"] * len(returned) + [CANCELLED] * (5 - len(returned))
 
 
-def test_an_interrupt_in_a_tool_leaves_no_call_open() -> None:
-    session = agent([call(1), call(2, "endless"), call(3)])
-    with pytest.raises(KeyboardInterrupt):
+@pytest.mark.parametrize(("tool", "error"), [("endless", KeyboardInterrupt), ("buggy", ZeroDivisionError)])
+def test_an_interrupt_or_a_bug_in_a_tool_leaves_no_call_open(tool: str, error: type[BaseException]) -> None:
+    session = agent([call(1), call(2, tool), call(3)])
+    with pytest.raises(error):
         list(run(session, "?"))
     assert observations(session) == ["text of a", CANCELLED, CANCELLED]
     goes_on(session)
@@ -85,7 +86,7 @@ LENGTH = len(list(run(agent(*DRAMA), "?")))
 
 
 @pytest.mark.parametrize("events", range(LENGTH + 1))
-def test_it_can_be_cancelled_at_every_event(events: int) -> None:
+def test_an_exchange_can_be_cancelled_at_every_event(events: int) -> None:
     session = agent(*DRAMA)
     exchange = run(session, "?")
     seen = list(islice(exchange, events))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from tests.support.histories import Story, broken_histories, react40, sound_histories
+from tests.support.histories import broken_histories, react40, sound_histories
 from thimble.agent.messages import Message, ToolCall, blocks, turns
 from thimble.agent.turns import question, task
 
@@ -71,20 +71,10 @@ def test_all_that_comes_before_the_first_reply_is_the_task(name: str) -> None:
     assert [message.content for message in task(history)] == first
 
 
-def test_blocks_of_a_story() -> None:
-    history = Story().ask("?").turn(1, 1).answer("!").ask("??").turn(1, pending=1).messages
-    assert blocks(history) == [range(1, 2), range(2, 5), range(5, 6), range(6, 7), range(7, 8)]
-    assert turns(history) == [range(2, 5), range(5, 6), range(7, 8)]
-
-
 def test_results_without_a_turn_are_a_block() -> None:
     history = [Message("a", "tool"), Message("b", "tool"), Message("s", "system"), Message("u", "user")]
     assert blocks(history) == [range(2), range(3, 4)]
     assert blocks([]) == []
-
-
-def test_the_builder_is_the_size_it_says() -> None:
-    assert len(react40()) == 82
 
 
 def test_equality_is_what_a_server_would_see() -> None:

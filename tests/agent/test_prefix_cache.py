@@ -94,28 +94,6 @@ def test_another_model_or_other_tools_share_nothing(letters: str) -> None:
     assert cache.read(ONE, [], prompt(letters), COUNTER) == 0
 
 
-def test_an_edit_loses_the_old_tail() -> None:
-    cache = PrefixCache()
-    cache.read(ONE, [], prompt("dddda"), COUNTER)
-    cache.read(ONE, [], prompt("ddddb"), COUNTER)
-    assert cache.read(ONE, [], prompt("dddda"), COUNTER) == COUNTER.overhead([]) + tokens("dddd")
-
-
-def test_a_first_question_asked_again_has_nothing_of_what_came_after_it() -> None:
-    cache = PrefixCache()
-    for end in range(1, 6):
-        cache.read(ONE, [], prompt("addcb"[:end]), COUNTER)
-    assert cache.read(ONE, [], prompt("a"), COUNTER) == COUNTER.overhead([]) + tokens("a")
-    assert cache.read(ONE, [], prompt("add"), COUNTER) == COUNTER.overhead([]) + tokens("a")
-
-
-def test_a_long_prompt_is_not_loaded_for_a_short_beginning_of_it() -> None:
-    cache = PrefixCache()
-    for letters in ("a" + "d" * 9, "b"):
-        cache.read(ONE, [], prompt(letters), COUNTER)
-    assert cache.read(ONE, [], prompt("ac"), COUNTER) == 0
-
-
 @given(st.lists(st.text("abcd", max_size=6), min_size=1, max_size=MOST_PROMPTS + 1), st.text("abcd", max_size=6))
 def test_without_a_slot_the_longest_prefix_counts_until_the_model_is_forgotten(held: list[str], new: str) -> None:
     cache = PrefixCache(slot=False)

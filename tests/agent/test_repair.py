@@ -19,62 +19,31 @@ from thimble.agent.repair import repair
 
 
 @given(broken_histories())
-def test_what_comes_out_is_sound(history: list[Message]) -> None:
-    assert is_sound(repair(history).messages) == []
-
-
-@given(broken_histories())
-def test_a_second_repair_finds_nothing(history: list[Message]) -> None:
-    once = repair(history).messages
-    twice = repair(once)
-    assert twice.messages == once
-    assert twice.notes == []
+def test_repair_output_is_sound_and_every_change_has_a_note(history: list[Message]) -> None:
+    before = deepcopy(history)
+    repaired = repair(history)
+    assert history == before
+    assert is_sound(repaired.messages) == []
+    assert bool(repaired.notes) == bool(is_sound(history)) == (repaired.messages != history)
+    again = repair(repaired.messages)
+    assert (again.messages, again.notes) == (repaired.messages, [])
 
 
 @given(sound_histories())
 def test_a_sound_list_comes_back_as_it_is(history: list[Message]) -> None:
     assert is_sound(history) == []
     repaired = repair(history)
-    assert repaired.messages == history
-    assert repaired.notes == []
+    assert (repaired.messages, repaired.notes) == (history, [])
+    assert pending(repaired.messages) == pending(history)
 
 
 @given(broken_histories())
-def test_a_list_is_changed_only_with_a_note(history: list[Message]) -> None:
-    repaired = repair(history)
-    assert (repaired.messages == history) == (repaired.notes == [])
-
-
-@given(broken_histories())
-def test_notes_are_there_exactly_when_the_list_was_not_sound(history: list[Message]) -> None:
-    assert bool(repair(history).notes) == bool(is_sound(history))
-
-
-@given(broken_histories())
-def test_the_input_is_not_changed(history: list[Message]) -> None:
-    before = deepcopy(history)
-    repair(history)
-    assert history == before
-
-
-@given(broken_histories())
-def test_no_words_of_user_or_assistant_are_lost(history: list[Message]) -> None:
-    spoken = [message.content or "" for message in history if message.role in ("user", "assistant")]
-    left = [message.content for message in repair(history).messages]
-    for content in spoken:
-        assert any(content in text for text in left)
-
-
-@given(broken_histories())
-def test_the_first_system_message_stays_byte_for_byte(history: list[Message]) -> None:
-    systems = [message.content for message in history if message.role == "system"]
+def test_words_of_user_and_assistant_and_the_first_system_message_stay(history: list[Message]) -> None:
     repaired = repair(history).messages
+    for message in history:
+        assert message.role not in ("user", "assistant") or any((message.content or "") in o.content for o in repaired)
+    systems = [message.content for message in history if message.role == "system"]
     assert [message.content for message in repaired if message.role == "system"] == systems[:1]
-
-
-@given(sound_histories())
-def test_pending_calls_at_the_tail_stay(history: list[Message]) -> None:
-    assert pending(repair(history).messages) == pending(history)
 
 
 @given(broken_histories())
@@ -115,7 +84,7 @@ def test_no_text_of_a_result_is_lost_whose_id_was_called(history: list[Message])
 
 
 @given(other_hands())
-def test_what_is_lost_is_counted_and_only_that(history: list[Message]) -> None:
+def test_lost_results_are_counted_and_nothing_else_is_lost(history: list[Message]) -> None:
     repaired = repair(history)
     left = "\n".join(message.content for message in repaired.messages).split("\n")
     gone = [message for message in history if message.content not in left]
@@ -132,7 +101,7 @@ def turn_with(words: str, messages: list[Message]) -> list[Message]:
 
 
 @pytest.mark.parametrize("ids", [("x",), ("",), ("x", "")])
-def test_it_takes_time_in_proportion_to_the_messages(ids: tuple[str, ...]) -> None:
+def test_repair_takes_time_in_proportion_to_the_messages(ids: tuple[str, ...]) -> None:
     """Counted, not timed: what is done for each message of a history four times as long is the same."""
 
     def steps(many: int) -> int:
@@ -168,184 +137,129 @@ def result(call_id: str, content: str = "text", id: str = "r") -> Message:
     return Message(id, "tool", content, call_id=call_id, name="read")
 
 
-def test_nothing_is_repaired_in_an_empty_list() -> None:
-    assert repair([]).messages == []
-    assert repair([]).notes == []
+def shown(messages: list[Message]) -> list[str]:
+    """The messages in words: r and the id of its call for a result."""
+    return [f"t{one.call_id}: {one.content}" if one.role == "tool" else one.content for one in messages]
 
 
-def shown(history: list[Message]) -> list[str]:
-    """The messages of the repaired history in words: r and the id of its call for a result."""
-    messages = repair(history).messages
-    return [f"{one.role[0]}{one.call_id}: {one.content}" if one.role == "tool" else one.content for one in messages]
+USER, AGAIN, SYSTEM = Message("q", "user", "?"), Message("p", "user", "Well?"), Message("s", "system", "Be kind.")
+BATCH = [result(id_, text, text) for id_, text in (("x", "x1"), ("y", "y1"), ("x", "x2"))]
+JOINED = [result("x", text, f"r{n}") for n, text in enumerate(("one", "two", "one more", "one"))]
+FRONT = "moved the system message to the front"
+EXAMPLES: dict[str, tuple[list[Message], list[str], int]] = {
+    "an empty list": ([], [], 0),
+    "an orphan is left out": ([USER, result("x")], ["?"], 1),
+    "a late result moves up": ([asks(CALL), USER, result("x"), AGAIN], ["", "tx: text", "?", "Well?"], 1),
+    "an early result moves down": ([result("x"), asks(CALL), USER], ["", "tx: text", "?"], 1),
+    "a result belongs to the last use of its id": (
+        [asks(CALL), USER, result("x", "one"), asks(CALL, id="b"), AGAIN, result("x", "two", "s")],
+        ["", "tx: one", "?", "", "tx: two", "Well?"],
+        2,
+    ),
+    "an id that is used again": (
+        [asks(CALL), result("x", "one"), asks(CALL, id="b"), result("x", "two", "s")],
+        ["", "tx: one", "", "tx: two"],
+        0,
+    ),
+    "several results of one call": ([asks(CALL), *JOINED], ["", "tx: one\ntwo\none more"], 1),
+    "results of a batch that interleave": ([asks(CALL, OTHER), *BATCH], ["", "tx: x1\nx2", "ty: y1"], 1),
+    "a call that was made again after a break": (
+        [asks(CALL), asks(OTHER, id="b"), result("y", "other")],
+        ["", f"tx: {NO_RESULT}", "", "ty: other"],
+        1,
+    ),
+    "an id that is called again in vain": (
+        [asks(CALL), result("x"), asks(CALL, id="b"), asks(OTHER, id="c"), result("y", "other", "s")],
+        ["", "tx: text", "", f"tx: {NO_RESULT}", "", "ty: other"],
+        1,
+    ),
+    "the result of a tool that ran in the background": (
+        [asks(CALL), asks(OTHER, id="b"), result("y", "other", "s"), USER, result("x")],
+        ["", "tx: text", "ty: other", "?"],
+        2,
+    ),
+    "one missing result of a batch": (
+        [asks(CALL, OTHER), result("y"), USER],
+        ["", f"tx: {NO_RESULT}", "ty: text", "?"],
+        1,
+    ),
+    "a late system message": ([USER, SYSTEM], ["Be kind.", "?"], 1),
+    "a late system message with an id that is taken": ([USER, replace(SYSTEM, id="q")], ["Be kind.", "?"], 2),
+    "a late system message without an id": ([USER, replace(SYSTEM, id="")], ["Be kind.", "?"], 2),
+    "a doubled system message": ([SYSTEM, USER, replace(SYSTEM, id="s2")], ["Be kind.", "?"], 1),
+    "a system message twice": ([SYSTEM, SYSTEM], ["Be kind."], 1),
+    "a doubled id": ([USER, replace(USER, content="two")], ["?", "two"], 1),
+    "a system message before a result": (
+        [SYSTEM, asks(CALL), replace(SYSTEM, id="s2"), result("x", "gold")],
+        ["Be kind.", "", "tx: gold"],
+        1,
+    ),
+    "no content at all": ([replace(one, content=None) for one in (USER, asks(CALL), result("x"))], ["", "", "tx: "], 3),
+    "a loop's own history": (
+        Story().ask("?").turn(1).answer("!").ask("?").turn(1, pending=1).messages,
+        shown(Story().ask("?").turn(1).answer("!").ask("?").turn(1, pending=1).messages),
+        0,
+    ),
+}
 
 
-def test_an_orphan_is_left_out_and_counted() -> None:
-    repaired = repair([Message("q", "user", "?"), result("x")])
-    assert [message.id for message in repaired.messages] == ["q"]
-    assert repaired.notes == ["left out a result without a call (read)"]
-    assert (repaired.touched, repaired.lost) == (4, 4)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_history_is_repaired(name: str) -> None:
+    history, words, notes = EXAMPLES[name]
+    repaired = repair(history)
+    assert (shown(repaired.messages), len(repaired.notes)) == (words, notes)
+    assert is_sound(repaired.messages) == []
 
 
-def test_a_late_result_moves_up_to_its_call() -> None:
-    history = [asks(CALL), Message("q", "user", "?"), result("x"), Message("p", "user", "Well?")]
-    assert shown(history) == ["", "tx: text", "?", "Well?"]
-    assert repair(history).notes == ["moved a result up to its call"]
-    assert (repair(history).touched, repair(history).lost) == (4, 0)
-
-
-def test_a_result_before_its_call_moves_behind_it() -> None:
-    assert shown([result("x"), asks(CALL), Message("q", "user", "?")]) == ["", "tx: text", "?"]
-
-
-def test_a_result_belongs_to_its_call_up_to_the_next_use_of_the_id() -> None:
-    user = Message("q", "user", "?")
-    history = [asks(CALL), user, result("x", "one"), asks(CALL, id="b"), replace(user, id="p"), result("x", "two", "s")]
-    assert shown(history) == ["", "tx: one", "?", "", "tx: two", "?"]
-
-
-def test_several_results_of_one_call_are_joined() -> None:
-    repaired = repair(
-        [asks(CALL), *(result("x", text, f"r{n}") for n, text in enumerate(("one", "two", "one more", "one")))]
-    )
-    assert [message.content for message in repaired.messages] == ["", "one\ntwo\none more"]
-    assert repaired.notes == ["joined 4 results of one call"]
+def test_a_repair_says_what_it_did_and_how_much_was_lost() -> None:
+    orphan, late = repair([USER, result("x")]), repair([asks(CALL), USER, result("x"), AGAIN])
+    assert (orphan.notes, orphan.touched, orphan.lost) == (["left out a result without a call (read)"], 4, 4)
+    assert (late.notes, late.touched, late.lost) == (["moved a result up to its call"], 4, 0)
+    assert repair([asks(CALL), *JOINED]).notes == ["joined 4 results of one call"]
+    assert repair([USER, SYSTEM]).notes == [FRONT]
 
 
 def test_messages_that_are_one_turn_are_joined() -> None:
     first, second = replace(asks(CALL), content="I look.", thinking="hm"), replace(asks(OTHER, id="b"), thinking="so")
-    repaired = repair([first, second, result("x"), result("y", "other", "s"), Message("q", "user", "?")])
+    repaired = repair([first, second, result("x"), result("y", "other", "s"), USER])
     turn, *rest = repaired.messages
     assert (turn.content, turn.thinking, turn.calls) == ("I look.", "hm\nso", (CALL, OTHER))
     assert [message.content for message in rest] == ["text", "other", "?"]
     assert repaired.within == {"b": "a"}
 
 
-def test_a_call_that_was_made_again_is_a_turn_of_its_own() -> None:
-    """As after a break: the first call never got its result, so the messages are not one turn."""
-    assert shown([asks(CALL), asks(OTHER, id="b"), result("y", "other")]) == ["", f"tx: {NO_RESULT}", "", "ty: other"]
+READ, LIST = ToolCall("", "read"), ToolCall("", "list")
 
 
-def test_results_of_a_batch_that_interleave_are_joined_each_with_its_call() -> None:
-    found = [result(id_, text, text) for id_, text in (("x", "x1"), ("y", "y1"), ("x", "x2"))]
-    assert shown([asks(CALL, OTHER), *found]) == ["", "tx: x1\nx2", "ty: y1"]
-
-
-def test_an_id_that_is_called_again_in_vain_leaves_the_first_result_where_it_is() -> None:
-    history = [asks(CALL), result("x"), asks(CALL, id="b"), asks(OTHER, id="c"), result("y", "other", "s")]
-    assert shown(history) == ["", "tx: text", "", f"tx: {NO_RESULT}", "", "ty: other"]
-
-
-def test_a_result_that_comes_after_a_whole_other_turn_is_found() -> None:
-    """As of a tool that ran in the background while the agent went on."""
-    history = [asks(CALL), asks(OTHER, id="b"), result("y", "other", "s"), Message("q", "user", "?"), result("x")]
-    assert shown(history) == ["", "tx: text", "ty: other", "?"]
-
-
-def test_split_calls_without_ids_are_paired_by_position() -> None:
-    nameless = [asks(ToolCall("", name), id=name) for name in ("read", "list")]
-    repaired = repair([*nameless, result("", "one", "r1"), result("", "two", "r2")]).messages
-    names = {call.id: call.name for call in repaired[0].calls}
-    assert [(names[message.call_id], message.content) for message in repaired[1:]] == [("read", "one"), ("list", "two")]
-
-
-def test_one_missing_result_of_a_parallel_batch_is_filled_in() -> None:
-    repaired = repair([asks(CALL, OTHER), result("y"), Message("q", "user", "?")])
-    assert [message.call_id for message in repaired.messages if message.role == "tool"] == ["x", "y"]
-
-
-def test_calls_without_ids_are_paired_by_position() -> None:
-    nameless = ToolCall("", "read"), ToolCall("", "list")
-    repaired = repair([asks(*nameless), result("", "one", "r1"), result("", "two", "r2")]).messages
-    assert is_sound(repaired) == []
-    pairs = {call.id: call.name for call in repaired[0].calls}
-    assert [(pairs[message.call_id], message.content) for message in repaired[1:]] == [("read", "one"), ("list", "two")]
-
-
-def test_doubled_call_ids_are_paired_by_position() -> None:
-    repaired = repair([asks(CALL, CALL), result("x", "one", "r1"), result("x", "two", "r2")]).messages
-    assert is_sound(repaired) == []
-    assert [message.content for message in repaired] == ["", "one", "two"]
-
-
-def test_an_id_made_for_a_call_is_not_one_that_another_has() -> None:
-    repaired = repair([asks(ToolCall("", "read"), ToolCall("a.1", "list"), id="a"), result("a.1", "of list")])
-    assert is_sound(repaired.messages) == []
-    (answered,) = [call.name for call in repaired.messages[0].calls if call.id == repaired.messages[1].call_id]
-    assert answered == "list"
-
-
-def test_a_call_id_used_again_later_belongs_to_the_nearest_call() -> None:
-    history = [asks(CALL), result("x", "one"), asks(CALL, id="b"), result("x", "two", "s")]
-    assert repair(history).messages == history
-
-
-def test_a_late_system_message_goes_to_the_front() -> None:
-    repaired = repair([Message("q", "user", "?"), Message("s", "system", "Be kind.")])
-    assert [message.id for message in repaired.messages] == ["s", "q"]
-    assert repaired.notes == ["moved the system message to the front"]
-
-
-def test_a_late_system_message_takes_no_id_that_is_taken() -> None:
-    repaired = repair([Message("a", "user", "?"), Message("a", "system", "Be kind.")])
-    assert is_sound(repaired.messages) == []
-
-
-def test_a_late_system_message_without_an_id_gets_one() -> None:
-    repaired = repair([Message("a", "user", "?"), Message("", "system", "Be kind.")])
-    assert is_sound(repaired.messages) == []
-
-
-def test_a_doubled_system_message_is_noted() -> None:
-    system = Message("s", "system", "Be kind.")
-    repaired = repair([system, Message("q", "user", "?"), Message("s2", "system", "Be kind.")])
-    assert [message.id for message in repaired.messages] == ["s", "q"]
-    assert len(repaired.notes) == 1
-
-
-def test_a_system_message_that_is_there_twice_is_noted() -> None:
-    system = Message("s", "system", "Be kind.")
-    assert len(repair([system, system]).notes) == 1
-
-
-def test_a_doubled_id_is_noted() -> None:
-    repaired = repair([Message("a", "user", "one"), Message("a", "user", "two")])
-    assert [message.content for message in repaired.messages] == ["one", "two"]
-    assert len(repaired.notes) == 1
-
-
-def test_a_system_message_between_call_and_result_does_not_cost_the_result() -> None:
-    system = Message("s", "system", "Be kind.")
-    repaired = repair([system, asks(CALL), Message("s2", "system", "Be kind."), result("x", "gold")])
-    assert [message.content for message in repaired.messages] == ["Be kind.", "", "gold"]
-
-
-def test_a_result_without_an_id_leaves_the_call_that_another_result_names() -> None:
-    repaired = repair([asks(CALL, OTHER), result("", "of y", "r1"), result("x", "of x", "r2")])
-    assert {message.call_id: message.content for message in repaired.messages[1:]} == {"x": "of x", "y": "of y"}
-
-
-def test_a_result_with_an_id_may_answer_the_only_call_without_one() -> None:
-    repaired = repair([asks(ToolCall("", "read")), result("x", "gold")])
-    assert [message.content for message in repaired.messages] == ["", "gold"]
+@pytest.mark.parametrize(
+    ("history", "answered"),
+    [
+        ([asks(READ, LIST), result("", "1", "r1"), result("", "2", "r2")], {"read": "1", "list": "2"}),
+        ([asks(READ), asks(LIST, id="b"), result("", "1", "r1"), result("", "2", "r2")], {"read": "1", "list": "2"}),
+        (
+            [asks(CALL, replace(CALL, name="list")), result("x", "1", "r1"), result("x", "2", "r2")],
+            {"read": "1", "list": "2"},
+        ),
+        ([asks(READ, ToolCall("a.1", "list")), result("a.1", "2")], {"list": "2"}),
+        (
+            [asks(CALL, replace(OTHER, name="list")), result("", "2", "r1"), result("x", "1", "r2")],
+            {"read": "1", "list": "2"},
+        ),
+        ([asks(READ), result("x", "1")], {"read": "1"}),
+    ],
+    ids=["nameless", "split", "doubled ids", "an id like one that is made", "one is named", "the only call"],
+)
+def test_results_are_paired_with_calls_by_id_or_else_by_position(
+    history: list[Message], answered: dict[str, str]
+) -> None:
+    caller, *results = repair(history).messages
+    names = {call.id: call.name for call in caller.calls}
+    assert is_sound([caller, *results]) == []
+    assert {names[one.call_id]: one.content for one in results if one.content != NO_RESULT} == answered
 
 
 @pytest.mark.parametrize("role", ["user", "system"])
 def test_only_the_assistant_calls(role: str) -> None:
-    history = [
-        Message("s", "system", "Be kind."),
-        Message("a", role, "hello", calls=(CALL,)),  # type: ignore[arg-type]
-        Message("q", "user", "?"),
-    ]
-    repaired = repair(history)
+    repaired = repair([SYSTEM, Message("a", role, "hello", calls=(CALL,)), USER])  # type: ignore[arg-type]
     assert is_sound(repaired.messages) == []
     assert repair(repaired.messages).notes == []
-
-
-def test_no_content_at_all_is_empty_content() -> None:
-    history = [replace(message, content=None) for message in (Message("q", "user"), asks(CALL), result("x"))]
-    assert [message.content for message in repair(history).messages] == ["", "", ""]
-
-
-def test_a_loop_s_own_history_is_left_alone() -> None:
-    history = Story().ask("?").turn(10, 20).turn(5).answer("!").ask("?").turn(3, pending=1).messages
-    assert repair(history).notes == []

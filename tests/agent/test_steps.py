@@ -66,7 +66,7 @@ def test_the_parts_and_fit_are_named() -> None:
     assert why(view_of(build("tidy+none"), results(LOG)), 3).startswith("tidy made it ")
 
 
-def test_what_a_single_strategy_does_is_its_own() -> None:
+def test_a_single_strategy_has_no_name_in_its_steps() -> None:
     view = view_of(build("observation-masking:window=0,when=always"), results("word " * 300))
     assert [step.by for step in view.steps["m4"]] == [""]
     assert why(view, 3) == "no turn stays whole"

@@ -122,7 +122,7 @@ def test_every_view_of_a_session_is_taken(history: list[Message], every: list[Br
 
 
 @given(broken_histories(), st.lists(changes(), max_size=3))
-def test_what_the_filter_writes_is_taken(history: list[Message], every: list[Breaks]) -> None:
+def test_a_prompt_of_the_filter_is_taken(history: list[Message], every: list[Breaks]) -> None:
     document = chat.conversation([*map(chat.write, history)])
     side = SideModel(Scripted([], TinyCounter()))
     written = prepare_document(document, "nasty", Nasty(all_of(every)), budget(10**6), side)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.agent.test_strict_server import Breaks, Nasty, all_of
 from tests.support.histories import (
     LIMITS,
     Story,
@@ -19,17 +19,14 @@ from tests.support.histories import (
     is_sound,
     nasty_histories,
     outcome,
-    pending,
     react40,
     sound_histories,
 )
 from tests.support.specs import build
-from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
 from thimble.agent.fit import shortened
 from thimble.agent.laws import keep_laws
 from thimble.agent.messages import Message, ToolCall, blocks
-from thimble.agent.protocols import Strategy
 from thimble.agent.repair import repair
 from thimble.agent.turns import question, task
 from thimble.agent.view import View, measure, prepare
@@ -112,7 +109,7 @@ def test_acted_counts_only_what_is_new() -> None:
 
 
 @given(edited(), edited(), st.integers(0, 99))
-def test_what_the_new_deeds_save_is_what_each_message_has_less(
+def test_saved_is_what_each_message_has_less(
     one: tuple[list[Message], list[Message], list[str], list[int]],
     other: tuple[list[Message], list[Message], list[str], list[int]],
     cut: int,
@@ -156,12 +153,6 @@ def test_prefill_is_what_lies_behind_the_first_difference(
     assert measured.edited == (same < max((at for at, one in enumerate(earlier, 1) if one.id in known), default=0))
 
 
-def test_nothing_is_cached_before_the_first_call() -> None:
-    measured = measure(react40(), react40(), budget(overhead=30))
-    assert (measured.cached, measured.edited) == (0, False)
-    assert measured.prefill == measured.tokens
-
-
 def test_other_tools_at_the_front_leave_nothing_cached() -> None:
     before = measure(react40(), react40(), budget(overhead=30))
     assert measure(react40(), react40(), budget(overhead=50), before, warm=False).cached == 0
@@ -177,85 +168,31 @@ def test_a_message_with_another_id_and_the_same_bytes_is_cached() -> None:
 # --- strategies that break the laws -----------------------------------------------------------------------------------
 
 
-@dataclass
-class Hostile(Strategy):
-    """A participant's first try."""
-
-    breaks: Callable[[list[Message]], list[Message]]
-
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        return self.breaks(list(messages))
-
-
-def _change(at: int, **fields: object) -> Callable[[list[Message]], list[Message]]:
-    def change(view: list[Message]) -> list[Message]:
-        place = at % len(view)
-        return [*view[:place], replace(view[place], **fields), *view[place + 1 :]]  # type: ignore[arg-type]
-
-    return change
-
-
-def _insert(at: int, message: Message) -> Callable[[list[Message]], list[Message]]:
-    def insert(view: list[Message]) -> list[Message]:
-        place = at % (len(view) + 1)
-        return [*view[:place], message, *view[place:]]
-
-    return insert
+ATTACKS: list[Breaks] = [
+    lambda view: [],
+    lambda view: view[::-1],
+    lambda view: view + view,
+    lambda view: view[3:] + view[:3],
+    lambda view: [message for message in view if message.role != "system"],
+    lambda view: [message for message in view if message.role != "user"],
+    lambda view: [message for message in view if message.role != "tool"],
+    lambda view: [message for message in view if not message.calls],
+    lambda view: [message for place, message in enumerate(view) if place % 7 != 3],
+    lambda view: [replace(message, content="changed") for message in view],
+    lambda view: [replace(message, role="user", calls=(), call_id="") for message in view],
+    lambda view: [replace(message, calls=(ToolCall("c1", "read"), ToolCall("c1", "read"))) for message in view],
+    lambda view: [*view[:2], Message("m3", "tool", "invented", call_id="c3", name="read"), *view[2:]],
+    lambda view: [Message("new", "system", "Obey me."), *view, Message("", "user", "Do something else.")],
+]
 
 
-@st.composite
-def attacks(draw: st.DrawFn) -> Callable[[list[Message]], list[Message]]:
-    """One way to break a view."""
-    at, to = draw(st.integers(0, 60)), draw(st.integers(0, 60))
-    pick = draw(st.integers(0, 14))
-    ways: list[Callable[[list[Message]], list[Message]]] = [
-        lambda view: [],
-        lambda view: view[::-1],
-        lambda view: view + view,
-        lambda view: [message for message in view if message.role != "system"],
-        lambda view: [message for message in view if message.role != "user"],
-        lambda view: [message for message in view if message.role != "tool"],
-        lambda view: [message for message in view if not message.calls],
-        lambda view: view[at % len(view) :] + view[: at % len(view)],
-        lambda view: [message for place, message in enumerate(view) if place % 7 != at % 7],
-        _change(at, content="changed"),
-        _change(at, role="user", calls=(), call_id=""),
-        _change(at, calls=(ToolCall("c1", "read"), ToolCall("c1", "read"))),
-        _insert(at, Message(f"m{to}", "tool", "invented", call_id=f"c{to}", name="read")),
-        _insert(at, Message("new", "system", "Obey me.")),
-        _insert(at, Message(draw(st.sampled_from(["new", "", "m2"])), "user", "Do something else.")),
-    ]
-    return lambda view: ways[pick](view) if view else view
-
-
-@given(sound_histories(most_turns=6), st.lists(attacks(), min_size=1, max_size=3))
-def test_a_broken_view_is_mended(history: list[Message], breaks: list[Callable[..., list[Message]]]) -> None:
-    view = list(history)
-    for attack in breaks:
-        view = attack(view)
-    before = deepcopy(view)
-    settled = keep_laws(view, history)
-    assert view == before
-    assert is_sound(settled.messages) == []
-    assert is_faithful(settled.messages, history) == []
-    if settled.messages != before:
-        assert settled.notes
-    if is_sound(before) or is_faithful(before, history):
-        assert settled.notes
-
-
-@given(nasty_histories(), st.lists(attacks(), max_size=3), LIMITS)
+@given(nasty_histories(), st.lists(st.sampled_from(ATTACKS), max_size=3), LIMITS)
 def test_no_strategy_brings_an_unsound_view_to_a_server(
-    history: list[Message], breaks: list[Callable[..., list[Message]]], limit: int
+    history: list[Message], breaks: list[Breaks], limit: int
 ) -> None:
-    def broken(view: list[Message]) -> list[Message]:
-        for attack in breaks:
-            view = attack(view)
-        return view
-
     whole = repair(history).messages
     before = deepcopy(history)
-    view = outcome(lambda: prepare(history, Hostile(broken), budget(limit, overhead=30)))
+    view = outcome(lambda: prepare(history, Nasty(all_of(breaks)), budget(limit, overhead=30)))
     if isinstance(view, BudgetError):
         assert view.needed_tokens > view.available_tokens == limit
     else:
@@ -284,8 +221,8 @@ HISTORY = Story().ask("the task").turn(60, 60).answer("a").ask("the question").t
         (lambda view: view[:3] + view[4:], "filled in the missing result of read_article"),
     ],
 )
-def test_each_mend_says_what_it_did(breaks: Callable[[list[Message]], list[Message]], note: str) -> None:
-    view = prepare(HISTORY, Hostile(breaks), ROOMY)
+def test_each_mend_says_what_it_did(breaks: Breaks, note: str) -> None:
+    view = prepare(HISTORY, Nasty(breaks), ROOMY)
     assert note in view.notes
     assert is_sound(view.messages) == []
     assert is_faithful(view.messages, HISTORY) == []
@@ -295,24 +232,9 @@ def test_a_filled_in_result_is_not_taken_for_another_turn_s() -> None:
     """Of two turns with one id, the second lost its result before, the first in the view."""
     asking = Message("a", "assistant", calls=(ToolCall("x", "read"),))
     history = [Message("q", "user", "?"), asking, Message("r", "tool", "text", call_id="x"), asking, asking]
-    view = prepare(history, Hostile(lambda view: [message for message in view if message.content != "text"]), ROOMY)
+    view = prepare(history, Nasty(lambda view: [message for message in view if message.content != "text"]), ROOMY)
     assert is_sound(view.messages) == []
     assert is_faithful(view.messages, repair(history).messages) == []
-
-
-def test_a_new_id_for_an_inserted_message_is_noted() -> None:
-    nudge = Message("nudge", "user", "Think.")
-    settled = keep_laws([*HISTORY[:2], nudge, nudge, *HISTORY[2:]], HISTORY)
-    assert is_sound(settled.messages) == []
-    assert settled.notes
-
-
-@pytest.mark.parametrize("fields", [{"role": "assistant"}, {"calls": (ToolCall("z", "read"),)}, {"content": "?"}])
-@pytest.mark.parametrize("at", [0, 1, 6])
-def test_what_is_pinned_is_pinned_in_every_field(at: int, fields: dict[str, object]) -> None:
-    settled = keep_laws(_change(at, **fields)(list(HISTORY)), HISTORY)
-    assert is_faithful(settled.messages, HISTORY) == []
-    assert settled.notes
 
 
 def test_a_strategy_may_yield_and_may_empty_the_list_that_it_is_given() -> None:
@@ -320,47 +242,44 @@ def test_a_strategy_may_yield_and_may_empty_the_list_that_it_is_given() -> None:
         view.clear()
         return view
 
-    yielded = prepare(HISTORY, Hostile(lambda view: (message for message in view)), ROOMY)  # type: ignore[arg-type, return-value]
+    yielded = prepare(HISTORY, Nasty(lambda view: (message for message in view)), ROOMY)  # type: ignore[arg-type, return-value]
     assert (set(yielded.fates), yielded.notes) == ({"kept"}, ())
-    assert "put back the question or task" in prepare(HISTORY, Hostile(emptied), ROOMY).notes
+    assert "put back the question or task" in prepare(HISTORY, Nasty(emptied), ROOMY).notes
     assert len(HISTORY) == 9
 
 
 @pytest.mark.parametrize("answer", [None, 4, "text", ["text"], [None]])
-def test_what_is_no_list_of_messages_is_said_in_words(answer: object) -> None:
+def test_a_view_that_is_not_a_list_of_messages_is_a_type_error(answer: object) -> None:
     with pytest.raises(TypeError, match="prepare must return a list of messages"):
-        prepare(HISTORY, Hostile(lambda view: answer), ROOMY)  # type: ignore[arg-type, return-value]
-
-
-def test_a_pending_call_is_put_back() -> None:
-    history = Story().ask("?").turn(10).turn(10, 20, pending=1).messages
-    view = prepare(history, Hostile(lambda view: view[:-2]), ROOMY)
-    assert pending(view.messages) == pending(history)
+        prepare(HISTORY, Nasty(lambda view: answer), ROOMY)  # type: ignore[arg-type, return-value]
 
 
 def test_an_inserted_summary_stands_for_anything_but_the_task() -> None:
     summary = Message("s", "user", "[Summary] the task was …", covers=tuple(message.id for message in HISTORY[1:6]))
-    view = prepare(HISTORY, Hostile(lambda view: [view[0], summary, *view[6:]]), ROOMY)
+    view = prepare(HISTORY, Nasty(lambda view: [view[0], summary, *view[6:]]), ROOMY)
     assert view.notes == ("put back the question or task",)
     assert view.fates == ("kept", "kept", *["summarised"] * 4, *["kept"] * 3)
 
 
-def test_the_question_stays_when_a_strategy_adds_a_user_message_behind_it() -> None:
-    history = Story().ask("the task").turn(9, says=500).ask("the question").turn(9, says=500).turn(9, says=500).messages
-    nudge = Message("nudge", "user", "Remember what you want to find.")
-    view = prepare(history, Hostile(lambda view: [*view, nudge]), budget(800))
-    assert is_faithful(view.messages, history) == []
+ASKED = Story().ask("the task").turn(9, says=500).ask("the question").turn(9, says=500).turn(9, says=500).messages
 
 
-def test_the_task_stays_when_a_strategy_adds_a_user_message_before_it() -> None:
-    history = Story().ask("the task").turn(9, says=500).ask("the question").turn(9, says=500).turn(9, says=500).messages
-    plan = Message("plan", "user", "The plan so far.")
-    view = prepare(history, Hostile(lambda view: [view[0], plan, *view[1:]]), budget(800))
-    assert is_faithful(view.messages, history) == []
+@pytest.mark.parametrize(
+    ("history", "breaks"),
+    [
+        (ASKED, lambda view: [*view, Message("nudge", "user", "Remember what you want to find.")]),
+        (ASKED, lambda view: [view[0], Message("plan", "user", "The plan so far."), *view[1:]]),
+        ([*ASKED, Message("late", "system", "Be brief.")], list),
+    ],
+    ids=["a message behind it", "a message before it", "a late system message"],
+)
+def test_task_and_question_stay(history: list[Message], breaks: Breaks) -> None:
+    view = prepare(history, Nasty(breaks), budget(800))
+    assert is_faithful(view.messages, ASKED) == []
 
 
 def test_a_strategy_that_is_not_fitted_may_run_over() -> None:
-    class Unfitted(Hostile):
+    class Unfitted(Nasty):
         fitted = False
 
     strategy = Unfitted(list)
@@ -370,20 +289,20 @@ def test_a_strategy_that_is_not_fitted_may_run_over() -> None:
 
 
 def test_a_view_of_nothing() -> None:
-    view = prepare([], Hostile(list), budget(overhead=30))
+    view = prepare([], Nasty(list), budget(overhead=30))
     assert view == View((), (), (), 30, 30, 8000, 30, 0, 30, False, {}, 30, sizes=(("", 30), ("fit", 30)))
 
 
 def test_a_late_system_message_does_not_take_the_question_s_place() -> None:
     asked = Story().ask("the task").turn(9, says=500).ask("the question").turn(9, says=500).turn(9, says=500).messages
     history = [*asked, Message("late", "system", "Be brief.")]
-    view = prepare(history, Hostile(list), budget(800))
+    view = prepare(history, Nasty(list), budget(800))
     assert "the question" in [message.content for message in view.messages]
 
 
 @given(nasty_histories(), LIMITS)
 def test_the_same_history_gives_the_same_view(history: list[Message], limit: int) -> None:
-    one, other = (outcome(lambda: prepare(history, Hostile(list), budget(limit))) for _ in range(2))
+    one, other = (outcome(lambda: prepare(history, Nasty(list), budget(limit))) for _ in range(2))
     assert one == other or (isinstance(one, BudgetError) and str(one) == str(other))
 
 

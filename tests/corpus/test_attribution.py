@@ -77,13 +77,9 @@ SOIL = ("garden-soil", "Clay holds water for a week, and sand lets it run throug
         ("?!", []),
     ],
 )
-def test_examples(answer: str, sources: list[str] | int) -> None:
+def test_an_answer_has_the_sources_that_say_it(answer: str, sources: list[str] | int) -> None:
     found = attribute(answer, [TOMATOES, SOIL])
     assert (sorted(found) == ["garden-soil", "growing-tomatoes"]) if sources == 2 else (found == sources)
-
-
-def test_the_newest_of_equals() -> None:
-    assert attribute("Clay holds water for a week.", [SOIL, ("clay", SOIL[1])]) == ["clay"]
 
 
 LIBRARY = load_library()
@@ -101,7 +97,7 @@ def sources(messages: Sequence[Message]) -> set[str]:
     return {source for source, _ in pieces(messages)}
 
 
-def test_what_each_tool_shows() -> None:
+def test_each_tool_shows_its_sources() -> None:
     assert sources(result("read_article", slug="context-windows")) == {"context-windows"}
     assert sources(result("read_article", as_="read", slug="Context windows")) == {"context-windows"}
     assert sources(result("read_file", path="README.md")) == {"README.md"}
@@ -112,7 +108,7 @@ def test_what_each_tool_shows() -> None:
     assert sources([]) == sources(result("search", query="zzzz")) == set()
 
 
-def test_what_is_hidden_or_failed_shows_nothing() -> None:
+def test_a_hidden_or_failed_result_shows_nothing() -> None:
     asked, found = result("read_article", slug="context-windows")
     for content in (CANCELLED, "Error: no article 'x'; nearest: context-windows"):
         assert not any(text for _, text in pieces([asked, replace(found, content=content)]))

@@ -61,7 +61,7 @@ def test_words_in_any_order_and_figures_however_written(fact: str, text: str, lo
     assert missing(text, fact) == lost
 
 
-def test_what_the_question_says_is_no_merit_of_the_answer() -> None:
+def test_words_of_the_question_do_not_count_for_the_answer() -> None:
     fact, question = "The launch code is 4711.", "What is the launch code?"
     assert missing("4711", fact, question) == []
     assert missing("I do not know the launch code", fact, question) == ["4711"]

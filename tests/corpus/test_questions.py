@@ -132,7 +132,7 @@ def test_each_proof_of_a_natural_question_states_its_fact(kind: str) -> None:
 ABSENT = [e for kind in (*KINDS, "offtopic", "neartopic") for _, e in exchanges(kind) if e.absent]
 
 
-def test_what_cannot_be_answered_cannot_be_found() -> None:
+def test_an_answer_that_is_absent_is_not_found() -> None:
     for exchange in ABSENT:
         assert score(exchange, REFUSAL).right, exchange.question
         for hit in search().find(exchange.question, limit=10):
@@ -140,7 +140,7 @@ def test_what_cannot_be_answered_cannot_be_found() -> None:
 
 
 @pytest.mark.nightly
-def test_what_cannot_be_answered_stands_nowhere() -> None:
+def test_an_answer_that_is_absent_stands_nowhere() -> None:
     for text in sections_and_lines():  # the outer loop, so that a text is taken apart once
         assert [exchange.question for exchange in ABSENT if answers(text, exchange)] == []
 

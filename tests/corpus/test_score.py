@@ -10,7 +10,6 @@ from thimble.corpus.questions import NATURAL, Exchange, Fact, Proof
 from thimble.corpus.score import ANSWER_WORDS, JUDGED_WORDS, cited, refuses, score
 
 SHARE = Fact(("84 %",), (Proof("84 % of a turn are observations.", article="observation-masking"),))
-ERROR = Fact(("token 41",), (Proof("differs at token 41", file="logs/server.log", line=10),))
 TOLD = Fact(("heron",), (Proof("our project is called heron", exchange=1),))
 ASKED = Exchange("How much of a turn?", (SHARE,), reject=("51 %",))
 RIGHT = "About 84 per cent of a turn [observation-masking]."
@@ -52,45 +51,37 @@ def test_a_value_beside_the_wrong_name_is_swapped() -> None:
 COSTS = {"raw": "$1.29", "masking": "$0.61"}
 
 
-def test_what_the_user_said_needs_no_citation() -> None:
+def test_words_of_the_user_need_no_citation() -> None:
     assert score(Exchange("What is it called?", (TOLD,), leans_on=(1,)), "It is called Heron.").right
 
 
-def test_what_is_not_here_must_be_declined() -> None:
+@pytest.mark.parametrize("kind", ["", "offtopic", "neartopic", "unanswerable"])
+def test_a_question_without_an_answer_must_be_declined(kind: str) -> None:
     asked = Exchange("How tall was Turing?", absent=("Turing", "tall"), reject=("5 ft",))
-    assert score(asked, "I cannot answer that from these articles.").right
-    assert score(asked, "He was quite tall.").why == "not declined"
-    assert not score(asked, "I cannot answer that from here, but 5 ft is likely.").right
+    assert score(asked, "I cannot answer that from these articles.", kind).right
+    assert score(asked, "He was quite tall.", kind).why == "not declined"
+    assert not score(asked, "I cannot answer that from here, but 5 ft is likely.", kind).right
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "declines"),
     [
-        "I cannot answer that from these articles: nothing there speaks of “Turing”.",
-        "This cannot be answered from here.",
-        "I couldn't find this in the library.",
-        "The articles do not mention it.",
-        "There is no information about that in the corpus.",
-        "None of this is known: nothing in the files says so.",
-        "I am unable to determine that.",
-        "That isn't covered by any article.",
+        ("I cannot answer that from these articles: nothing there speaks of “Turing”.", True),
+        ("This cannot be answered from here.", True),
+        ("I couldn't find this in the library.", True),
+        ("The articles do not mention it.", True),
+        ("There is no information about that in the corpus.", True),
+        ("None of this is known: nothing in the files says so.", True),
+        ("I am unable to determine that.", True),
+        ("That isn't covered by any article.", True),
+        ("Masking costs $0.61 [observation-masking].", False),
+        ("Nobody reads logs at night.", False),
+        ("It is 84 %. The other article does not mention it.", False),
+        ("Temperature zero is no cure [testing-llm-applications].", False),
     ],
 )
-def test_these_decline(text: str) -> None:
-    assert refuses(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Masking costs $0.61 [observation-masking].",
-        "Nobody reads logs at night.",
-        "It is 84 %. The other article does not mention it.",
-        "Temperature zero is no cure [testing-llm-applications].",
-    ],
-)
-def test_these_do_not(text: str) -> None:
-    assert not refuses(text)
+def test_an_answer_declines(text: str, declines: bool) -> None:
+    assert refuses(text) == declines
 
 
 def test_citations_in_all_their_forms() -> None:
@@ -138,10 +129,3 @@ def test_only_the_first_words_of_a_natural_answer_are_judged(kind: str, before: 
 def test_a_slug_counts_as_said_in_a_listing_only(kind: str) -> None:
     asked = Exchange("anything on caches?", (Fact(("kv-cache",), (Proof("x", article="kv-cache"),)),))
     assert score(asked, "There is this [kv-cache].", kind).right == (kind == "listing")
-
-
-@pytest.mark.parametrize("kind", ["offtopic", "neartopic", "unanswerable"])
-def test_what_no_article_answers_is_declined(kind: str) -> None:
-    asked = Exchange("who won the cup", absent=("cup",))
-    assert score(asked, "The articles do not say.", kind).right
-    assert not score(asked, "It was Italy [sports].", kind).right

@@ -12,14 +12,10 @@ from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, turns
 from thimble.agent.turns import pinned
 from thimble.agent.view import prepare
-from thimble.strategies.by_hand import fold_now, summarising
+from thimble.strategies.by_hand import fold_now
 from thimble.strategies.table import STRATEGIES
 
 HAVE = [*SUMMARISING, "comem", "thrifty"]
-
-
-def test_they_are_those_that_summarise() -> None:
-    assert set(summarising()) == set(HAVE)
 
 
 @pytest.mark.parametrize("spec", [*HAVE, "observation-masking+summary-buffer", "compaction+sliding-window"])

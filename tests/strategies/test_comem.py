@@ -22,7 +22,6 @@ from thimble.agent.messages import Message, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
-from thimble.agent.view import prepare
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.comem import Comem
 
@@ -198,14 +197,6 @@ def test_algorithm_1_step_by_step(k: int) -> None:
     assert len(worker.errands) == len(begins)
 
 
-def test_the_memory_model_reads_the_history_itself_and_not_its_own_summary() -> None:
-    backend = Memory()
-    strategy = build("comem:k=1", backend)
-    for messages in calls_of(react(6)):
-        strategy.prepare(messages, budget(100_000))
-    assert not any(message.covers for prompt in backend.prompts for message in prompt)
-
-
 def test_a_history_too_long_for_one_call_is_read_as_the_last_summary_and_what_came_after() -> None:
     backend = Memory()
     strategy = build("comem", backend)
@@ -214,28 +205,6 @@ def test_a_history_too_long_for_one_call_is_read_as_the_last_summary_and_what_ca
         assert budget(8_000).size(view) <= 8_000
     assert any(message.covers for prompt in backend.prompts for message in prompt)
     assert len(covered(view)) > 2 * 30
-
-
-def test_a_summary_is_smaller_than_the_last_one_and_what_came_after() -> None:
-    backend = Memory()
-    strategy = build("comem", backend)
-    assert isinstance(strategy, Comem)
-    for messages in calls_of(react(40)):
-        strategy.prepare(messages, budget(8_000))
-        if strategy._asked and (piece := strategy._asked.piece).read[2].covers:
-            new = sum(budget().count(message) for message in piece.read[2:])
-            assert piece.tokens == new
-            assert piece.folded("word " * 4 * new) is None
-            return
-    pytest.fail("no summary was made of the last one")
-
-
-def test_a_long_history_that_it_meets_late_is_read_in_pieces_before_anything_is_left_out() -> None:
-    backend, history = Memory(), react(40)
-    view = prepare(history, build("comem", backend), budget(8_000))
-    assert len(backend.prompts) > 1
-    assert not view.left_out
-    assert covered(view.messages) >= {message.id for message in history[2:50]}
 
 
 @pytest.mark.parametrize("lag", [0, 1, 3])
@@ -251,7 +220,7 @@ def test_a_slow_memory_model_makes_a_prompt_longer_and_holds_nobody_up(lag: int)
 
 
 @given(sound_histories(most_turns=40), LIMITS, st.integers(1, 5))
-def test_what_fit_leaves_out_the_next_summary_reads(history: list[Message], limit: int, refused: int) -> None:
+def test_the_next_summary_reads_the_turns_that_fit_leaves_out(history: list[Message], limit: int, refused: int) -> None:
     """While summaries fail, fit shortens the view; nothing of it is gone for the memory model."""
     backend, allowed = Memory(), budget(limit)
     strategy = build("comem", backend)
@@ -270,7 +239,9 @@ def test_what_fit_leaves_out_the_next_summary_reads(history: list[Message], limi
     ("spec", "limit", "reply", "asks_what_is_to_do"),
     [("comem", 100_000, 1_200, True), ("comem:paper", 100_000, 2_048, False), ("comem:paper", 8_000, 1_998, False)],
 )
-def test_what_the_memory_model_is_asked_for(spec: str, limit: int, reply: int, asks_what_is_to_do: bool) -> None:
+def test_the_memory_model_is_asked_for_a_summary_of_a_length(
+    spec: str, limit: int, reply: int, asks_what_is_to_do: bool
+) -> None:
     backend = Memory()
     strategy = build(spec, backend)
     for messages in calls_of(react(6)):
@@ -290,14 +261,6 @@ def test_with_waited_each_summary_is_in_the_very_next_prompt() -> None:
     used = [len(covered(strategy.prepare(messages, budget(100_000)))) // 2 for messages in calls_of(react(9))]
     assert used == [0, 0, 0, 0, 2, 2, 4, 4, 6, 6]
     assert all(errand.ended for errand in worker.errands)
-
-
-def test_without_a_summary_only_the_newest_turns_are_sent() -> None:
-    backend = Memory()
-    history = react(9)
-    view = build("comem:summary=none", backend).prepare(history, budget(100_000))
-    assert view == [*history[:2], *history[-4:]]
-    assert backend.prompts == []
 
 
 # --- interruptions and copies -----------------------------------------------------------------------------------------

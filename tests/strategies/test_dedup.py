@@ -196,14 +196,6 @@ def test_how_a_reference_to_lines_with_other_numbers_reads() -> None:
     ]
 
 
-def test_a_file_that_the_model_wrote_is_a_source() -> None:
-    story, text = Story().ask("?"), "\n".join(FILES[0])
-    say(story, "Written.", name="write_file", path="a", text=text)
-    say(story, f"cat a\n{text}\n")
-    (copy,) = copies(Dedup().prepare(story.messages, budget()))
-    assert copy.startswith("cat a\n[30 lines as above, from `line 0")
-
-
 def test_arguments_that_are_no_json_are_no_source() -> None:
     history = read("\n".join(FILES[0]))
     call = history[2]

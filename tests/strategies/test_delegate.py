@@ -12,7 +12,7 @@ from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
 from thimble.models.reader import Reader
-from thimble.strategies.delegate import BRIEF_HEAD, MOST_BRIEFS, PATIENCE_TURNS, Delegate
+from thimble.strategies.delegate import BRIEF_HEAD, MOST_BRIEFS, PATIENCE_TURNS
 from thimble.strategies.spec import parse
 
 BRIEF = "what it says [s1]"
@@ -67,14 +67,6 @@ def test_a_result_that_is_larger_than_the_budget_is_handed_over_as_far_as_it_fit
     assert backend.prompts[0][0].content == "the question"
 
 
-def test_where_the_budget_cannot_hold_a_request_nobody_is_asked() -> None:
-    backend = Summariser(lambda messages: BRIEF)
-    history = Story().ask("word " * 60).turn(100).turn(100).turn(100).messages
-    view = prepare(history, build("delegate:words=20,window=1", backend), budget(205))
-    assert backend.prompts == []
-    assert view.tokens <= 205
-
-
 def test_one_view_asks_only_so_often_and_masks_the_oldest_of_the_rest() -> None:
     backend = Summariser(lambda messages: BRIEF)
     view = prepare(react40(), build("delegate", backend), budget())
@@ -82,23 +74,6 @@ def test_one_view_asks_only_so_often_and_masks_the_oldest_of_the_rest() -> None:
     touched = [fate for fate in view.fates if fate != "kept"]
     assert touched == ["masked"] * (len(touched) - MOST_BRIEFS) + ["summarised"] * MOST_BRIEFS
     assert len(touched) == 38
-
-
-def test_what_is_not_bulky_is_never_read_for_a_brief() -> None:
-    backend = Summariser(lambda messages: BRIEF)
-    view = prepare(react(60, 150), build("delegate", backend), budget())
-    assert backend.prompts == []
-    assert {"kept", "masked"} == set(view.fates)
-
-
-def test_an_edit_is_rare_and_then_enough() -> None:
-    backend = Summariser(lambda messages: " ".join(f"w{number}" for number in range(80)))
-    strategy, before, edits = build("delegate", backend), None, 0
-    for messages in calls_of(react40()):
-        before = prepare(messages, strategy, budget(), before)
-        edits += before.edited
-    assert edits <= 5
-    assert len(backend.prompts) <= edits * MOST_BRIEFS
 
 
 @pytest.mark.parametrize("answer", ["empty", "larger"])
@@ -132,16 +107,6 @@ def test_briefs_that_came_before_the_model_failed_are_kept() -> None:
     assert "masked" not in view.fates
 
 
-def test_the_state_outlives_a_session() -> None:
-    backend = Summariser(lambda messages: BRIEF)
-    one, other = build("delegate", backend), build("delegate", Summariser(SUMMARISERS["fails"]))
-    view = one.prepare(uneven(), budget())
-    assert isinstance(one, Delegate)
-    assert isinstance(other, Delegate)
-    other.state = one.state
-    assert other.prepare(uneven(), budget()) == view
-
-
 def test_the_built_in_reader_can_write_the_briefs() -> None:
     page = "# Caches\nslug: caches · page 1 of 1 · 400 words\n\n" + "\n\n".join(
         f"Fact {number} is that a prefix cache holds {number},000 tokens of the prompt." for number in range(300)
@@ -156,8 +121,3 @@ def test_the_built_in_reader_can_write_the_briefs() -> None:
     assert "prefix cache holds" in brief.content
     assert "[caches]" in brief.content
     assert len(brief.content.split()) <= 80 + len(BRIEF_HEAD.split())
-
-
-def test_the_tool_of_the_same_name_comes_with_it() -> None:
-    assert Delegate.tools == ("delegate",)
-    assert build("observation-masking+delegate").tools == ("delegate",)  # type: ignore[attr-defined]

@@ -38,20 +38,6 @@ def test_eq_5_and_6_to_the_letter(n: int, m: int, w: int, steps: int) -> None:
             assert hidden in ([], [i < t - w])
 
 
-def test_the_papers_numbers() -> None:
-    """W = M = 10, N = 43: a summary when 43, 76 and 109 turns have gathered, of all but the 10 newest."""
-    backend = Summariser()
-    strategy = build("hybrid:paper", backend)
-    made = []
-    for messages in calls_of(react(120)):
-        before = len(backend.prompts)
-        view = strategy.prepare(messages, budget(10**9))
-        if len(backend.prompts) > before:
-            made.append(len(turns(messages)))
-            assert len(turns(view)) == 10
-    assert made == [43, 76, 109]
-
-
 def test_the_summariser_reads_the_observations_unmasked() -> None:
     backend = Summariser()
     strategy = build("hybrid:window=0,every=5,tail=1", backend)
@@ -61,14 +47,6 @@ def test_the_summariser_reads_the_observations_unmasked() -> None:
     for prompt in backend.prompts:
         assert not any("[masked" in message.content for message in prompt)
     assert backend.prompts[0][:-1] == react(4, tokens=100)
-
-
-def test_masks_come_first() -> None:
-    backend = Summariser()
-    view = build("hybrid:window=4,every=43", backend).prepare(react(16), budget())
-    assert backend.prompts == []
-    assert not budget().over(view)
-    assert sum(message.content.startswith("[masked") for message in view) == 12
 
 
 SAME = st.builds(react, st.integers(1, 30), st.integers(50, 1_500))
@@ -121,14 +99,6 @@ def test_a_summary_comes_earlier_when_masks_are_not_enough(spec: str) -> None:
     assert [message.content for message in view if message.covers] == [f"{SUMMARY_TAG}\n{named(backend.prompts[-1])}"]
     assert budget().size(view[3:]) <= 0.4 * 2_000
     assert view[-2:] == react(30)[-2:]
-
-
-def test_the_budget_is_kept_turn_by_turn() -> None:
-    backend = Summariser(named)
-    strategy = build("hybrid", backend)
-    for messages in calls_of(react(100)):
-        assert not budget().over(strategy.prepare(messages, budget()))
-    assert 0 < len(backend.prompts) <= 2 * 100 // 11  # eleven turns at a time, of which one call can read nine
 
 
 def test_a_summary_by_turns_that_is_not_enough_is_followed_by_one_for_the_budget_in_the_same_call() -> None:

@@ -53,19 +53,6 @@ def memory(s_last: str) -> list[Message]:
     return [Message("s", "user", f"{SUMMARY_TAG}\n{s_last}")] if s_last else []
 
 
-def test_the_papers_numbers() -> None:
-    """N = 21 and M = 10: the first summary at turn 32, of 21 turns, the second 21 turns later."""
-    backend = Summariser()
-    strategy = build("llm-summary:paper", backend)
-    asked_at = []
-    for t, messages in enumerate(calls_of(react(80)), 1):
-        before = len(backend.prompts)
-        strategy.prepare(messages, ENDLESS)
-        asked_at += [t] if len(backend.prompts) > before else []
-    assert asked_at == [32, 53, 74]
-    assert [len(turns(prompt)) for prompt in backend.prompts] == [21, 21, 21]
-
-
 def test_turns_that_one_call_cannot_read_go_in_pieces() -> None:
     """Nothing is covered that the summariser has not read."""
     backend = Summariser()

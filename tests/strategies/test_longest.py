@@ -32,12 +32,12 @@ def results(spec: str, characters: int, limit: int = 10**7) -> Sequence[Message]
 
 
 @pytest.mark.parametrize("spec", ["none", "dedup"])
-def test_it_is_rewritten_up_to_a_bound(spec: str) -> None:
+def test_a_result_is_rewritten_up_to_a_bound(spec: str) -> None:
     assert any(one.why for one in results(spec, LONGEST))
     assert not any(one.why for one in results(spec, LONGEST + 1))
 
 
 @pytest.mark.parametrize("spec", ["compress", "retrieval:by=words"])
-def test_over_the_budget_it_is_cut_or_hidden(spec: str) -> None:
+def test_over_the_budget_a_longer_result_is_cut_or_hidden(spec: str) -> None:
     for one in results(spec, LONGEST + 1, 8_000):
         assert one.content == "new" or "tokens cut" in one.content or one.content.startswith("[masked")

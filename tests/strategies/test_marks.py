@@ -14,11 +14,11 @@ from thimble.agent.fit import shortened
 from thimble.agent.messages import CANCELLED, NO_RESULT, Message
 from thimble.corpus.marks import Shown, shown
 from thimble.strategies.compress import compressed
+from thimble.strategies.compression.repeated_lines import places, runs, telling
 from thimble.strategies.dedup import with_references
 from thimble.strategies.delegate import briefed
 from thimble.strategies.masks import mask
 from thimble.strategies.offload import reference
-from thimble.strategies.repeated_lines import places, runs, telling
 from thimble.strategies.tidy import written
 
 BUDGET = Budget(1_000, TinyCounter())
@@ -79,7 +79,7 @@ def test_around_a_cut_no_half_of_a_sentence_stays(many: int, share: float) -> No
 
 
 @given(TEXTS)
-def test_what_is_hidden_shows_nothing(text: str) -> None:
+def test_a_hidden_result_shows_nothing(text: str) -> None:
     for copy in (mask(result(text)), briefed(result(text), "Bees fly far.")):
         assert shown(copy.content, "m8") == Shown("", False, "")
     view = shown(reference(result(text), 100, 400, "").content, "m8")
@@ -106,7 +106,7 @@ def test_a_mark_in_the_text_of_a_copy_hides_no_more_than_the_line_below_it(
 
 
 @given(st.sampled_from([CANCELLED, NO_RESULT]))
-def test_what_stands_for_a_result_that_never_came_shows_nothing(text: str) -> None:
+def test_a_result_that_never_came_shows_nothing(text: str) -> None:
     assert shown(text) == Shown("", False)
 
 

@@ -10,12 +10,12 @@ from thimble.strategies.none import NoManagement
 
 
 @given(broken_histories())
-def test_it_sends_everything(history: list[Message]) -> None:
+def test_none_sends_everything(history: list[Message]) -> None:
     view = NoManagement().prepare(history, budget(1))
     assert view == history
     assert view is not history
 
 
-def test_it_is_not_fitted() -> None:
+def test_none_is_not_fitted() -> None:
     assert NoManagement.fitted is False
     assert budget().over(NoManagement().prepare(react40(), budget()))

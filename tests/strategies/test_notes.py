@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import LIMITS, Story, budget, calls_of, react40, sound_histories
+from tests.support.histories import LIMITS, Story, budget, calls_of, sound_histories
 from thimble.agent.messages import NO_RESULT, Message, ToolCall, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.view import prepare
@@ -60,25 +60,6 @@ def test_the_oldest_go_first_down_to_the_target() -> None:
     assert hidden(view) == results[: len(hidden(view))]
     assert budget().size(without_recital(view, history)) <= 0.4 * 8_000
     assert prepare(history, Notes(), budget()).acted == {"masked": len(hidden(view))}
-
-
-def test_nothing_goes_while_all_fits() -> None:
-    for messages in calls_of(noted_every(2).messages):
-        if not budget().over(messages):
-            assert Notes().prepare(messages, budget()) == messages
-
-
-def test_with_notes_it_edits_seldom_and_is_never_over() -> None:
-    prefill = {}
-    for strategy in (Notes(), None):
-        before, edits, prefill[strategy is None] = None, 0, 0
-        for messages in calls_of(noted_every(5).messages):
-            before = prepare(messages, strategy or Notes(), budget() if strategy else budget(10**9), before)
-            prefill[strategy is None] += before.prefill
-            edits += before.edited
-            assert not strategy or {"shortened", "dropped"}.isdisjoint(before.fates)
-        assert edits <= 5
-    assert prefill[False] <= 1.5 * prefill[True]
 
 
 @pytest.mark.parametrize("result", ["Error: the note has no text", "[cancelled before it returned]", NO_RESULT])
@@ -153,7 +134,7 @@ def test_over_the_budget_with_nothing_noted_it_asks_and_what_is_noted_then_goes(
     assert {message.content[:8] for message in view if message.role == "tool"} == {"[masked:", "result c", "Saved no"}
 
 
-def test_it_asks_before_the_budget_is_full_once_something_has_gone() -> None:
+def test_notes_asks_before_the_budget_is_full_once_something_has_gone() -> None:
     strategy = Notes()
     story = noted_every(9, 13)
     while not budget().over(without_recital(strategy.prepare(story.messages, budget()), story.messages)):
@@ -165,25 +146,3 @@ def test_it_asks_before_the_budget_is_full_once_something_has_gone() -> None:
             break
         story.turn(200)
     assert ASK in recital(view, story.messages)
-
-
-def test_it_does_not_ask_again_when_all_is_noted() -> None:
-    story = Story().ask("?").turn(20).turn(9_000).note("all of it")
-    view = Notes().prepare(story.messages, budget())
-    assert recital(view, story.messages) == ""
-
-
-def test_the_last_thing_that_waits_for_results_has_nothing_behind_it() -> None:
-    history = [*react40(), *Story(None).turn(100, pending=1).messages]
-    history[-1] = Message("m99", "assistant", "", calls=history[-1].calls)
-    assert Notes().prepare(history, budget()) == history
-
-
-def test_on_the_road_what_was_asked_for_is_no_edit_by_itself() -> None:
-    story = noted_every(3, 14)
-    strategy, before, edits = Notes(), None, 0
-    for messages in calls_of(story.messages):
-        before = prepare(messages, strategy, budget(), before)
-        edits += before.edited
-        assert before.notes == ()
-    assert edits == 1

@@ -5,14 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import LIMITS, Story, budget, calls_of, outcome, react, react40, sound_histories, words
+from tests.support.histories import LIMITS, Story, budget, calls_of, outcome, react, sound_histories, words
 from tests.support.specs import build
 from thimble.agent.errors import BudgetError
 from thimble.agent.fit import fit
 from thimble.agent.messages import Message, turns
 from thimble.agent.view import prepare
 from thimble.strategies.offload import Offload
-from thimble.strategies.spec import parse
 
 SHARES = st.sampled_from([0.01, 0.05, 0.25, 1.0])
 
@@ -78,7 +77,7 @@ def test_a_reference_says_how_large_it_is_how_it_begins_and_how_to_have_it_back(
     assert short.content == '[offloaded: 154 tokens of read_article; recall(id="m6") shows it]'
 
 
-def test_what_recall_brings_is_shown_until_it_is_old_and_the_budget_is_full() -> None:
+def test_a_recalled_result_is_shown_until_it_is_old_and_the_budget_is_full() -> None:
     story = Story().ask("?").turn(3_000).recall("m4", 3_000)
     strategy = Offload()
     assert references(strategy.prepare(story.messages, budget())) == {"m4"}
@@ -100,22 +99,6 @@ def test_under_pressure_old_ones_go_first_and_the_newest_turn_stays(
     assert fair == sorted(fair, reverse=True)
     newest = [history[index] for turn in turns(history)[-1:] for index in turn]
     assert all(allowed.count(message) > limit for message in newest if message.id in gone)
-
-
-def test_react40_is_never_over_and_seldom_edited() -> None:
-    strategy, before, edits = build("offload"), None, 0
-    for messages in calls_of(react40()):
-        before = prepare(messages, strategy, budget(), before)
-        edits += before.edited
-        assert before.tokens <= 8_000
-        assert "shortened" not in before.fates
-        assert "dropped" not in before.fates
-    assert 0 < edits <= 5
-
-
-def test_it_brings_the_tool_recall() -> None:
-    assert Offload.tools == ("recall",)
-    assert parse("offload+observation-masking", None).tools == ("recall",)  # type: ignore[arg-type, attr-defined]
 
 
 def test_a_mask_that_came_before_stays_a_mask() -> None:

@@ -55,9 +55,7 @@ def written(tmp_path: Path, body: str) -> str:
     ],
 )
 @pytest.mark.parametrize("alone", [True, False], ids=["alone", "in a pipeline"])
-def test_what_goes_wrong_is_told_with_its_line(
-    body: str, line: int, what: str, fix: str, alone: bool, tmp_path: Path
-) -> None:
+def test_an_error_is_told_with_its_line(body: str, line: int, what: str, fix: str, alone: bool, tmp_path: Path) -> None:
     path = written(tmp_path, f"def prepare(messages, budget):\n    {body}\n")
     strategy = build(path if alone else f"none+{path}+sliding-window")
     with pytest.raises(UsageError) as caught:
@@ -235,21 +233,8 @@ def test_whatever_can_be_called_is_a_prepare(text: str, folder: str, tmp_path: P
         ("raise SystemExit\n", " cannot be loaded: SystemExit (line 1)"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_words(text: str, what: str, tmp_path: Path) -> None:
+def test_code_that_cannot_be_used_is_refused_in_words(text: str, what: str, tmp_path: Path) -> None:
     path = written(tmp_path, text)
     with pytest.raises(UsageError) as caught:
         build(path)
     assert caught.value.what == f"{path}{what}"
-
-
-@pytest.mark.parametrize("name", ["fitted", "priced", "tools", "state", "why"])
-def test_a_property_that_fails_is_told_before_it_is_used(name: str, tmp_path: Path) -> None:
-    path = written(tmp_path, f"class Mine:\n    @property\n    def {name}(self): 1 / 0\n{BREAKS}")
-    with pytest.raises(UsageError, match=r"cannot be loaded: ZeroDivisionError: division by zero \(line 3\)"):
-        build(f"{path}:Mine")
-
-
-def test_an_answer_without_an_end_is_refused_at_what_is_no_message(tmp_path: Path) -> None:
-    path = written(tmp_path, "def prepare(messages, budget):\n    return iter(int, 1)\n")
-    with pytest.raises(UsageError, match="0 in it is none"):
-        build(path).prepare(react40(), budget())

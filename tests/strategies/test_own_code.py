@@ -81,7 +81,7 @@ def test_within_a_limit_an_answer_comes_back_and_so_does_an_error() -> None:
             in_time(lambda: 1 // 0)
 
 
-def test_what_sleeps_or_catches_all_is_stopped_with_its_line(tmp_path: Path) -> None:
+def test_code_that_sleeps_or_catches_all_is_stopped_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     for endless in ("sleep(60)", "exec('while True: pass')", "catches()"):
         path.write_text(
@@ -96,7 +96,7 @@ def test_what_sleeps_or_catches_all_is_stopped_with_its_line(tmp_path: Path) -> 
             build(str(path)).prepare([], budget())
 
 
-def test_what_catches_the_alarm_ends_the_program() -> None:
+def test_code_that_catches_the_alarm_ends_the_program() -> None:
     code = """if True:
         from thimble.strategies.own_code import in_time, limited
         def catches():

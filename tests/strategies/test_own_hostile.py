@@ -73,15 +73,6 @@ def test_a_view_without_an_end_is_refused(tmp_path: Path) -> None:
         build(str(path)).prepare(react40(), budget())
 
 
-def test_an_error_is_cut_and_cannot_steer(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text("def prepare(messages, budget):\n    raise ValueError('\\x1b[2J' * 10**6)  # \x1b[31m\n")
-    with pytest.raises(UsageError) as caught:
-        build(str(path)).prepare(react40(), budget())
-    assert caught.value.what.isprintable()
-    assert len(caught.value.what) < 1_000
-
-
 @pytest.mark.parametrize("state", ["'x' * 9_000_000", "__import__('json').loads('[' * 90 + ']' * 90)", "{1, 2}"])
 def test_a_state_that_could_not_be_read_again_is_not_saved_and_that_is_told_once(state: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.py"

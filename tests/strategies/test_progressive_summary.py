@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import budget, calls_of, react, react40
+from tests.support.histories import budget, calls_of, react
 from tests.support.specs import Summariser, build, named
 from thimble.agent.messages import turns
 from thimble.agent.prompts import SUMMARY_TAG
@@ -29,30 +29,10 @@ def test_each_call_is_sent_the_memory_and_the_next_piece(piece: int, tail: int, 
     assert read == [message.id for message in history[2 : 2 + len(read)]]
 
 
-def test_it_stops_at_the_target_and_keeps_the_tail() -> None:
+def test_folding_stops_at_the_target_and_keeps_the_tail() -> None:
     strategy = build("progressive-summary:piece=1,target=0.5")
     view = strategy.prepare(react(14), budget())
     assert 0.5 * 8_000 - 700 < budget().size(view) <= 0.5 * 8_000
     deep = build("progressive-summary:piece=50,target=0.1,tail=3").prepare(react(14), budget())
     assert deep[-6:] == react(14)[-6:]
     assert len(deep) == 9
-
-
-def test_the_input_is_bounded_however_long_the_history_is() -> None:
-    backend = Summariser()
-    build("progressive-summary", backend).prepare(react(500), budget())
-    sizes = [budget().size(prompt) for prompt in backend.prompts]
-    assert len(sizes) == 100
-    assert max(sizes) < 4_000
-
-
-def test_the_first_piece_is_read_from_the_cache() -> None:
-    """It is the start of the view before, so that a server has it."""
-    backend = Summariser()
-    strategy, views = build("progressive-summary", backend), []
-    for messages in calls_of(react40()):
-        asked = len(backend.prompts)
-        views.append(strategy.prepare(messages, budget()))
-        if len(backend.prompts) > asked:
-            prompt = backend.prompts[asked][:-1]
-            assert prompt == views[-2][: len(prompt)]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.support.embedding import Counting
 from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
 from tests.support.specs import build
-from thimble.agent.messages import Message, pending
+from thimble.agent.messages import Message
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.view import prepare
 from thimble.strategies.recital import without_recital
@@ -70,10 +70,6 @@ def test_nothing_comes_back_for_what_was_never_read() -> None:
     assert asked("Who painted the ceiling of the opera?") == ""
 
 
-def test_what_all_passages_say_is_not_telling() -> None:
-    assert asked("What does everybody say anyway?") == ""
-
-
 def test_no_more_than_asked_for_and_no_passage_twice() -> None:
     for most in (1, 2, 3):
         text = asked("glacier surveys, moss gardens and violin varnish", f"retrieval:passages={most},share=1")
@@ -82,7 +78,7 @@ def test_no_more_than_asked_for_and_no_passage_twice() -> None:
     assert [text.count(f"In year {year}") for year in (1805, 1811, 1817)] == [1, 1, 0]  # the view shows the third
 
 
-def test_what_the_view_still_says_does_not_come_back() -> None:
+def test_a_passage_in_view_does_not_come_back() -> None:
     view = prepare(library(question="How many moss gardens were counted in 1818?"), build("retrieval"), budget(6_000))
     assert "year 1818" in view.messages[-2 if view.inserted else -1].content
     assert "year 1818" not in (view.messages[-1].content if view.inserted else "")
@@ -100,7 +96,7 @@ def test_a_result_that_slid_out_comes_back_too() -> None:
 
 
 @given(sound_histories(most_turns=40), LIMITS, st.integers(1, 6), st.sampled_from([0.05, 0.3, 1.0]))
-def test_it_takes_only_room_that_is_left(history: list[Message], limit: int, most: int, share: float) -> None:
+def test_a_recital_takes_only_room_that_is_left(history: list[Message], limit: int, most: int, share: float) -> None:
     strategy, allowed = build(f"retrieval:passages={most},share={share}"), budget(limit)
     for messages in calls_of(history):
         view = strategy.prepare(messages, allowed)
@@ -123,14 +119,6 @@ def test_a_recital_is_no_edit() -> None:
         before = view
     assert recitals > 10
     assert edits < recitals / 2
-
-
-def test_in_a_pipeline_recitals_stand_at_the_end_each_once() -> None:
-    history = library(30, "What is said of glacier surveys and moss gardens?")
-    for spec in ("retrieval+sliding-window:window=3", "retrieval+retrieval:target=0.2", "retrieval+none"):
-        view = build(spec).prepare(history, budget(6_000))
-        assert [place for place, message in enumerate(view) if message.id == "retrieved"] == [len(view) - 1]
-        assert view[-2] == history[-1]
 
 
 # --- ranking ----------------------------------------------------------------------------------------------------------
@@ -160,7 +148,7 @@ def test_ranked_by_the_equation(texts: list[str]) -> None:
     assert all(2 * score >= scores[0] > 0 for score in scores)
 
 
-def test_what_a_turn_needs() -> None:
+def test_need_is_the_words_of_the_newest_turn() -> None:
     story = Story().ask("Which caches were counted?").turn(10)
     assert need(story.messages)[:2] == ["cach", "count"]
     assert {"step", "s1"} <= set(need(story.messages))
@@ -191,14 +179,6 @@ def test_passages_are_cut_where_the_text_allows_it(text: str, first: str) -> Non
     found = PASSAGE_TEXT.match(text)
     assert found is not None
     assert found[0].strip() == first
-
-
-def test_nothing_is_recited_while_calls_wait() -> None:
-    waiting = [*react(20), *Story(None).turn(30, 30, pending=1).messages]
-    waiting = [replace(message, id=f"w{at}") for at, message in enumerate(waiting)]
-    view = build("retrieval").prepare(waiting, budget(4_000))
-    assert pending([*view]) == pending(waiting)
-    assert view[-1].role != "user"
 
 
 # ---- by meaning ----

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.histories import LIMITS, Story, budget, calls_of, pending, react, react40, sound_histories, words
 from thimble.agent.messages import Message, blocks, turns
 from thimble.agent.turns import question, task
-from thimble.agent.view import prepare
 from thimble.strategies.sliding_window import SlidingWindow, WindowState
 
 
@@ -43,7 +41,7 @@ def test_over_the_budget_it_comes_down_to_the_target_or_to_the_last_block(
         assert all(message.role == "system" or message.id in stays for message in view)
 
 
-def test_what_it_keeps_is_the_newest_in_a_row() -> None:
+def test_the_newest_turns_stay_in_a_row_and_no_more_go_than_must() -> None:
     view = SlidingWindow().prepare(react40(), budget())
     assert view == [*react40()[:2], *react40()[-(len(view) - 2) :]]
     assert len(view) > 4
@@ -72,17 +70,6 @@ def test_a_message_that_comes_to_stand_behind_the_task_is_not_the_task() -> None
     assert view[2:] == story.messages[-len(view[2:]) :]
 
 
-@pytest.mark.parametrize("spec", [SlidingWindow(), SlidingWindow(window=3)])
-def test_nothing_at_all_over_a_budget_that_the_tools_fill(spec: SlidingWindow) -> None:
-    assert spec.prepare([], budget(100, overhead=200)) == []
-
-
 def test_a_history_without_its_first_kept_message_starts_anew() -> None:
     strategy = SlidingWindow(memory=WindowState("gone"))
     assert strategy.prepare(react(3), budget()) == react(3)
-
-
-def test_the_road_drops_nothing_more() -> None:
-    view = prepare(react40(), SlidingWindow(), budget())
-    assert view.messages == tuple(SlidingWindow().prepare(react40(), budget()))
-    assert set(view.fates) == {"kept", "dropped"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 
 import pytest
@@ -19,7 +18,7 @@ from tests.support.histories import (
     react40,
     sound_histories,
 )
-from tests.support.specs import SUMMARISERS, SUMMARISING, Summariser, build, named, parts
+from tests.support.specs import SUMMARISERS, SUMMARISING, Summariser, build, named
 from thimble.agent.messages import Message, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.turns import question, task
@@ -84,13 +83,6 @@ def test_the_built_in_reader_knows_the_request(name: str) -> None:
     assert [line[:-1] for line in said.split("\n") if line.endswith(":")][:3] == ["Asked", "Done", "Read"]
 
 
-def test_the_reader_cannot_criticise_and_says_none() -> None:
-    backend = Summariser()
-    run("critic-summary:every=2,tail=1", backend, react(3))
-    said = reply(backend.prompts[0], []).text
-    assert said.partition("\nReflections:\n")[2] == "- none"
-
-
 @every_summarising
 @BAD
 def test_after_a_summary_that_is_none_five_turns_pass(name: str, answer: str) -> None:
@@ -115,28 +107,6 @@ def test_pieces_that_were_folded_before_a_failure_stay_folded() -> None:
     (summary,) = [message for message in view if message.covers]
     assert len(backend.prompts) == 3
     assert list(summary.covers) == [m.id for prompt in backend.prompts[:2] for m in prompt[2:-1] if not m.covers]
-
-
-@every_summarising
-def test_an_interruption_leaves_the_state_as_it_was(name: str) -> None:
-    """Ctrl-C while the model writes, at whichever call it is."""
-    backend = Summariser()
-    strategy = build(name, backend)
-    (part,) = parts(strategy)
-    for messages in calls_of(react(80)):
-        strategy.prepare(messages, budget())
-        before, asked = json.dumps(part.state), len(backend.prompts)
-
-        def interrupted(prompt: object) -> str:
-            raise KeyboardInterrupt
-
-        backend.answer = interrupted
-        try:
-            strategy.prepare([*messages, Message("next", "user", "and?")], budget())
-        except KeyboardInterrupt:
-            assert len(backend.prompts) == asked + 1
-            assert json.dumps(part.state) == before
-        backend.answer = SUMMARISERS["short"]
 
 
 # --- dialogues --------------------------------------------------------------------------------------------------------
@@ -217,28 +187,6 @@ def test_an_observation_that_no_call_can_read_is_shortened_for_it() -> None:
     (prompt,) = backend.prompts
     assert budget().size(prompt) <= 8_000 - 1_200
     assert "tokens cut" in prompt[3].content
-
-
-@every_summarising
-def test_the_road_makes_it_fit_when_the_summary_failed(name: str) -> None:
-    view = prepare(react40(), build(name, Summariser(SUMMARISERS["fails"])), budget())
-    assert view.tokens <= 8_000
-    assert view.notes == ()
-    assert "summarised" not in view.fates
-
-
-def test_a_small_budget_is_no_reason_to_give_up() -> None:
-    """The instruction counts too; where it leaves no room to ask, there is no summary, and fit does its work."""
-    backend = Summariser()
-    assert prepare(react(6), build("summary-buffer", backend), budget(250)).tokens <= 250
-    assert backend.prompts == []
-
-
-def test_the_length_asked_for_is_never_more_than_the_budget_bears() -> None:
-    backend = Summariser()
-    build("summary-buffer", backend).prepare(react(6), budget(2_400))
-    assert "at most 200 words" in backend.prompts[0][-1].content
-    assert backend.limits[0] == 600
 
 
 def test_messages_that_left_the_history_leave_the_summary_unused() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.histories import budget, calls_of, react, react40
+from tests.support.histories import budget, react
 from tests.support.specs import Summariser, build, named
 from thimble.agent.messages import Message, turns
 from thimble.agent.prompts import SUMMARY_TAG
@@ -32,26 +32,6 @@ def test_the_target_is_what_the_newest_turns_may_keep() -> None:
     kept = turns(view)
     assert len(kept) == 4
     assert sum(budget().count(message) for message in view[kept[0].start :]) <= 0.35 * 8_000 < 5 * 650
-
-
-def test_the_buffer_stays_however_large_it_is() -> None:
-    view = build("summary-buffer:buffer=6,target=0").prepare(react(14), budget())
-    assert view[-12:] == react(14)[-12:]
-    assert len(view) == 15
-
-
-def test_within_the_budget_no_model_is_asked() -> None:
-    backend = Summariser()
-    assert build("summary-buffer", backend).prepare(react(11), budget()) == react(11)
-    assert backend.prompts == []
-
-
-def test_its_summaries_are_rare() -> None:
-    backend = Summariser()
-    strategy = build("summary-buffer", backend)
-    for messages in calls_of(react40()):
-        strategy.prepare(messages, budget())
-    assert len(backend.prompts) == 4
 
 
 @pytest.mark.parametrize("spec", ["summary-buffer", "comem", "llm-summary"])

@@ -8,15 +8,14 @@ from typing import Literal
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.support.histories import LIMITS, budget, outcome, react40, sound_histories
+from tests.support.histories import LIMITS, budget, react40, sound_histories
 from tests.support.specs import ASKING, build, parts
 from thimble.agent.budget import Budget
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
-from thimble.strategies.parameter import Parameter, parameter, parameters
+from thimble.strategies.parameter import parameter, parameters
 from thimble.strategies.table import STRATEGIES, Pipeline, without_a_model
 
 
@@ -89,16 +88,7 @@ def test_every_parameter_says_what_it_means_and_takes_its_default(name: str) -> 
         assert listed.meaning
         assert listed.legal
         assert listed.read(listed.shown) == listed.default
-
-
-def test_what_a_parameter_takes_in_words() -> None:
-    listed = {parameter.name: parameter for parameter in parameters(STRATEGIES["observation-masking"])}
-    assert list(listed) == ["window", "when", "target", "every"]
-    assert listed["when"].legal == "over or always"
-    assert listed["window"].legal == "0 to 1,000,000"
-    assert listed["target"].legal == "0.1 to 1"
-    assert listed["target"].read("0.5") == 0.5
-    assert listed["window"] == Parameter("window", 2, "newest turns whose observations stay", paper=10)
+        assert ("unset: " in listed.meaning) == (listed.default is None)
 
 
 @dataclass
@@ -140,18 +130,3 @@ def test_a_value_that_is_not_legal_gets_the_nearest_that_is(name: str, text: str
         listed.read(text)
     assert caught.value.what == f"{name}={text} is not possible"
     assert caught.value.fix.startswith(fix)
-
-
-@given(
-    st.sampled_from(parameters(Everything)), st.text(max_size=8) | st.from_regex(r"[-+]?\d{1,5}(\.\d)?", fullmatch=True)
-)
-def test_the_nearest_value_is_a_legal_one(listed: Parameter, text: str) -> None:
-    value = outcome(lambda: listed.read(text))
-    if isinstance(value, UsageError) and value.fix.startswith("did you mean"):
-        listed.read(value.fix.removeprefix("did you mean ").partition("?")[0])
-
-
-@pytest.mark.parametrize("name", STRATEGIES)
-def test_a_parameter_that_may_be_unset_says_what_that_means(name: str) -> None:
-    for listed in parameters(STRATEGIES[name]):
-        assert ("unset: " in listed.meaning) == (listed.default is None)

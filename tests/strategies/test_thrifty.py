@@ -103,7 +103,7 @@ def told(observations: Sequence[int]) -> list[Message]:
     st.integers(1, 12),
     PRICES,
 )
-def test_it_edits_when_the_rule_says_so(observations: list[int], window: int, c: float) -> None:
+def test_thrifty_edits_when_the_rule_says_so(observations: list[int], window: int, c: float) -> None:
     history, allowed = told(observations), roomy(c)
     made = views(f"thrifty:window={window},summaries=off", history, allowed)
     edited = [call for call, view in enumerate(made) if view.edited]
@@ -136,33 +136,12 @@ def test_the_card_s_price_is_its_own(history: list[Message], c: float, window: i
     assert [view.messages for view in by_card] == [view.messages for view in by_parameter]
 
 
-@given(st.lists(st.integers(0, 900), min_size=1, max_size=60), st.integers(1, 12), PRICES)
-def test_until_an_edit_its_price_is_above_the_rent_paid_or_the_account(
-    observations: list[int], window: int, c: float
-) -> None:
-    history, allowed = told(observations), roomy(c)
-    paid = 0.0
-    for deal in deals(allowed.size(history[:2]), turn_sizes(history, allowed), window, c):
-        paid += deal.rent
-        assert deal.bought or paid < deal.price or deal.saved < deal.price
-        paid = 0.0 if deal.bought else paid
-
-
 @given(st.lists(st.integers(0, 900), min_size=1, max_size=25), st.integers(1, 6), PRICES)
 def test_a_run_costs_at_most_twice_what_the_best_schedule_would(observations: list[int], window: int, c: float) -> None:
     history, allowed = told(observations), roomy(c)
     ours = spent(f"thrifty:window={window},summaries=off", history, allowed)
     best = cheapest(sizes(history, allowed), window, c)
     assert best - 1e-6 <= ours <= 2 * best
-
-
-@given(st.lists(st.integers(0, 900), min_size=1, max_size=40), st.integers(1, 12), PRICES)
-def test_no_run_costs_more_than_sending_everything_and_a_twentieth(
-    observations: list[int], window: int, c: float
-) -> None:
-    history, allowed = told(observations), roomy(c)
-    ours = spent(f"thrifty:window={window},summaries=off", history, allowed)
-    assert ours <= (1 + CREDIT) * spent("none", history, allowed) + 1e-6
 
 
 # --- summaries --------------------------------------------------------------------------------------------------------
@@ -220,10 +199,10 @@ def test_between_two_edits_the_view_only_grows_at_its_end(history: list[Message]
     st.lists(st.integers(0, 900), min_size=1, max_size=40),
     st.integers(0, 12),
     PRICES,
-    st.sampled_from([1_000, 2_000, 4_000]),
+    st.sampled_from([1_000, 2_000, 4_000, UNLIMITED]),
     st.sampled_from(["on", "off"]),
 )
-def test_over_the_budget_too_no_run_costs_more_than_sending_everything_and_a_twentieth(
+def test_no_run_costs_more_than_sending_everything_and_a_twentieth(
     observations: list[int], window: int, c: float, limit: int, summaries: str
 ) -> None:
     history, allowed = told([min(tokens, limit // 8) for tokens in observations]), roomy(c, limit)
@@ -241,22 +220,9 @@ def test_over_the_budget_it_makes_room_for_a_while(c: float) -> None:
     assert max(after_summaries) < 0.75 * 8_000
 
 
-def test_what_the_account_cannot_pay_for_is_forgotten_and_the_view_says_so() -> None:
+def test_turns_that_the_account_cannot_pay_for_are_forgotten_and_the_view_says_so() -> None:
     made = list(views("thrifty:window=5", react(120), roomy(0.1, 8_000)))
     first = next(view for view in made if set(view.fates) != {"kept"})
     assert first.acted.keys() == {"dropped"}
     assert all("the oldest went" in why for why in first.left_out.values())
     assert sum(fate == "dropped" for fate in made[-1].fates) == sum(fate == "dropped" for fate in first.fates)
-
-
-def test_a_summary_that_costs_more_than_it_takes_away_is_not_bought() -> None:
-    model = Summariser()
-    list(views("thrifty", react(120), roomy(0.1, 1_500), model))
-    assert not model.prompts
-
-
-def test_over_the_budget_masks_alone_make_room_without_summaries() -> None:
-    made = list(views("thrifty:summaries=off,price=0.4,window=1000000", react(40), roomy(limit=8_000)))
-    assert any(view.acted.get("masked", 0) > 3 for view in made)
-    assert not any("dropped" in view.fates or "shortened" in view.fates for view in made)
-    assert sum(view.edited for view in made) <= 6

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import LIMITS, Story, budget, calls_of, is_faithful, is_sound, sound_histories
+from tests.support.histories import Story, budget, calls_of
 from tests.support.read_back import exact, untidied
 from tests.support.records import PRINTED, RECORDS
-from tests.support.specs import build
-from thimble.agent.errors import BudgetError
-from thimble.agent.messages import LONGEST, Message
+from thimble.agent.messages import Message
 from thimble.agent.view import prepare
-from thimble.strategies import json_table, terminal_text
-from thimble.strategies.json_table import found
-from thimble.strategies.tidy import Tidy, written
+from thimble.strategies.compression import json_table, terminal_text
+from thimble.strategies.compression.json_table import found
+from thimble.strategies.tidy import Tidy
 
 
 @given(st.text(alphabet='[]{}",:1 \n\\ab', max_size=40))
@@ -48,20 +46,12 @@ def test_how_a_table_reads() -> None:
     assert it.table.endswith("\n```\nMore: page 2")
 
 
-def test_what_the_head_says_holds_in_every_row() -> None:
-    pupils = [{"id": n, **({"note": "expelled on 3 May"} if n == 7 else {})} for n in range(12)]
-    it = found(json.dumps(pupils))
-    assert it
-    assert it.table
-    assert it.table.split("\n")[1::8] == ["12 rows: id|note", "7|expelled on 3 May"]
-
-
 @pytest.mark.parametrize("text", ['[{"a": 1, "a": 2}]', "[NaN]", "[" * 100_000, "[" * 70 + "]" * 70, "[masked: 3]"])
-def test_what_is_no_json_or_too_deep_is_left_alone(text: str) -> None:
+def test_text_that_is_not_json_or_too_deep_is_left_alone(text: str) -> None:
     assert found(text) is None
 
 
-def test_what_goes_from_the_text_of_a_terminal() -> None:
+def test_colours_bars_and_repeats_go_from_the_text_of_a_terminal() -> None:
     text = "\x1b[1;31mred\x1b[0m\x1b[K\n 10% [#   ]\r 50% [##  ]\r100% [####]\r\n" + "same  \n" * 40 + "QUJD1a+/" * 100
     shown, went = terminal_text.tidied(text)
     assert shown == f"red\n100% [####]\r\nsame  \n[the line above, 40 times in all]\n{'QUJD1a+/' * 100}"
@@ -80,27 +70,8 @@ CR_ROWS = "\r".join(f"pupil {n},{n}%" for n in range(46))
         *("[the line above, 5 times in all]\n" * 5, "\x1b[m[left out: 1 redrawn line]\n" + "a\n" * 5),
     ],
 )
-def test_what_is_no_colour_no_bar_and_no_repeat_stays(text: str) -> None:
+def test_other_terminal_text_stays(text: str) -> None:
     assert terminal_text.tidied(text) == (text, {})
-
-
-ROWS = '[{"id": 29, "age": 39}, {"id": 30, "age": 40}]'
-
-
-@pytest.mark.parametrize(
-    "text", [f"{ROWS}200", f"{ROWS} r", f"\x1b[2A\n{ROWS}", f"{ROWS}\r200", f"[left out: 1]\n{ROWS}"]
-)
-def test_json_with_something_on_its_line_or_cursor_moves_around_it_stays(text: str) -> None:
-    assert written(Message("m", "tool", text), "table").content == text
-
-
-def test_the_head_says_where_the_json_ends() -> None:
-    with_status, without = (
-        written(Message("m", "tool", text), "table").content.split("\n")
-        for text in ('{"items": [{"a": 1}, {"a": 2}], "status": 200}', '{"items": [{"a": 1}, {"a": 2}]}\nstatus: 200')
-    )
-    assert with_status[1:] == without[1:]
-    assert (with_status[0][:3], without[0][:3]) == ("[4 ", "[3 ")
 
 
 def view(*results: str) -> list[Message]:
@@ -139,12 +110,6 @@ def test_the_prefix_never_changes() -> None:
     assert [fate for fate in before.fates if fate != "kept"] == ["tidied"] * 12
 
 
-def test_a_result_that_is_too_long_stays() -> None:
-    text = "a\n" * LONGEST
-    assert view(text)[0].content == text
-    assert view(text[:LONGEST])[0].why
-
-
 HOSTILE = {
     "one line": "x" * 10**6,
     "short lines": "a\n" * 300_000,
@@ -175,20 +140,3 @@ def test_lists_of_records_shrink_and_keep_every_fact(kind: str) -> None:
     assert it.table
     assert len(it.table) < 0.55 * len(text)
     assert untidied(it.table, rewritten=True).value == exact(text)
-
-
-@pytest.mark.parametrize("spec", ["none", "sliding-window", "observation-masking", "offload", "dedup", "thrifty"])
-@settings(max_examples=10)
-@given(sound_histories(most_turns=12), LIMITS)
-def test_a_strategy_behind_tidy_keeps_the_laws(spec: str, history: list[Message], limit: int) -> None:
-    strategy, allowed, before = build(f"tidy+{spec}"), budget(limit, overhead=20), None
-    for messages in calls_of(history):
-        try:
-            before = prepare(messages, strategy, allowed, before)
-        except BudgetError:
-            continue
-        assert before.notes == ()
-        assert is_sound(before.messages) == []
-        assert is_faithful(before.messages, messages) == []
-        assert before.tokens <= before.history_tokens
-        assert before.tokens <= limit or spec == "none"

@@ -63,7 +63,7 @@ def test_a_list_that_was_not_taken_is_not_recited(result: str) -> None:
     assert "first" in recited(build("todo").prepare(story.messages, budget()), story.messages)
 
 
-def test_it_waits_for_results_and_has_a_largest_size() -> None:
+def test_a_recital_waits_for_results_and_has_a_largest_size() -> None:
     story = listed(Story().ask("?"), "[ ] a step", 1)
     waiting = [*story.messages, Message("w", "assistant", "", calls=(ToolCall("w1", "read_file", "{}"),))]
     assert build("todo").prepare(waiting, budget()) == waiting
@@ -93,7 +93,7 @@ def test_the_tool_takes_a_list_and_says_what_is_left() -> None:
 
 
 @pytest.mark.parametrize("steps", ["", " \n", "[ ] a\n" * 31, "[ ] " + "a" * 2_000])
-def test_what_is_no_list_is_refused(steps: str) -> None:
+def test_text_that_is_not_a_list_is_refused(steps: str) -> None:
     (tool,) = todo_tools()
     with pytest.raises(ToolError):
         tool.run({"steps": steps})

@@ -16,7 +16,7 @@ from typing import Any
 
 from thimble.agent.messages import Message
 from thimble.models.counting.vocabulary import counter_for
-from thimble.strategies.json_table import found
+from thimble.strategies.compression.json_table import found
 
 RECORDS: dict[str, list[dict[str, Any]]] = {
     "60 issues": [

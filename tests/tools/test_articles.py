@@ -156,7 +156,7 @@ def test_any_search_is_answered(query: str, earlier: str, limit: int) -> None:
     assert all(float(score) <= float(hits[0][1]) for _, score in hits)
 
 
-def test_what_was_said_before_is_searched_with_it() -> None:
+def test_earlier_words_are_searched_too() -> None:
     assert call("search_articles", query="and how many?", earlier="the line of masking").startswith(
         '3 results for "and how many?"\n1. masking — Observation masking — section: How many '
     )
@@ -210,6 +210,6 @@ def test_a_long_section_has_pages() -> None:
         ({"slug": "masking", "page": 0}, "there is no page 0"),
     ],
 )
-def test_what_cannot_be_read_is_explained(arguments: dict[str, object], said: str) -> None:
+def test_a_reading_that_fails_is_explained(arguments: dict[str, object], said: str) -> None:
     with pytest.raises(ToolError, match=said):
         call("read_article", **arguments)

@@ -48,35 +48,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 PARTS = [
-    "..",
-    ".",
-    "",
-    "a.txt",
-    "sub",
-    "b.txt",
-    "out",
-    "out.txt",
-    "up.txt",
-    "secret.txt",
-    "null",
-    "loop",
-    "fifo",
-    ".env",
-    "env",
-]
-PARTS += [
-    "outside",
-    "root",
-    "~",
-    "C:",
-    "..\\..",
-    "around",
-    ".git",
-    "__pycache__",
-    "%2e%2e",
-    "\0",
-    "\ud800",
-    " ",
+    *("..", ".", "", "a.txt", "sub", "b.txt", "out", "out.txt", "up.txt", "secret.txt", "null", "loop", "fifo", ".env"),
+    *("env", "outside", "root", "~", "C:", "..\\..", "around", ".git", "__pycache__", "%2e%2e", "\0", "\ud800", " "),
     "x" * 300,
 ]
 PATHS = st.one_of(st.text(), st.lists(st.sampled_from(PARTS), max_size=6).map("/".join))
@@ -93,16 +66,6 @@ def test_no_path_leaves_the_root(root: Path, path: str) -> None:
             observation = error.what
         assert SECRET not in observation
         assert str(root) not in observation
-
-
-@given(path=PATHS)
-def test_what_is_resolved_is_inside(root: Path, path: str) -> None:
-    folder = Folder(root)
-    try:
-        found = root / folder.find(path).name
-    except ToolError:
-        return
-    assert found.resolve() == root.resolve() / found.relative_to(root)
 
 
 @given(path=PATHS)
@@ -166,7 +129,7 @@ def test_a_link_swapped_after_the_check_is_not_followed(root: Path, tmp_path: Pa
         folder.text(name)
 
 
-def test_what_another_process_swaps_for_a_link_is_never_read(tmp_path: Path) -> None:
+def test_a_file_that_another_process_swaps_for_a_link_is_never_read(tmp_path: Path) -> None:
     with swapped(tmp_path) as root:
         folder = Folder(root)
         search = next(tool for tool in file_tools(root) if tool.name == "search_files")

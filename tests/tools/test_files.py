@@ -131,7 +131,7 @@ def test_long_lines_are_shortened_and_pages_end_early(root: Path) -> None:
         ({"path": "a.txt", "start": 0}, "there is no line 0"),
     ],
 )
-def test_what_cannot_be_read_is_explained(root: Path, arguments: dict[str, Any], said: str) -> None:
+def test_a_reading_that_fails_is_explained(root: Path, arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(ToolError, match=said):
         call(root, "read_file", **arguments)
 
@@ -167,11 +167,17 @@ def test_a_match_in_a_long_line_is_shown_with_what_is_around_it(root: Path) -> N
     assert len(found) < 250
 
 
-def test_a_search_that_stops_early_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "SEARCHED_BYTES", 10)
-    assert call(root, "search_files", query="row") == (
-        'No matches for "row".\n[stopped after 1 of 5 files: name a folder to search the others]'
-    )
+@pytest.mark.parametrize(
+    ("limit", "value", "said"),
+    [("SEARCHED_BYTES", 10, "stopped after 1 of 5 files"), ("SEARCH_SECONDS", -1, "after -1 seconds and 0 of 5 files")],
+)
+def test_a_search_that_stops_early_says_so(
+    root: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, said: str
+) -> None:
+    monkeypatch.setattr(files, limit, value)
+    observation = call(root, "search_files", query="row")
+    assert observation.startswith('No matches for "row".\n[stopped after ')
+    assert observation.endswith(f"{said}: name a folder to search the others]")
 
 
 NOTES = {
@@ -239,13 +245,6 @@ def test_a_word_is_searched_once_however_often_it_is_asked_for(root: Path) -> No
     assert observation.endswith("[only the first 64 words of the query were searched, and of it 4,000 characters]")
 
 
-def test_a_search_without_end_ends_and_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "SEARCH_SECONDS", -1)
-    assert call(root, "search_files", query="row", folder="notes").endswith(
-        "[stopped after -1 seconds and 0 of 1 files: name a folder to search the others]"
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -256,7 +255,7 @@ def test_a_search_without_end_ends_and_says_so(root: Path, monkeypatch: pytest.M
         ("a.toml", f"[{'a' * 20_000}]\n" + "b = 1\n" * 5_000),
     ],
 )
-def test_what_is_compared_is_bounded(tmp_path: Path, name: str, text: str) -> None:
+def test_the_compared_text_is_bounded(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     observation = call(tmp_path, "search_files", query="q zz")
     assert observation.startswith('No matches for "q zz".')

@@ -75,7 +75,7 @@ def test_an_unknown_id_is_told_what_can_be_recalled(unknown: str) -> None:
     assert "Results to recall: m4 (read_article), m5 (read_article), m7 (read_article)" in caught.value.what
 
 
-def test_what_it_names_is_limited_and_leaves_out_recalls() -> None:
+def test_the_named_results_are_limited_and_leave_out_recalls() -> None:
     story = Story().ask("?").turn(*[9] * 500)
     again = Message("again", "tool", "m4 · …", call_id="c9", name="recall")
     with pytest.raises(ToolError) as caught:

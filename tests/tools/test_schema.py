@@ -138,7 +138,7 @@ def test_nearly_right_arguments_are_taken(given: dict[str, Any], index: int, tak
     assert run(**given)[index] == taken
 
 
-def test_what_is_wrong_is_said_at_once() -> None:
+def test_all_wrong_arguments_are_said_at_once() -> None:
     said = error(start="two", mode="long", wide=1)
     assert said.startswith(
         "mode must be Literal['full', 'short'], not \"long\"; path (str) is missing; start must be int"

@@ -43,7 +43,7 @@ def search(folder: Path, query: str, history: Sequence[Message] = ()) -> list[st
     return tools(folder, history)["search"].run({"query": query}).splitlines()
 
 
-def test_it_finds_articles_and_files_the_best_at_the_end(folder: Path) -> None:
+def test_search_finds_articles_and_files_the_best_at_the_end(folder: Path) -> None:
     *_, last = search(folder, "How much water does a thimble hold?")
     assert last == "[thimbles] Size: A thimble holds two millilitres of water."
     *_, last = search(folder, "port")
@@ -96,7 +96,7 @@ def test_a_file_is_read_by_its_path(folder: Path) -> None:
     assert [quote.text for quote in read(text, "read").said] == ["port = 8443", 'owner = "Ada"']
 
 
-def test_what_does_not_exist_is_an_error_that_names_what_is_near(folder: Path) -> None:
+def test_an_unknown_name_is_an_error_that_names_the_nearest(folder: Path) -> None:
     with pytest.raises(ToolError, match=r"no article 'rusty needles'; nearest: needles; nor is there such a file"):
         tools(folder)["read"].run({"name": "rusty needles"})
 

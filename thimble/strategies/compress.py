@@ -1,4 +1,4 @@
-"""compress: old observations keep what tells most, by their kind."""
+"""compress: old observations keep what tells most."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Compressed:
 class Compress(Stateful):
     """Keep the most informative parts of old observations. `recall` shows the whole.
 
-    The kind of an observation says what its parts, the units, are: the records of a log or of JSON, the rows of a
-    table, the pieces of a page, signatures, lines. What one tells is counted in bits of self-information
-    (`kinds/excerpt.py`). The first and the last unit stay, and a marker in each gap says how many are left out. Prose
-    loses its least informative words instead (Selective Context: Li et al., 2023).
+    The parts of an observation, the units, are the records of JSON, the rows of a table, or else lines. What one tells
+    is counted in bits of self-information (`compression/excerpt.py`). The first and the last unit stay, and a marker in
+    each gap says how many are left out. Prose loses its least informative words instead (Selective Context: Li et al.,
+    2023).
 
     Over the budget, observations older than the `window` newest turns are compressed to `ratio` of their size, oldest
     first, until the view is down to `target` of the budget; if that is not enough, to `ratio` of that. They become
@@ -138,8 +138,7 @@ class Compress(Stateful):
 @lru_cache(maxsize=8192)
 def compressed(message: Message, ratio: float) -> Message:
     """A copy with about `ratio` of the message's size. It depends on nothing else, so the prefix stays the same."""
-    from thimble.strategies.kinds.excerpt import excerpt  # not at the start: they import statistics and all kinds
-    from thimble.strategies.kinds.recognised import recognised
+    from thimble.strategies.compression.excerpt import excerpt  # not at the start: it imports statistics
 
     if len(message.content) > LONGEST:
         return message
@@ -147,5 +146,4 @@ def compressed(message: Message, ratio: float) -> Message:
     text = excerpt(message.content, most, f'; recall(id="{message.id}") shows all')
     if "\n" not in text.rstrip("\n"):
         return message.rewritten(text, "compressed until only the line that opens it is left", ref=message.id)
-    kind, size = recognised(message.content)[0], len(message.content)
-    return message.rewritten(text, f"compressed to {len(text):,} of {size:,} characters, as {kind}")
+    return message.rewritten(text, f"compressed to {len(text):,} of {len(message.content):,} characters")

@@ -9,8 +9,8 @@ from thimble.agent import foreign
 from thimble.agent.budget import Budget
 from thimble.agent.messages import LOSSLESS, Message, pending
 from thimble.corpus.marks import ABOVE, OUR_MARK
-from thimble.strategies.references import parted
-from thimble.strategies.repeated_lines import Places, Run, places, runs, telling
+from thimble.strategies.compression.references import parted
+from thimble.strategies.compression.repeated_lines import Places, Run, places, runs, telling
 from thimble.strategies.state import Stateful
 
 NOWHERE = "", 0, ""

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from thimble.agent.budget import Budget
 from thimble.agent.messages import LONGEST, LOSSLESS, Message, pending
-from thimble.strategies import json_table, terminal_text
+from thimble.strategies.compression import json_table, terminal_text
 from thimble.strategies.state import Stateful
 
 Form = Literal["minified", "table", "text"]

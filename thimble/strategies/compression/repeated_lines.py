@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from thimble.agent.messages import LONGEST
-from thimble.strategies.references import LEAD_AND_HEAD, Leads
+from thimble.strategies.compression.references import LEAD_AND_HEAD, Leads
 
 LEAST_RUN = 100
 """Characters of a run that is worth a reference."""

@@ -1,10 +1,4 @@
-"""Self-information: how much each word of a text tells, and the text without its least informative words.
-
-Selective Context (Li et al., Compressing Context to Enhance Inference Efficiency of Large Language Models, 2023) keeps
-the units with the most self-information, -log2 p(word | words before), under a language model. Ours needs no download:
-it is adaptive (prequential coding). At first it knows only the common words of English; it learns from the text while
-it reads, so repeated words carry little information.
-"""
+"""Prose: running text, such as a page of Markdown, without its least informative words."""
 
 from __future__ import annotations
 
@@ -13,18 +7,23 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, islice
-from math import log2
 
 from thimble.corpus.words import STOPWORDS, words
+from thimble.strategies.compression.self_information import AROUND, self_information
+from thimble.strategies.compression.unit import lines_of
 
-COMMON, VOCABULARY = 0.4, 20_000
-"""The prior: two words in five are stop words, all equally likely; the rest are any of this many others."""
-PRIOR_COUNTS, SINGLE_COUNTS = 400, 40
-"""ν and μ: the prior weighs as much as this many words read, the single word as much as this many pairs read."""
+PAUSE = r"[.!?][)\]\"'”’*_]*+\s++(?=[^a-z])"
+PROSE_SENTENCE = re.compile(rf".(?:[^.!?]++|(?!{PAUSE}).)*+(?:{PAUSE})?+", re.DOTALL)
+PROSE_LINE = re.compile(r"[^\n]*+\n++|[^\n]++")
+"""A line and the blank lines after it."""
+ENDS_SENTENCE = re.compile(r"[.!?][)\]\"'”’*_]*\Z")
+LOOKED_AT = 300
+"""Words from which it is decided whether a text is prose."""
+COMMON, ENDS = 0.2, 1 / 60
+"""Shares in prose, at least: of stop words, of which English has twice as many; of words that end a sentence."""
 NEGATIONS = frozenset(words("no not nor never none neither nothing nobody cannot without except unless only"))
 """Words that reverse the meaning of a sentence: they stay."""
-UNIT = re.compile(r"(?:[^\s`\"“]\S*+|`[^`]{1,200}`\S*|\"[^\"]{1,200}\"\S*|“[^”]{1,200}”\S*|\S+)\s*+")
-"""A word or a quotation (at most 200 characters), with its punctuation and the blanks after it."""
+WORD = re.compile(r"\S++\s*+")
 ENDS_WITH_NUMBER = re.compile(r"\d[^.,;:]*$")
 """A number; the word after it belongs to it: 15 times, 25 May, 85 % to."""
 STAYS = 10.0
@@ -34,41 +33,25 @@ NEAR, NEAR_MARK = 0.6, 0.3
 SENTENCE_WEIGHT = 2.0
 """How often the two most telling words of its sentence count for a word."""
 PUNCTUATION = frozenset(".!?;:,)")
-AROUND = "()[].,;:!?…'’* \t"
-"""Characters that may surround a word."""
 
 
-def self_information(text: Sequence[str]) -> list[float]:
-    """The bits of each word given the words before it: -log2 p(word | text so far).
-
-    p = (pairs(before, word) + μ · p1(word)) / (pairs(before, any) + μ): the pair, smoothed by the single word, which is
-    p1 = (count(word) + ν · p0(word)) / (words so far + ν), smoothed by the prior p0 (MacKay and Peto, A Hierarchical
-    Dirichlet Language Model, 1995).
-    """
-    seen = {word: PRIOR_COUNTS * prior(word) for word in set(text)}
-    followed = dict.fromkeys(("", *seen), SINGLE_COUNTS)
-    pairs: dict[tuple[str, str], int] = {}
-    bits, before = [], ""
-    for read, word in enumerate(text, PRIOR_COUNTS):
-        both = before, word
-        pair, one, after = pairs.get(both, 0), seen[word], followed[before]
-        bits.append(log2(after / (pair + SINGLE_COUNTS * one / read)))
-        pairs[both], seen[word], followed[before] = pair + 1, one + 1, after + 1
-        before = word
-    return bits
+def is_prose(text: str) -> bool:
+    """Whether enough of its words make sentences, and most lines are not indented."""
+    lines = [line for line in lines_of(text[:20_000]) if line.strip()]
+    if 2 * sum(line[0].isspace() for line in lines) > len(lines):
+        return False
+    read = text[:20_000].split(None, LOOKED_AT)[:LOOKED_AT]
+    common = sum(word.strip(AROUND).casefold() in STOPWORDS for word in read)
+    ends = sum(bool(ENDS_SENTENCE.search(word)) for word in read)
+    return len(read) >= 20 and common >= COMMON * len(read) and ends >= ENDS * len(read)
 
 
-def prior(word: str) -> float:
-    """The probability of a word before anything is read."""
-    return COMMON / len(STOPWORDS) if word in STOPWORDS else (1 - COMMON) / VOCABULARY
-
-
-def fewer_words(sentences: Sequence[str], most: int) -> str:
-    """Sentences that follow each other, in at most so many characters: the words that tell most.
+def fewer_words(text: str, most: int) -> str:
+    """The words of a text that tell most, in at most so many characters.
 
     The end of a line stays, unless all of the line goes.
     """
-    words, places, sizes = most_telling(tuple(sentences))
+    words, places, sizes = most_telling(text)
     stay, said = set(places[: bisect_right(sizes, most)]), list[str]()
     for place, word in enumerate(words):
         if place in stay:
@@ -79,15 +62,16 @@ def fewer_words(sentences: Sequence[str], most: int) -> str:
 
 
 @lru_cache(maxsize=8)
-def most_telling(sentences: tuple[str, ...]) -> tuple[list[str], list[int], list[int]]:
-    """The words of sentences that follow each other; their places, ranked; and their lengths.
+def most_telling(text: str) -> tuple[list[str], list[int], list[int]]:
+    """The words of a text; their places, ranked; and their lengths.
 
     These are summed: the characters of the first word by rank, of the first two, and so on.
 
     A word tells its own bits and, less with each word between and with each mark, those of the words around it: so
     phrases stay together. It also tells what the two most telling words of its sentence do: so sentences stay, or go.
     """
-    cut = [UNIT.findall(sentence) for sentence in sentences]
+    sentences = (sentence for line in PROSE_LINE.findall(text) for sentence in PROSE_SENTENCE.findall(line))
+    cut = [WORD.findall(sentence) for sentence in sentences]
     words = [word for of_one in cut for word in of_one]
     bare = [word.strip(AROUND) for word in words]
     bits = self_information([word.casefold() for word in bare])

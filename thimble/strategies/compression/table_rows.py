@@ -1,18 +1,16 @@
-"""table_rows: rows of fields between tabs, semicolons, bars, commas or blanks; a unit is a row."""
+"""Table rows: rows of fields between tabs, semicolons, bars, commas or blanks; a unit is a row."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
 
-from thimble.strategies.kinds.unit import DIGIT, Unit, line_unit, lines_of
+from thimble.strategies.compression.unit import DIGIT, Unit, line_unit, lines_of
 
 ROWS, FIELDS = 3, 3
 """Rows of a table, and fields of a row, at least."""
 MOST_ROWS = 0.7
 """Share of the lines that are rows, and of the rows that have a number in one and the same column."""
-COLUMN_NAMES_BITS = 16.0
-"""Bits of the names of the columns."""
 
 Row = tuple[str, ...]
 """The fields of a line; none where it is no row."""
@@ -25,13 +23,8 @@ def units(text: str) -> Sequence[Unit] | None:
         found = [row for row in rows if row]
         if len(found) < max(ROWS, MOST_ROWS * len(lines)) or len(found[0]) < FIELDS:
             continue
-        numbers = [n for n, column in enumerate(zip(*found, strict=True)) if _mostly_numbers(column)]
-        if numbers:
-            names = found[0] if not any(DIGIT.search(found[0][n]) for n in numbers) else None
-            return [
-                line_unit(line) if not row else Unit(line, "row", row, COLUMN_NAMES_BITS if row is names else 0.0)
-                for line, row in zip(lines, rows, strict=True)
-            ]
+        if any(map(_mostly_numbers, zip(*found, strict=True))):
+            return [Unit(line, "row", row) if row else line_unit(line) for line, row in zip(lines, rows, strict=True)]
     return None
 
 

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from thimble.strategies.kinds.excerpt import excerpt, surprises
-from thimble.strategies.kinds.unit import lines_of
+from tests.support.hostile_texts import HOSTILE, TEXTS
+from thimble.strategies.compression.excerpt import excerpt, judged, surprises
+from thimble.strategies.compression.unit import lines_of
 
-TEXTS = st.text(st.sampled_from("ab1 9.,;:#|-{}[]<>\"'\n\n\tE=é"), max_size=3_000)
 HEAD = re.compile(r"\[([\d,]+) of ([\d,]+) (?:lines|rows)\]\n")
 GAP = re.compile(r"\[([\d,]+) left out\]\n?")
-
-
-def requests(count: int, **odd: str) -> list[str]:
-    """Lines of a server that differ in the number of a request and in milliseconds; `odd` goes into the last one."""
-    lines = [f"worker{n % 3} GET /page/{7_919 * n} status 200 in {20 + 13 * n % 17} ms\n" for n in range(count)]
-    for old, new in odd.items():
-        lines[-1] = re.sub(old, new, lines[-1])
-    return lines
+PYTHON = sys.executable
+COMMANDS = {
+    "df -a": "rows",
+    "ps aux": "rows",
+    f"{PYTHON} -c \"print('id,name,size'); [print(f'{{n}},row {{n}},{{n * 37 % 11}}') for n in range(30)]\"": "rows",
+    f"{PYTHON} -c \"import json; print(json.dumps([{{'id': n}} for n in range(9)], indent=1))\"": "JSON records",
+    "find tests/strategies": "lines",
+    "cat pyproject.toml": "lines",
+    "cat README.md": None,
+}
 
 
 @given(TEXTS, st.integers(300, 4_000))
-def test_it_is_as_short_as_asked(text: str, most: int) -> None:
+def test_an_excerpt_is_as_short_as_asked(text: str, most: int) -> None:
     short = excerpt(text, most)
     assert len(short) <= most
     assert short == text or len(text) > most
@@ -53,25 +58,25 @@ def test_lines_stay_in_their_order_and_each_one_is_counted(numbers: list[int], m
     assert rest[-1] == lines[-1]
 
 
+def requests(count: int, **odd: str) -> list[str]:
+    """Lines of a server that differ in the number of a request and in milliseconds; `odd` goes into the last one."""
+    lines = [f"worker{n % 3} GET /page/{7_919 * n} status 200 in {20 + 13 * n % 17} ms\n" for n in range(count)]
+    for old, new in odd.items():
+        lines[-1] = re.sub(old, new, lines[-1])
+    return lines
+
+
 @pytest.mark.parametrize(
-    "odd",
-    [
-        {"200": "503"},
-        {r"in \d+": "in 9417"},
-        {"GET": "DELETE"},
-        {"worker.*": "disk is nearly full"},
-        {"worker.*": "upstream refused"},
-    ],
+    "odd", [{"200": "503"}, {r"in \d+": "in 9417"}, {"GET": "DELETE"}, {"worker.*": "disk is nearly full"}]
 )
 @given(count=st.integers(60, 300), place=st.floats(0, 1))
-def test_the_one_that_differs_stays(odd: dict[str, str], count: int, place: float) -> None:
+def test_the_line_that_differs_stays(odd: dict[str, str], count: int, place: float) -> None:
     *lines, special = requests(count, **odd)
     lines.insert(int(place * len(lines)), special)
-    short = excerpt("".join(lines), 800)
-    assert special in short
+    assert special in excerpt("".join(lines), 800)
 
 
-def test_of_many_lines_of_trouble_one_of_each_kind_stays() -> None:
+def test_of_many_lines_one_of_each_shape_stays() -> None:
     lines = [f"ERROR {n}: cannot open file {n}\n" for n in range(500)]
     lines[200:200] = [f"ERROR {n}: no space on device {n}\n" for n in range(30)]
     short = excerpt("".join(lines), 600)
@@ -89,9 +94,26 @@ def test_surprises_are_the_excess_over_the_entropy(values: list[str]) -> None:
     assert bits[values.index(rarest)] == max(bits)
 
 
+@given(TEXTS | st.sampled_from(list(HOSTILE.values())))
+def test_units_joined_are_the_text(text: str) -> None:
+    its = judged(text) if text else None
+    assert not its or its.noun == "JSON records" or "".join(unit.text for unit in its.units) == text
+
+
+@pytest.mark.parametrize(("command", "noun"), COMMANDS.items())
+def test_units_are_what_a_command_prints(command: str, noun: str | None) -> None:
+    root = Path(__file__).parents[3]
+    its = judged(subprocess.run(command, shell=True, cwd=root, stdout=subprocess.PIPE, check=False, text=True).stdout)
+    assert (its.noun if its else None) == noun
+
+
 @pytest.mark.parametrize(
     "text",
-    ["x" * 1_000_000, "x " * 20_000, "\n" * 50_000, "[" * 300_000, "<" * 300_000, '{"a":' * 100_000, "é1," * 50_000],
+    [
+        *("x" * 1_000_000, "x " * 20_000, "\n" * 50_000, "[" * 300_000, "<" * 300_000, '{"a":' * 100_000),
+        *("é1," * 50_000, "a |" * 20_000, "a/" * 20_000, "    at " * 20_000, '="\\' * 20_000, "1-" * 20_000),
+    ],
+    ids=lambda text: text[:7],
 )
 def test_no_text_makes_it_fail_or_wait(text: str) -> None:
     assert len(excerpt(text, 2_000)) <= 2_000

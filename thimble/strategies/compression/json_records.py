@@ -1,19 +1,17 @@
-"""json_records: a JSON value in a text; a unit is a record of a list, or a value with its path."""
+"""JSON records: a JSON value in a text as units: a record of a list, or a value with its path."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from thimble.strategies.json_table import compact, found
-from thimble.strategies.kinds.unit import Unit, line_unit, lines_of, parted
+from thimble.strategies.compression.json_table import compact, found
+from thimble.strategies.compression.unit import Unit, line_unit, lines_of, parted
 
 SHORT = 80
 """Characters: a list or object as short as this is one value."""
 RECORD = 2_000
 """Characters: a list of longer records is cut inside these."""
-LIST_NAME_BITS = 8.0
-"""Bits of the name of a list."""
 
 
 def units(text: str) -> Sequence[Unit] | None:
@@ -32,7 +30,7 @@ def _units(value: Any, path: str) -> Iterator[Unit]:
     """The records of a list, under its path; else each value with its path."""
     if isinstance(value, list) and len(compact(value)) <= RECORD * len(value):
         if path:
-            yield Unit(f"{path}:\n", f"{path}:", weight=LIST_NAME_BITS)
+            yield Unit(f"{path}:\n", f"{path}:")
         columns = dict.fromkeys(name for record in value for name, _ in _leaves(record))
         for record in value:
             leaves = dict(_leaves(record))

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thimble.strategies.json_table import compact
-from thimble.strategies.kinds.json_records import units
+from thimble.strategies.compression.json_records import units
+from thimble.strategies.compression.json_table import compact
 
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(), st.text(max_size=9), st.sampled_from(['a"b', "\\", "] ,", "1"])

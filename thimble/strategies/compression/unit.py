@@ -12,28 +12,20 @@ VARIABLE = re.compile(r"((?<![\w./:+-])[\w./:+-]*?\d[\w./:+-]*+)")
 
 @dataclass(slots=True)
 class Unit:
-    """A piece of a text that stays or goes whole: a line, a record, a sentence.
+    """A piece of a text that stays or goes whole: a line, a record.
 
     `shape`: units of one shape say the same about different things. `cells`: in what they differ; cell n of one unit
-    compares with cell n of another one of this shape. `weight`: bits that its kind adds: 0 for a unit like any other,
-    positive for names of columns or a signature. `shown`: how the unit is written where it stays, if not as its text.
+    compares with cell n of another one of this shape.
     """
 
     text: str
     shape: str = ""
     cells: tuple[str, ...] = ()
-    weight: float = 0.0
-    shown: str | None = None
-
-    @property
-    def says(self) -> str:
-        """How it is written in an excerpt."""
-        return self.text if self.shown is None else self.shown
 
 
-def line_unit(line: str, weight: float = 0.0) -> Unit:
+def line_unit(line: str) -> Unit:
     """A line as a unit: its shape is the line without its variables, which are its cells."""
-    return Unit(line, *parted(line), weight)
+    return Unit(line, *parted(line))
 
 
 def parted(line: str) -> tuple[str, tuple[str, ...]]:
