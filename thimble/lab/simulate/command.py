@@ -1,24 +1,21 @@
-"""Show tokens a turn, cache and cost of strategies over a long run, by the equations of a paper and by thimble's code.
-
-Every turn of the run has the same size, as in Eq. 7 and Figure 8 of The Complexity Trap (Lindenbauer et al. 2025): the
-sizes given, or the means of recorded runs (FILE).
-"""
+"""The growth of the prompts of a long run under each strategy."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
-from thimble.agent.budget import UNLIMITED
-from thimble.lab.experiment_flags import add_output, add_prompts, price_cards, whole
-from thimble.lab.findings import publish
-from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of
-from thimble.lab.replay.trajectories import read
+from thimble.agent.budget import UNLIMITED, Prices
+from thimble.lab.experiment import Experiment, Row, Rows, hash_of, run_experiment
+from thimble.lab.experiment_flags import add_prompts, price_cards, whole
+from thimble.lab.findings import ResultTable
+from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of, decides_by_price, figures, replay
+from thimble.lab.replay.trajectories import Trajectory, read
 from thimble.lab.simulate.equal_turns import MeanTurn, means, run
-from thimble.lab.simulate.growth import findings
-from thimble.lab.simulate.simulated import simulated
-from thimble.session.parser import Parser
+from thimble.lab.simulate.growth_tables import charts, crossings, prompt_sizes, sums
 
 SIMULATED_STRATEGIES = ("none", "observation-masking:paper", "llm-summary:paper", "hybrid:paper")
 SIMULATED_PRICES = "1.0,0.4,0.1"
@@ -28,59 +25,116 @@ TURN_LIMIT, MOST_TURNS, MOST_TOKENS = 250, 2_000, 100_000
 """The turn limit of the paper; the most turns; the most tokens of a part of a turn."""
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
-    """Simulate, and print charts and tables.
+@dataclass(frozen=True, slots=True)
+class SimulatedCase:
+    """So many equal turns under one setting, priced at several prices."""
 
-    Raises:
-        UsageError: a flag, a price, a strategy, a file, or a strategy that fails.
+    turn: MeanTurn
+    turns: int
+    setting: ReplaySetting
+    prices: Sequence[Prices]
+
+    @property
+    def key(self) -> str:
+        """All of it."""
+        return hash_of([*astuple(self.turn), self.turns, astuple(self.setting), [astuple(one) for one in self.prices]])
+
+    @property
+    def size(self) -> int:
+        """Turns."""
+        return self.turns
+
+
+class Simulate(Experiment[SimulatedCase]):
+    """Show tokens a turn, cache and cost of strategies over a long run.
+
+    Every turn of the run has the same size, as in Eq. 7 and Figure 8 of The Complexity Trap (Lindenbauer et al. 2025):
+    the sizes given, or the means of recorded runs (FILE).
     """
-    options = _parser(prog).parse_args(arguments)
-    prices = price_cards(options.price, SIMULATED_PRICES)
-    turn = _turn(options)
-    trajectory = run(turn, options.turns, counter_of(options.model))
-    cache = not options.uncached_summaries
-    found = [
-        simulated(
-            trajectory,
-            ReplaySetting(spec, options.budget, prices[0], options.model, options.summary_tokens, cache),
-            prices,
+
+    title = "A run of equal turns under each strategy"
+    verb = "simulated"
+
+    def add_flags(self, parser: argparse.ArgumentParser) -> None:
+        """The size of a turn, the number of turns, strategies and prices."""
+        add = parser.add_argument
+        add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories, whose mean turn is taken")
+        turns = whole("--turns", 1, MOST_TURNS)
+        add("--turns", default=TURN_LIMIT, type=turns, metavar="N", help=f"default: {TURN_LIMIT}")
+        for name in ("reasoning", "action", "observation"):
+            told = f"tokens of the {name} of a turn; default: {getattr(DEFAULT_TURN, name)}, or the mean of FILE"
+            add(f"--{name}", type=whole(f"--{name}", 1, MOST_TOKENS), metavar="N", help=told)
+        add_prompts(parser, " ".join(SIMULATED_STRATEGIES), SIMULATED_PRICES)
+
+    def cases(self, options: argparse.Namespace) -> list[SimulatedCase]:
+        """A case for each strategy."""
+        prices, cache = price_cards(options.price, SIMULATED_PRICES), not options.uncached_summaries
+        turn = mean_turn(options)
+        run(turn, 1, counter_of(options.model))  # raises if a size is too small, and reads the vocabulary once for all
+        settings = [
+            ReplaySetting(spec, options.budget, prices[0], options.model, options.summary_tokens, cache)
+            for spec in dict.fromkeys(options.strategy or SIMULATED_STRATEGIES)
+        ]
+        for setting in settings:
+            decides_by_price(setting.strategy, setting.model)  # raises if there is no such strategy
+        return [SimulatedCase(turn, options.turns, setting, prices) for setting in settings]
+
+    def measure(self, case: SimulatedCase) -> list[Row]:
+        """A row for each turn; costs are those of all turns up to it.
+
+        A strategy that depends on the price is replayed at each; its turns are those at the first.
+        """
+        counter, setting, prices = counter_of(case.setting.model), case.setting, case.prices
+        made, nothing = run(case.turn, case.turns, counter), Trajectory("", ())
+        decides = decides_by_price(setting.strategy, setting.model)
+        played = {
+            price: list(replay(made, replace(setting, prices=price))) for price in (prices if decides else prices[:1])
+        }
+        calls = played[prices[0]]
+        rows: list[Row] = [
+            {
+                "strategy": setting.strategy,
+                "turn": call.turn,
+                "prompt_tokens": call.view.tokens if call.view else None,
+                "prefill_tokens": call.view.prefill if call.view else None,
+                "side_calls": len(call.asked),
+            }
+            for call in calls
+        ]
+        for price in prices:
+            costs = (figures(nothing, [call], counter).cost(price) for call in played.get(price, calls))
+            for row, cost in zip(rows, accumulate(costs), strict=True):
+                row[f"cost_{price.cached}"] = cost
+        return rows
+
+    def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
+        """The size of a turn, and each prompt in blocks on a scale of its own."""
+        of = mean_turn(options)
+        budget = "no budget" if options.budget == UNLIMITED else f"budget {options.budget:,}"
+        size = of.reasoning + of.action + of.observation
+        yield (
+            f"{options.turns:,} turns of {size:,} tokens: reasoning {of.reasoning:,}, action {of.action:,}, "
+            f"observation {of.observation:,} ({of.observation / size:.0%}); summaries of {options.summary_tokens:,}; "
+            f"{budget}."
         )
-        for spec in dict.fromkeys(options.strategy or SIMULATED_STRATEGIES)
-    ]
-    publish(findings(found, prices, _headline(turn, options)), options, prog, arguments)
+        yield from charts(rows)
+
+    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
+        """Sizes, sums, and where the costs cross."""
+        yield prompt_sizes(rows)
+        yield sums(rows)
+        yield crossings(rows)
 
 
-def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=__doc__, allow_abbrev=False)
-    add = parser.add_argument
-    add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories, whose mean turn is taken")
-    add("--turns", default=TURN_LIMIT, type=whole("--turns", 1, MOST_TURNS), metavar="N", help=f"default: {TURN_LIMIT}")
-    for name, tokens in (
-        ("reasoning", DEFAULT_TURN.reasoning),
-        ("action", DEFAULT_TURN.action),
-        ("observation", DEFAULT_TURN.observation),
-    ):
-        told = f"tokens of the {name} of a turn; default: {tokens}, or the mean of FILE"
-        add(f"--{name}", type=whole(f"--{name}", 1, MOST_TOKENS), metavar="N", help=told)
-    add_prompts(parser, " ".join(SIMULATED_STRATEGIES), SIMULATED_PRICES)
-    add_output(parser)
-    return parser
-
-
-def _turn(options: argparse.Namespace) -> MeanTurn:
+def mean_turn(options: argparse.Namespace) -> MeanTurn:
     """The sizes given; where none is, the mean of the files, or the default."""
-    measured = (
-        means(read(options.files, options.observations), counter_of(options.model)) if options.files else DEFAULT_TURN
-    )
+    measured = DEFAULT_TURN
+    if options.files:
+        measured = means(read(options.files, options.observations), counter_of(options.model))
     given = (options.reasoning, options.action, options.observation)
-    found = (measured.reasoning, measured.action, measured.observation)
-    return MeanTurn(*(one if one is not None else other for one, other in zip(given, found, strict=True)))
+    return MeanTurn(*(one if one is not None else other for one, other in zip(given, astuple(measured), strict=True)))
 
 
-def _headline(of: MeanTurn, options: argparse.Namespace) -> str:
-    budget = "no budget" if options.budget == UNLIMITED else f"budget {options.budget:,}"
-    whole = of.reasoning + of.action + of.observation
-    return (
-        f"{options.turns:,} turns of {whole:,} tokens: reasoning {of.reasoning:,}, action {of.action:,}, observation "
-        f"{of.observation:,} ({of.observation / whole:.0%}); summaries of {options.summary_tokens:,}; {budget}."
-    )
+def main(arguments: Sequence[str], prog: str) -> None:
+    """Simulate, and publish. Raises as `run_experiment` does."""
+    run_experiment(Simulate(), arguments, prog)
