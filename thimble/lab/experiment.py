@@ -18,14 +18,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from thimble.agent.errors import Stopped
+from thimble.agent.errors import Stopped, UsageError
 from thimble.lab.experiment_flags import add_output, whole
 from thimble.lab.findings import Findings, ResultTable, publish
 from thimble.lab.job_progress import progress
 from thimble.lab.pool import pooled
 from thimble.lab.store import Store
 from thimble.session.parser import Parser
+from thimble.strategies.spec import Kind, parse_spec
 
+RAW_AGENT = "none"
+"""The strategy that the others are compared with."""
 Row = dict[str, Any]
 """A flat record: a case, and what was measured of it. `error` says that the case failed, `spent` what it cost."""
 Rows = Sequence[Row]
@@ -188,3 +191,12 @@ def made_by() -> str:
 def hash_of(value: object) -> str:
     """A hash of a value of JSON, for the key of a case."""
     return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def code_of(spec: str) -> str:
+    """A hash of the files that a SPEC names, for the key of a case; "" without any. Raises UsageError."""
+    files = [part.name for part in parse_spec(spec) if part.kind is Kind.FILE]
+    try:
+        return hash_of([Path(name).expanduser().read_text() for name in files]) if files else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the strategy {spec} cannot be read", "give the path of a Python file") from error
