@@ -11,7 +11,7 @@ import math
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from hashlib import sha256
@@ -91,6 +91,10 @@ class Experiment(ABC, Generic[CaseT]):
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
         """The tables of the rows; one without a row is not shown."""
 
+    def lines(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, Sequence[float]]:
+        """The lines that its page draws, each from left to right, by their names."""
+        return {}
+
 
 def run_experiment(experiment: Experiment[Any], arguments: Sequence[str], prog: str) -> None:
     """Measure the cases of the flags, and publish their rows in the form that the flags name.
@@ -106,7 +110,8 @@ def run_experiment(experiment: Experiment[Any], arguments: Sequence[str], prog: 
     rows = experiment.derive(_measured(experiment, options), options)
     told = [*experiment.headline(rows, options)]
     tables = [table for table in experiment.tables(rows, options) if table.rows]
-    publish(Findings(experiment.title, told, tables, rows), options, prog, arguments)
+    lines = experiment.lines(rows, options)
+    publish(Findings(experiment.title, told, tables, rows, lines=lines), options, prog, arguments)
 
 
 def _add_flags(parser: Parser) -> None:

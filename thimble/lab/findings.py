@@ -8,7 +8,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -42,19 +42,17 @@ class Findings:
         title: Of its page.
         told: What is said before the tables, a line each.
         tables: For people.
-        records: The objects of `--json`.
-        lines: The flat records of `--csv`; the same objects if there are none.
+        records: The flat records of `--json` and `--csv`.
         after: What is said behind the tables.
-        markdown: What stands in Markdown instead of the tables, if there is anything.
+        lines: What the page draws: a line of values by its name, from left to right.
     """
 
     title: str
     told: Sequence[str]
     tables: Sequence[ResultTable]
     records: Sequence[FlatRecord]
-    lines: Sequence[FlatRecord] = ()
     after: Sequence[str] = ()
-    markdown: Sequence[ResultTable] = ()
+    lines: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 def publish(found: Findings, options: argparse.Namespace, prog: str, arguments: Sequence[str]) -> None:
@@ -68,7 +66,7 @@ def publish(found: Findings, options: argparse.Namespace, prog: str, arguments: 
     if options.json:
         print(json.dumps(found.records, indent=1))
     elif options.csv:
-        _print_csv(found.lines or found.records)
+        _print_csv(found.records)
     elif options.markdown:
         print("\n".join(_in_markdown(found)))
     else:
@@ -87,10 +85,8 @@ def _print_csv(lines: Sequence[FlatRecord]) -> None:
 
 def _in_markdown(found: Findings) -> Iterator[str]:
     yield from found.told
-    for table in found.markdown or found.tables:
-        yield ""
-        if table.title:
-            yield f"## {table.title}\n"
+    for table in found.tables:
+        yield f"\n## {table.title}\n"
         if table.told:
             yield f"{table.told}\n"
         yield from markdown_table(table)
@@ -163,6 +159,8 @@ def _html_page(found: Findings, command: str) -> Iterator[str]:
 <h1>{escape(found.title)}</h1>
 <p>Command: <code>{escape(command)}</code></p>"""
     yield f"<pre>{escape(told)}</pre>"
+    if found.lines:
+        yield _drawn(found.lines)
     for table in found.tables:
         yield from _html_table(table)
     yield from (f"<p>{escape(line)}</p>" for line in found.after)
@@ -177,3 +175,19 @@ def _html_table(table: ResultTable) -> Iterator[str]:
         )
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</table>"
+
+
+def _drawn(lines: Mapping[str, Sequence[float]]) -> str:
+    """The lines as a picture, on one scale that holds 0, with their names and the values at the ends of the scale."""
+    values = [0.0, *(value for line in lines.values() for value in line)]
+    low, high = min(values), max(values)
+    height = 300 / (high - low or 1)
+    drawn = []
+    for at, (name, line) in enumerate(lines.items()):
+        ink = f"hsl({at * 360 // len(lines)} 70% 45%)"
+        places = (f"{600 * x / max(1, len(line) - 1):.1f},{(high - y) * height:.1f}" for x, y in enumerate(line))
+        drawn.append(f'<polyline points="{" ".join(places)}" fill="none" stroke="{ink}" stroke-width="2"/>')
+        drawn.append(f'<text x="610" y="{18 * at + 12}" fill="{ink}">{escape(name)}</text>')
+    ends = [f'<text x="0" y="{y}" fill="gray">{value:,.0f}</text>' for y, value in ((-4, high), (316, low))]
+    size = max(320, 18 * len(lines))
+    return "\n".join([f'<svg viewBox="0 -20 900 {size + 20}" font-size="14">', *drawn, *ends, "</svg>"])

@@ -11,13 +11,13 @@ from typing import Any
 
 from thimble.agent.budget import read_limit
 from thimble.agent.errors import UsageError, in_line
+from thimble.lab.experiment import RAW_AGENT
 from thimble.lab.experiment_flags import add_output, price_cards, whole
 from thimble.lab.findings import Findings, ResultTable, publish
 from thimble.lab.job_progress import progress
 from thimble.lab.judge.dialogues import Dialogue, generated, planted
 from thimble.lab.judge.entry import Entry, EntryServer
 from thimble.lab.judge.measure import Measured, measured
-from thimble.lab.replay.costs import RAW_AGENT
 from thimble.lab.replay.recorded_replay import ReplaySetting
 from thimble.lab.replay.trajectories import read
 from thimble.session.figures import several

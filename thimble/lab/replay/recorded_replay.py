@@ -69,17 +69,16 @@ class RecordedCall(ReplayedCall):
 class Figures:
     """Sums over calls, in tokens unless the name says otherwise.
 
-    `prompt_tokens`, `prefill_tokens` and `over_budget` count the agent's own calls, `side_…` those of its strategy.
-    `acted` counts the calls on which an action was proposed, and `agreement` sums their agreements.
-    `history_tokens` and `observation_tokens` count the runs as recorded.
+    `prompt_tokens`, `prefill_tokens` and `over_budget` count the agent's own calls, `side_…` those of its strategy, and
+    `refused` those that no view can serve. `agreement` sums the agreements of the `acted` calls, on which an action was
+    proposed. `history_tokens` and `observation_tokens` count the runs as recorded.
     """
 
-    runs: int = 0
     calls: int = 0
+    refused: int = 0
     prompt_tokens: int = 0
     prefill_tokens: int = 0
     over_budget: int = 0
-    refused: int = 0
     edits: int = 0
     side_calls: int = 0
     side_prompt_tokens: int = 0
@@ -175,14 +174,11 @@ def figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) ->
     reported = [(side.shared, side.usage.cached_tokens) for side in asked]
     alike = [call.agreement for call in calls if call.agreement is not None]
     return Figures(
-        runs=1,
-        acted=len(alike),
-        agreement=sum(alike),
         calls=len(views),
+        refused=len(calls) - len(views),
         prompt_tokens=sum(view.tokens for view in views),
         prefill_tokens=sum(view.prefill for view in views),
         over_budget=sum(view.tokens > view.limit for view in views),
-        refused=len(calls) - len(views),
         edits=sum(view.edited for view in views),
         side_calls=len(asked),
         side_prompt_tokens=sum(side.prompt_tokens for side in asked),
@@ -190,4 +186,6 @@ def figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) ->
         side_output_tokens=sum(side.usage.output_tokens or 0 for side in asked),
         history_tokens=sum(map(counter.count, run.messages)),
         observation_tokens=sum(counter.count(message) for message in run.messages if message.role == "tool"),
+        acted=len(alike),
+        agreement=sum(alike),
     )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.repair import Repaired
+from thimble.lab.experiment import hash_of
 from thimble.lab.file_text import file_text
-from thimble.models.chat import conversation
+from thimble.models.chat import conversation, write
 from thimble.session.bounded import MOST_RUNS_BYTES
 from thimble.session.jsonl import from_json
 
@@ -23,7 +25,7 @@ MOST_LOST = 0.1
 """The share of the text of a run that may be left out: with less of it, its costs are those of another run."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Trajectory:
     """One recorded run, and what was repaired in it; `tools` are the tool schemas of the run, if the file has them."""
 
@@ -46,6 +48,12 @@ class Trajectory:
     def size(self) -> int:
         """The number of messages in all prompts of the run, if everything is sent: the work of a replay."""
         return sum(self.calls)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the run and of what was repaired in it."""
+        repaired = self.repaired.notes, self.repaired.touched, self.repaired.lost
+        return hash_of([self.name, [*map(write, self.messages)], list(self.tools), *repaired])
 
 
 def read(paths: Iterable[Path], observations: str | None = None) -> list[Trajectory]:

@@ -9,7 +9,7 @@ from itertools import chain
 from statistics import mean
 
 from thimble.lab.action_similarity import next_actions_alike
-from thimble.lab.replay.costs import RAW_AGENT
+from thimble.lab.experiment import RAW_AGENT
 from thimble.lab.run.ask import NO_ROOM, ScoredAnswer
 from thimble.lab.run.jobs import CARD
 from thimble.lab.run.study_rows import StudyRow

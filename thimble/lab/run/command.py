@@ -14,10 +14,10 @@ from typing import Any, get_args
 
 from thimble.agent.errors import Stopped, UsageError
 from thimble.corpus.questions import QUESTIONS_FILE, Kind, Question, load
+from thimble.lab.experiment import RAW_AGENT
 from thimble.lab.experiment_flags import MODEL_FORM, add_output, model_name, whole
 from thimble.lab.findings import publish
 from thimble.lab.pool import pooled
-from thimble.lab.replay.costs import RAW_AGENT
 from thimble.lab.run.jobs import CARD, Job, plan
 from thimble.lab.run.study import go_on, missing
 from thimble.lab.run.study_rows import study_rows

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import groupby
 
+from thimble.lab.experiment import RAW_AGENT
 from thimble.lab.findings import Findings, ResultTable
-from thimble.lab.replay.costs import RAW_AGENT
 from thimble.lab.run.analysis import (
     TENTHS,
     Group,

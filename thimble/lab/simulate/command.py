@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple
 from itertools import accumulate
 from pathlib import Path
 
-from thimble.agent.budget import UNLIMITED, Prices
-from thimble.lab.experiment import Experiment, Row, Rows, hash_of, run_experiment
-from thimble.lab.experiment_flags import add_prompts, price_cards, whole
+from thimble.agent.budget import UNLIMITED
+from thimble.lab.experiment import Experiment, Row, Rows, by, run_experiment
+from thimble.lab.experiment_flags import add_prompts, whole
 from thimble.lab.findings import ResultTable
-from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of, decides_by_price, figures, replay
+from thimble.lab.replay.command import ReplayCase, replay_cases
+from thimble.lab.replay.recorded_replay import counter_of, figures
 from thimble.lab.replay.trajectories import Trajectory, read
 from thimble.lab.simulate.equal_turns import MeanTurn, means, run
 from thimble.lab.simulate.growth_tables import charts, crossings, prompt_sizes, sums
@@ -25,27 +26,7 @@ TURN_LIMIT, MOST_TURNS, MOST_TOKENS = 250, 2_000, 100_000
 """The turn limit of the paper; the most turns; the most tokens of a part of a turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedCase:
-    """So many equal turns under one setting, priced at several prices."""
-
-    turn: MeanTurn
-    turns: int
-    setting: ReplaySetting
-    prices: Sequence[Prices]
-
-    @property
-    def key(self) -> str:
-        """All of it."""
-        return hash_of([*astuple(self.turn), self.turns, astuple(self.setting), [astuple(one) for one in self.prices]])
-
-    @property
-    def size(self) -> int:
-        """Turns."""
-        return self.turns
-
-
-class Simulate(Experiment[SimulatedCase]):
+class Simulate(Experiment[ReplayCase]):
     """Show tokens a turn, cache and cost of strategies over a long run.
 
     Every turn of the run has the same size, as in Eq. 7 and Figure 8 of The Complexity Trap (Lindenbauer et al. 2025):
@@ -66,43 +47,27 @@ class Simulate(Experiment[SimulatedCase]):
             add(f"--{name}", type=whole(f"--{name}", 1, MOST_TOKENS), metavar="N", help=told)
         add_prompts(parser, " ".join(SIMULATED_STRATEGIES), SIMULATED_PRICES)
 
-    def cases(self, options: argparse.Namespace) -> list[SimulatedCase]:
+    def cases(self, options: argparse.Namespace) -> list[ReplayCase]:
         """A case for each strategy."""
-        prices, cache = price_cards(options.price, SIMULATED_PRICES), not options.uncached_summaries
-        turn = mean_turn(options)
-        run(turn, 1, counter_of(options.model))  # raises if a size is too small, and reads the vocabulary once for all
-        settings = [
-            ReplaySetting(spec, options.budget, prices[0], options.model, options.summary_tokens, cache)
-            for spec in dict.fromkeys(options.strategy or SIMULATED_STRATEGIES)
-        ]
-        for setting in settings:
-            decides_by_price(setting.strategy, setting.model)  # raises if there is no such strategy
-        return [SimulatedCase(turn, options.turns, setting, prices) for setting in settings]
+        made = run(mean_turn(options), options.turns, counter_of(options.model))
+        specs = [*dict.fromkeys(options.strategy or SIMULATED_STRATEGIES)]
+        return replay_cases([made], specs, options, [options.budget], cached=SIMULATED_PRICES)
 
-    def measure(self, case: SimulatedCase) -> list[Row]:
-        """A row for each turn; costs are those of all turns up to it.
-
-        A strategy that depends on the price is replayed at each; its turns are those at the first.
-        """
-        counter, setting, prices = counter_of(case.setting.model), case.setting, case.prices
-        made, nothing = run(case.turn, case.turns, counter), Trajectory("", ())
-        decides = decides_by_price(setting.strategy, setting.model)
-        played = {
-            price: list(replay(made, replace(setting, prices=price))) for price in (prices if decides else prices[:1])
-        }
-        calls = played[prices[0]]
-        rows: list[Row] = [
-            {
-                "strategy": setting.strategy,
-                "turn": call.turn,
-                "prompt_tokens": call.view.tokens if call.view else None,
-                "prefill_tokens": call.view.prefill if call.view else None,
-                "side_calls": len(call.asked),
-            }
-            for call in calls
-        ]
-        for price in prices:
-            costs = (figures(nothing, [call], counter).cost(price) for call in played.get(price, calls))
+    def measure(self, case: ReplayCase) -> list[Row]:
+        """A row for each turn; costs are those of all turns up to it, and prompts those at the first price."""
+        rows: list[Row] = []
+        for price, calls in case.played():
+            rows = rows or [
+                {
+                    "strategy": case.setting.strategy,
+                    "turn": call.turn,
+                    "prompt_tokens": call.view.tokens if call.view else None,
+                    "prefill_tokens": call.view.prefill if call.view else None,
+                    "side_calls": len(call.asked),
+                }
+                for call in calls
+            ]
+            costs = (figures(Trajectory("", ()), [call], counter_of(case.setting.model)).cost(price) for call in calls)
             for row, cost in zip(rows, accumulate(costs), strict=True):
                 row[f"cost_{price.cached}"] = cost
         return rows
@@ -124,6 +89,10 @@ class Simulate(Experiment[SimulatedCase]):
         yield prompt_sizes(rows)
         yield sums(rows)
         yield crossings(rows)
+
+    def lines(self, rows: Rows, options: argparse.Namespace) -> dict[str, list[float]]:
+        """The prompts."""
+        return {spec: [row["prompt_tokens"] or 0 for row in found] for (spec,), found in by(rows, "strategy").items()}
 
 
 def mean_turn(options: argparse.Namespace) -> MeanTurn:
