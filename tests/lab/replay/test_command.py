@@ -276,7 +276,7 @@ def test_a_summary_that_is_not_smaller_is_paid_for_and_refused() -> None:
     assert any(call.asked for call in large)
 
 
-# --- prices -----------------------------------------------------------------------------------------------------------
+# --- prices ----------------------------------------------------------------------------------------------------------
 
 
 def test_price_cards() -> None:
@@ -295,7 +295,7 @@ def test_prices_that_are_none(text: str) -> None:
         price_cards([text])
 
 
-# --- the stand-in that writes summaries --------------------------------------------------------------------------------
+# --- the stand-in that writes summaries -------------------------------------------------------------------------------
 
 
 def asked(server: FakeModel, *contents: str, most: int | None = None) -> str:
@@ -529,7 +529,7 @@ def test_stopped(runs: Path) -> None:
     assert re.fullmatch(r"thimble lab: stopped: [0-3] of 6 cases\n", told)
 
 
-# --- the next action on each view (CoMem, Eq. 9) -----------------------------------------------------------------------
+# --- the next action on each view (CoMem, Eq. 9) ----------------------------------------------------------------------
 
 
 def test_the_agent_agrees_with_its_own_run_and_writes_the_summaries(
