@@ -9,6 +9,7 @@ import argparse
 import json
 import math
 import os
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,8 +33,8 @@ RAW_AGENT = "none"
 Row = dict[str, Any]
 """A flat record: a case, and what was measured of it. `error` says that the case failed, `spent` what it cost."""
 Rows = Sequence[Row]
-ROOT = Path(__file__).parents[2]
-MEASURED_CODE = ("thimble/**/*.py", "thimble/corpus/articles/*.md", "thimble/corpus/files/**/*.*")
+ROOT = Path(__file__).parents[1]
+MEASURED_CODE = ("**/*.py", "corpus/articles/*.md", "corpus/files/**/*.*")
 """All that a row comes from, besides its case."""
 
 
@@ -91,6 +92,10 @@ class Experiment(ABC, Generic[CaseT]):
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
         """The tables of the rows; one without a row is not shown."""
 
+    def notes(self, rows: Rows, options: argparse.Namespace) -> Iterable[str]:
+        """What is said behind the tables."""
+        return ()
+
     def lines(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, Sequence[float]]:
         """The lines that its page draws, each from left to right, by their names."""
         return {}
@@ -110,8 +115,8 @@ def run_experiment(experiment: Experiment[Any], arguments: Sequence[str], prog: 
     rows = experiment.derive(_measured(experiment, options), options)
     told = [*experiment.headline(rows, options)]
     tables = [table for table in experiment.tables(rows, options) if table.rows]
-    lines = experiment.lines(rows, options)
-    publish(Findings(experiment.title, told, tables, rows, lines=lines), options, prog, arguments)
+    notes, lines = [*experiment.notes(rows, options)], experiment.lines(rows, options)
+    publish(Findings(experiment.title, told, tables, rows, notes, lines), options, prog, arguments)
 
 
 def _add_flags(parser: Parser) -> None:
@@ -126,16 +131,16 @@ def _measured(experiment: Experiment[CaseT], options: argparse.Namespace) -> lis
     """The rows of all cases: those in the store, and those that are measured now."""
     cases = {case.key: case for case in experiment.cases(options)}
     with closing(Store(options.store, write=bool(cases))) as store:
-        before = {record["key"]: record for record in store.records()}
+        before = {record["key"]: record for record in store.records() if not cases or record["key"] in cases}
         left = [case for key, case in cases.items() if key not in before or failed(before[key])]
         experiment.check(left)
         try:
             _measure(experiment, left, before, store, options)
         except KeyboardInterrupt:
-            done = sum(key in cases and not failed(record) for key, record in before.items())
+            done = sum(not failed(record) for record in before.values())
             kept = " are kept; the same command goes on" if options.store else ""
             raise Stopped(f"stopped: {done:,} of {len(cases):,} cases{kept}") from None
-    return [row for key in cases or sorted(before) if key in before for row in before[key]["rows"]]
+    return [row for key in cases or before if key in before for row in before[key]["rows"]]
 
 
 def _measure(
@@ -150,8 +155,10 @@ def _measure(
     spent = sum(record["spent"] for record in records.values())
 
     def affordable() -> Iterator[CaseT]:
-        for case in left:
+        for at, case in enumerate(left):
             if spent >= ceiling:
+                told = f"{len(left) - at:,} cases are left: the same command with a higher --ceiling goes on"
+                print(told, file=sys.stderr)
                 return
             yield case
 
@@ -186,9 +193,14 @@ def failed(record: Row) -> bool:
 
 @cache
 def made_by() -> str:
-    """The first twelve digits of a hash over the code and the articles that are measured now."""
+    """The fingerprint of the code and the articles that are measured now."""
+    return fingerprint(*MEASURED_CODE)
+
+
+def fingerprint(*patterns: str) -> str:
+    """The first twelve digits of a hash over the names and contents of the package's matching files."""
     found = sha256()
-    for path in sorted(path for pattern in MEASURED_CODE for path in ROOT.glob(pattern)):
+    for path in sorted(path for pattern in patterns for path in ROOT.glob(pattern)):
         found.update(f"{path.relative_to(ROOT).as_posix()}\n".encode() + path.read_bytes())
     return found.hexdigest()[:12]
 
