@@ -34,7 +34,7 @@ from thimble.lab.experiment_flags import price_cards, settings_of
 from thimble.lab.replay.command import ReplayCase, line, main
 from thimble.lab.replay.cost_tables import described, tables, turn_class
 from thimble.lab.replay.fake_model import FakeModel
-from thimble.lab.replay.recorded_replay import RecordedCall, ReplaySetting, counter_of, figures, replay
+from thimble.lab.replay.recorded_replay import RecordedCall, ReplaySetting, cost, counter_of, figures, replay
 from thimble.lab.replay.trajectories import Trajectory
 from thimble.models import READER, chat
 from thimble.session.session import Session
@@ -134,13 +134,13 @@ def test_figures_are_what_a_slow_recomputation_from_the_views_gives(
     overhead = counter_of(MODEL).overhead(run.tools)
     lines = lines_of(run, how, calls)
     for prices in PRICES:
-        prompt, prefill, over, cost = slowly(lines, overhead, limit, prices, side_cache)
-        assert (found.prompt_tokens, found.prefill_tokens, found.over_budget) == (prompt, prefill, over)
+        prompt, prefill, over, costs = slowly(lines, overhead, limit, prices, side_cache)
+        assert (found["prompt_tokens"], found["prefill_tokens"], found["over_budget"]) == (prompt, prefill, over)
         unsent = [side for call in calls if not call.view for side in call.asked]
         if not unsent:
-            assert found.cost(prices) == pytest.approx(cost)
-    assert found.calls == len(lines)
-    assert found.calls + found.refused == run.turns
+            assert cost(found, prices) == pytest.approx(costs)
+    assert found["calls"] == len(lines)
+    assert found["calls"] + found["refused"] == run.turns
 
 
 @given(nasty_histories(), LIMITS)
@@ -183,9 +183,9 @@ def test_a_summary_that_no_cache_holds_changes_no_view_and_is_never_cheaper(hist
     held, whole = (list(replay(run, setting(spec, side_cache=cache))) for cache in (True, False))
     assert [call.view and call.view.messages for call in held] == [call.view and call.view.messages for call in whole]
     less, more = (figures(run, calls, counter_of(MODEL)) for calls in (held, whole))
-    assert more.side_cached_tokens == 0
-    assert (less.side_calls, less.side_prompt_tokens) == (more.side_calls, more.side_prompt_tokens)
-    assert all(less.cost(prices) <= more.cost(prices) for prices in PRICES)
+    assert more["side_cached_tokens"] == 0
+    assert (less["side_calls"], less["side_prompt_tokens"]) == (more["side_calls"], more["side_prompt_tokens"])
+    assert all(cost(less, prices) <= cost(more, prices) for prices in PRICES)
 
 
 def row(strategy: str, run: str, turns: int, price: float, prompt: int, **more: Any) -> dict[str, Any]:
@@ -392,9 +392,9 @@ def test_rows_are_what_the_views_file_says(runs: Path, name: str, capsys: pytest
     for (spec, run, price), one in [*zip(names, found, strict=True)][6:]:
         own = [view for view in lines if (view["strategy"], view["run"]) == (spec, run)]
         assert [view["turn"] for view in own] == [*range(1, one["turns"] + 1)]
-        *tokens, cost = slowly(own, counter_of(MODEL).overhead(()), 2500, Prices(price, 3.0))
+        *tokens, costs = slowly(own, counter_of(MODEL).overhead(()), 2500, Prices(price, 3.0))
         assert [one["prompt_tokens"], one["prefill_tokens"], one["over_budget"]] == tokens
-        assert one["cost"] == pytest.approx(cost)
+        assert one["cost"] == pytest.approx(costs)
         (raw,) = (raw["cost"] for raw in found[:6] if (raw["run"], raw["cached_price"]) == (run, price))
         assert one["change"] == pytest.approx(100 * (one["cost"] / raw - 1))
         assert (one["budget"], one["calls"], one["lag"]) == (2500, one["turns"], 0)

@@ -20,7 +20,7 @@ from tests.support.histories import react
 from thimble.agent.budget import UNLIMITED, Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
-from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of, figures, replay
+from thimble.lab.replay.recorded_replay import ReplaySetting, cost, counter_of, figures, replay
 from thimble.lab.replay.trajectories import read
 from thimble.lab.statistics import RESAMPLES, holm, least, paired
 from thimble.lab.sweep.command import main
@@ -168,8 +168,8 @@ def changes(runs: Path, spec: str, limit: int, price: Prices) -> dict[str, float
             figures(run, list(replay(run, ReplaySetting(name, limit, price, MODEL, 700))), counter_of(MODEL))
             for name in (spec, "none")
         )
-        if not of.refused:
-            found[run.name] = 100 * (of.cost(price) / raw.cost(price) - 1)
+        if not of["refused"]:
+            found[run.name] = 100 * (cost(of, price) / cost(raw, price) - 1)
     return found
 
 
