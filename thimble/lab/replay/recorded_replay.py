@@ -168,4 +168,5 @@ def cost(of: Mapping[str, Any], prices: Prices) -> float:
     """The whole cost of a run with these sums, where a computed prompt token costs 1."""
     cached = of["prompt_tokens"] - of["prefill_tokens"] + of["side_cached_tokens"]
     prompt = prices.prompt(of["prompt_tokens"] + of["side_prompt_tokens"], cached)
-    return prompt + prices.output * of["side_output_tokens"]
+    whole: float = prompt + prices.output * of["side_output_tokens"]
+    return whole
