@@ -75,16 +75,16 @@ class Store:
         self._file.seek(0)
         *lines, torn = self._file.read().split(b"\n")
         found: dict[str, dict[str, Any]] = {}
-        try:
-            if not torn.startswith(b'{"key": '[: len(torn)]):  # what a killed writer leaves begins as a record
-                lines.append(torn)
-            for line in lines:
+        if not torn.startswith(b'{"key": '[: len(torn)]):  # what a killed writer leaves begins as a record
+            lines.append(torn)
+        for number, line in enumerate(lines, 1):
+            try:
                 record = json.loads(line)
                 record["rows"], record["spent"]
                 found[record["key"]] = record
-        except (ValueError, KeyError, TypeError) as error:
-            what = f"{self.path}, line {len(found) + 1}, is no result of a study"
-            raise UsageError(what, "give --store another file; one of an older thimble cannot be read") from error
+            except (ValueError, KeyError, TypeError) as error:
+                what = f"{self.path}, line {number}, is no result of a study"
+                raise UsageError(what, "give --store another file; one of an older thimble cannot be read") from error
         return [found[key] for key in sorted(found)]
 
     def close(self) -> None:

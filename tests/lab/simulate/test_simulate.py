@@ -17,12 +17,13 @@ from tests.support.paths import ROOT
 from thimble.agent.budget import UNLIMITED, Budget, Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
+from thimble.lab.experiment import Rows
+from thimble.lab.replay.command import ReplayCase
 from thimble.lab.replay.fake_model import FakeModel
 from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of
-from thimble.lab.simulate.command import DEFAULT_TURN, main
+from thimble.lab.simulate.command import DEFAULT_TURN, Simulate, main
 from thimble.lab.simulate.equal_turns import MeanTurn, means, run
-from thimble.lab.simulate.growth import blocks
-from thimble.lab.simulate.simulated import Simulated, simulated
+from thimble.lab.simulate.growth_tables import blocks
 from thimble.models import chat
 from thimble.models.embeddings.static import static_embedder
 from thimble.strategies.spec import parse
@@ -67,8 +68,9 @@ def test_the_formulas_are_the_equations(rule: Rule, of: Sizes, turns: int) -> No
         before = view
 
 
-def on(spec: str, of: MeanTurn, turns: int, summary: int = 30, limit: int = UNLIMITED) -> Simulated:
-    return simulated(run(of, turns, COUNTER), ReplaySetting(spec, limit, PRICES[0], MODEL, summary), PRICES)
+def on(spec: str, of: MeanTurn, turns: int, summary: int = 30, limit: int = UNLIMITED) -> Rows:
+    setting = ReplaySetting(spec, limit, PRICES[0], MODEL, summary)
+    return Simulate().measure(ReplayCase(run(of, turns, COUNTER), setting, PRICES))
 
 
 SPECS = st.one_of(
@@ -79,11 +81,11 @@ SPECS = st.one_of(
 )
 
 
-def differs_from(found: Simulated, spec: str, of: Sizes, limit: int = UNLIMITED) -> int | None:
+def differs_from(found: Rows, spec: str, of: Sizes, limit: int = UNLIMITED) -> int | None:
     """The first turn whose prompt or prefill is not that of the equations."""
     rule = rule_of(parse(spec, SideModel(FakeModel(COUNTER, 0), static_embedder())), Budget(limit, COUNTER))
     assert rule
-    turns = ((turn.number, (turn.prompt, turn.prefill)) for turn in found.turns)
+    turns = ((row["turn"], (row["prompt_tokens"], row["prefill_tokens"])) for row in found)
     return next((at for at, had in turns if had != (rule.prompt(of, at), rule.prefill(of, at))), None)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
+from typing import Any
 
 from thimble.agent.errors import UsageError
 from thimble.lab.judge.dialogues import Dialogue, shown
 from thimble.lab.replay.recorded_replay import (
-    Figures,
     Make,
     RecordedCall,
     ReplaySetting,
+    cost,
     counter_of,
     decides_by_price,
     figures,
@@ -67,7 +68,7 @@ def measured(
     """
     model = settings[0].model
     played = settings if decides_by_price(settings[0].strategy, model, make) else settings[:1]
-    sums, kept, faults = [Figures()] * len(played), [0] * len(played), [0] * len(played)
+    sums, kept, faults = [list[dict[str, Any]]() for _ in played], [0] * len(played), [0] * len(played)
     planted = again = 0
     for run, facts in dialogues:
         plays = [replay(run, setting, make) for setting in (*played, *played[: 1 if lawful else 0])]
@@ -77,14 +78,16 @@ def measured(
                 _check(run, now)
             calls.append(now)
         for at, ours in enumerate([*zip(*calls, strict=True)][: len(played)]):
-            sums[at] += figures(run, ours, counter_of(model))
+            sums[at].append(figures(run, ours, counter_of(model)))
             kept_now = [*shown(facts, ((call.view.history, call.view.messages) for call in ours if call.view))]
             found = [*asked_again(run, ours)]
             kept[at] += sum(kept_now)
             faults[at] += found.count(False)
         planted, again = planted + len(kept_now), again + len(found)
-    costs = [each.cost(setting.prices) for setting, each in zip(settings, sums * len(settings), strict=False)]
-    return Measured(costs, min(each.calls for each in sums), min(kept), planted, max(faults), again)
+    priced = zip(settings, sums * len(settings), strict=False)
+    costs = [sum(cost(one, setting.prices) for one in each) for setting, each in priced]
+    fewest = min(sum(one["calls"] for one in each) for each in sums)
+    return Measured(costs, fewest, min(kept), planted, max(faults), again)
 
 
 def _check(run: Trajectory, calls: Sequence[RecordedCall]) -> None:

@@ -8,7 +8,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +23,7 @@ from thimble.lab.replay import cost_tables
 from thimble.lab.replay.recorded_replay import (
     RecordedCall,
     ReplaySetting,
+    cost,
     counter_of,
     decides_by_price,
     figures,
@@ -36,16 +37,21 @@ from thimble.strategies.table import STRATEGIES
 
 @dataclass(frozen=True, slots=True)
 class ReplayCase:
-    """A run under one setting, at each of these prices. `part` is the file of its views, if they are kept."""
+    """A run under one setting, at each of these prices.
+
+    `priced`: the strategy decides by the price, of which there are several. `part`: the file of its views, if they are
+    kept.
+    """
 
     run: Trajectory
     setting: ReplaySetting
     prices: Sequence[Prices]
+    priced: bool = False
     part: Path | None = None
 
     @property
     def key(self) -> str:
-        """All of it but the part."""
+        """All of it but where its views go."""
         setting = [*astuple(self.setting), code_of(self.setting.strategy)]
         return hash_of([self.run.digest, setting, [astuple(price) for price in self.prices]])
 
@@ -54,16 +60,10 @@ class ReplayCase:
         """The messages in all prompts, if everything is sent."""
         return self.run.size
 
-    @property
-    def priced(self) -> bool:
-        """Whether the strategy decides by the price, of which there are several."""
-        return len(self.prices) > 1 and decides_by_price(self.setting.strategy, self.setting.model)
-
     def played(self) -> Iterator[tuple[Prices, Sequence[RecordedCall]]]:
-        """The calls at each price; those at the first one again if the strategy does not decide by it."""
-        priced, calls = self.priced, None
-        for price in self.prices:
-            if priced or calls is None:
+        """The calls at each price: those at the first one again if the strategy does not decide by it."""
+        for number, price in enumerate(self.prices):
+            if self.priced or not number:
                 calls = [*replay(self.run, replace(self.setting, prices=price))]
             yield price, calls
 
@@ -119,15 +119,14 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
                     "budget": None if setting.limit == UNLIMITED else setting.limit,
                     "lag": setting.lag,
                     "cached_price": price.cached,
-                    **asdict(found),
-                    "agreement": found.agreement / found.acted if found.acted else None,
+                    **found,
                     "repairs": len(run.repaired.notes),
                     "characters_mended": run.repaired.touched,
                     "characters_left_out": run.repaired.lost,
-                    "cost": found.cost(price),
+                    "cost": cost(found, price),
                 }
             )
-            if case.part and (case.priced or not lines):
+            if case.part and (case.priced or len(rows) == 1):
                 lines += (line(case, call, price) for call in calls if call.view)
         if case.part:
             with (
@@ -189,13 +188,12 @@ def replay_cases(
     """
     prices, model, tokens = price_cards(options.price, cached), options.model, options.summary_tokens
     counter_of(model).overhead(())  # reads its vocabulary, once for all processes
-    for spec in specs:
-        decides_by_price(spec, model)  # raises if there is no such strategy
+    priced = {spec: decides_by_price(spec, model) and len(prices) > 1 for spec in specs}
     cache = not options.uncached_summaries
     return [
-        ReplayCase(run, ReplaySetting(spec, limit, prices[0], model, tokens, cache, lag, actor), prices)
+        ReplayCase(run, ReplaySetting(spec, limit, prices[0], model, tokens, cache, lag, actor), prices, priced[spec])
         for limit, lag in product(dict.fromkeys(limits), dict.fromkeys(lags))
-        for spec in dict.fromkeys(specs)
+        for spec in priced
         for run in runs
     ]
 

@@ -13,7 +13,7 @@ from thimble.lab.experiment import Experiment, Row, Rows, by, run_experiment
 from thimble.lab.experiment_flags import add_prompts, whole
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay.command import ReplayCase, replay_cases
-from thimble.lab.replay.recorded_replay import counter_of, figures
+from thimble.lab.replay.recorded_replay import cost, counter_of, figures
 from thimble.lab.replay.trajectories import Trajectory, read
 from thimble.lab.simulate.equal_turns import MeanTurn, means, run
 from thimble.lab.simulate.growth_tables import charts, crossings, prompt_sizes, sums
@@ -67,9 +67,10 @@ class Simulate(Experiment[ReplayCase]):
                 }
                 for call in calls
             ]
-            costs = (figures(Trajectory("", ()), [call], counter_of(case.setting.model)).cost(price) for call in calls)
-            for row, cost in zip(rows, accumulate(costs), strict=True):
-                row[f"cost_{price.cached}"] = cost
+            counter = counter_of(case.setting.model)
+            costs = (cost(figures(Trajectory("", ()), [call], counter), price) for call in calls)
+            for row, so_far in zip(rows, accumulate(costs), strict=True):
+                row[f"cost_{price.cached}"] = so_far
         return rows
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:

@@ -18,7 +18,7 @@ from thimble.lab.replay.trajectories import read
 from thimble.lab.simulate.command import MOST_TOKENS, MOST_TURNS, TURN_LIMIT
 from thimble.lab.simulate.equal_turns import MeanTurn, run
 from thimble.lab.sweep.grid import Grid, parse_grid
-from thimble.lab.sweep.sweep_tables import sheets, sweep_tables
+from thimble.lab.sweep.sweep_tables import MEANING, sheets, sweep_tables
 from thimble.lab.table.outcomes import FEW_PAIRS
 
 
@@ -75,6 +75,14 @@ without them a shell takes the braces for its own. {1..5} are the numbers from 1
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
         """Maps, all settings, and the best of each condition."""
         return sweep_tables(sheets(rows, _grids(options), apart=bool(options.simulated)))
+
+    def notes(self, rows: Rows, options: argparse.Namespace) -> list[str]:
+        """How to read the best."""
+        return [MEANING]
+
+    def lines(self, rows: Rows, options: argparse.Namespace) -> dict[str, Sequence[float]]:
+        """None: the settings are too many."""
+        return {}
 
 
 def _grids(options: argparse.Namespace) -> Sequence[Grid]:

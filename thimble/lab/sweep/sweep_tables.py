@@ -159,7 +159,7 @@ def _best(sheets: Sequence[Sheet]) -> ResultTable:
             told = [f"{p:.4f}", verdict] if several else ["", "one run"]
             ends = _interval(of.low, of.high, _difference) if several else ""
             rows.append([f"  against the {name}, {rival.spec}", f"{_difference(of.difference)} {ends}".strip(), *told])
-    return ResultTable("The best", ["setting", "mean, or difference", "p", "verdict"], rows, MEANING, texts=4)
+    return ResultTable("The best", ["setting", "mean, or difference", "p", "verdict"], rows, texts=4)
 
 
 def _change(change: float) -> str:
