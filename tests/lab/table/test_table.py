@@ -17,7 +17,7 @@ from thimble.agent.errors import UsageError
 from thimble.lab import csv_records
 from thimble.lab.statistics import holm, paired, wilson
 from thimble.lab.table.command import main
-from thimble.lab.table.outcomes import Outcome, compared
+from thimble.lab.table.outcomes import differences, rates
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -37,14 +37,13 @@ outcomes = st.dictionaries(
 @given(outcomes)
 def test_the_rows_of_strategies(found: dict[str, dict[str, tuple[int, int]]]) -> None:
     baseline, *others = found
-    rows = compared(
-        {
-            strategy: {name: Outcome(100 * right, cost / 8) for name, (right, cost) in run.items()}
-            for strategy, run in found.items()
-        },
-        baseline,
-    )
-    made = {row["strategy"]: row for row in rows}
+    given_rows = [
+        {"strategy": strategy, "instance": name, "solved": 100 * right, "cost": cost / 8}
+        for strategy, run in found.items()
+        for name, (right, cost) in run.items()
+    ]
+    of = {strategy: [row for row in given_rows if row["strategy"] == strategy] for strategy in found}
+    made = {row["strategy"]: rates(of[row["strategy"]]) | row for row in differences(given_rows, baseline)}
     assert list(made) == list(found)
     for strategy, run in found.items():
         row, solved = made[strategy], sum(right for right, _ in run.values())
