@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -57,26 +55,6 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
     reader.close()
     store.close()
     Store(path, write=True).close()
-
-
-def test_a_killed_writer_leaves_a_store_that_opens(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    writes = f"""if True:
-        from itertools import count
-        from pathlib import Path
-        from thimble.lab.store import Store
-        store = Store(Path({str(path)!r}), write=True)
-        for number in count():
-            store.add({{"key": f"{{number:09}}", "rows": [], "spent": 0}})
-            print(number, flush=True)
-    """
-    with subprocess.Popen([sys.executable, "-c", writes], cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
-        assert writer.stdout
-        told = [next(writer.stdout) for _ in range(20)]
-        os.kill(writer.pid, signal.SIGKILL)
-    store = Store(path, write=True)
-    assert [int(record["key"]) for record in store.records()][:20] == [int(number) for number in told]
-    store.close()
 
 
 def test_what_is_no_store_is_one_line_and_how_to_mend_it(tmp_path: Path) -> None:

@@ -30,9 +30,9 @@ def change(cost: float, raw: float) -> float | None:
 
 
 def sent(rows: Rows) -> list[Row]:
-    """The rows of those runs of which each call was sent under every strategy."""
-    refused = {row["run"] for row in rows if row["refused"]}
-    return [row for row in rows if row["run"] not in refused]
+    """The rows of those runs of which each call was sent under every strategy of its budget and lag."""
+    refused = {(row["run"], row["budget"], row["lag"]) for row in rows if row["refused"]}
+    return [row for row in rows if (row["run"], row["budget"], row["lag"]) not in refused]
 
 
 def turn_class(turns: int) -> str:

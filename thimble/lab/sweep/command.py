@@ -59,16 +59,16 @@ without them a shell takes the braces for its own. {1..5} are the numbers from 1
 
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
         """The rows of a replay."""
-        rows = super().derive(rows, options)
-        if not any(sent(group) for group in by(rows, "budget", "lag").values()):
+        if not any(row["calls"] for row in sent(rows)):
             raise UsageError("no run can be sent under all of these settings", "give a larger --budget")
-        return rows
+        return super().derive(rows, options)
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
         """What the runs are, under each budget."""
-        groups = by(rows, "budget", "lag").values()
-        yield from dict.fromkeys(map(described, groups))
-        number = 1 if options.simulated else min(len({row["run"] for row in sent(group)}) for group in groups)
+        yield from dict.fromkeys(map(described, by(rows, "budget", "lag").values()))
+        number = (
+            1 if options.simulated else min(len(by(group, "run")) for group in by(sent(rows), "budget", "lag").values())
+        )
         if 1 < number < FEW_PAIRS:
             yield f"{number} runs: so few make the intervals too narrow and p too small."
 

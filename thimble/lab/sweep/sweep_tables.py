@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import fsum
 
 from thimble.lab.experiment import Rows, by
@@ -59,23 +60,17 @@ def sheets(rows: Rows, grids: Sequence[Grid], apart: bool = False) -> list[Sheet
 
     A run with a call that no view can serve, under any of the settings, is in no sheet of that budget and lag.
     """
-    lags = {row["lag"] for row in rows} != {0}
+    names = ["budget", *["lag"] * any(row["lag"] for row in rows), *["turns"] * apart]
     made: list[Sheet] = []
-    for (budget, lag), under in by(rows, "budget", "lag").items():
-        scored = [row for row in sent(under) if row["change"] is not None]
-        for turns, group in by(scored, *["turns"] * apart).items():
-            for grid in grids:
-                for (price,), found in by(group, "cached_price").items():
-                    condition = {"budget": "none" if budget is None else f"{budget:,}"}
-                    condition |= {"lag": f"{lag:,}"} if lags else {}
-                    condition |= {"turns": f"{turns[0]:,}"} if apart else {}
-                    condition["cached price"] = f"{price:.4g}"
-                    scores = {spec: [row["change"] for row in own] for (spec,), own in by(found, "strategy").items()}
-                    cells = [
-                        Cell(grid, dict(zip(grid.axes, values, strict=True)), condition, spec, scores[spec])
-                        for values, spec in grid.settings()
-                    ]
-                    made.append([*cells, Cell(grid, {}, condition, grid.default, scores[grid.default])])
+    for values, group in by([row for row in sent(rows) if row["calls"]], *names).items():
+        for grid, ((price,), found) in product(grids, by(group, "cached_price").items()):
+            condition = dict(zip([*names, "cached price"], map(_value, [*values, price]), strict=True))
+            scores = {spec: [row["change"] for row in own] for (spec,), own in by(found, "strategy").items()}
+            cells = [
+                Cell(grid, dict(zip(grid.axes, at, strict=True)), condition, spec, scores[spec])
+                for at, spec in grid.settings()
+            ]
+            made.append([*cells, Cell(grid, {}, condition, grid.default, scores[grid.default])])
     return made
 
 
@@ -160,6 +155,11 @@ def _best(sheets: Sequence[Sheet]) -> ResultTable:
             ends = _interval(of.low, of.high, _difference) if several else ""
             rows.append([f"  against the {name}, {rival.spec}", f"{_difference(of.difference)} {ends}".strip(), *told])
     return ResultTable("The best", ["setting", "mean, or difference", "p", "verdict"], rows, texts=4)
+
+
+def _value(value: float | None) -> str:
+    """A condition in words."""
+    return "none" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
 def _change(change: float) -> str:
