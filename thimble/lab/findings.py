@@ -75,7 +75,7 @@ def publish(found: Findings, options: argparse.Namespace, prog: str, arguments: 
 
 def _print_csv(lines: Sequence[FlatRecord]) -> None:
     """A line for each record, below the names of the columns; a list is written with spaces."""
-    writer = csv.DictWriter(sys.stdout, lines[0] if lines else (), lineterminator="\n")
+    writer = csv.DictWriter(sys.stdout, dict.fromkeys(name for line in lines for name in line), lineterminator="\n")
     writer.writeheader()
     for line in lines:
         writer.writerow(

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from simpy import AllOf, Environment, Event
 
-from tests.lab.comem.hosts import BATCHES, GPU, MODELS, RUNS, host, scenes
+from tests.lab.comem.hosts import GPU, MODELS, RUNS, host, scenes
 from tests.support.histories import budget, calls_of, react
 from tests.support.specs import Summariser, build
 from tests.support.timing import Timed
@@ -135,16 +135,6 @@ def test_the_window_is_that_of_the_strategy(name: str, k: int) -> None:
     assert sent == sum(100 + 7 * stand + 50 * summarised for stand, summarised in sizes)
 
 
-@given(BATCHES)
-def test_with_room_for_all_each_token_is_prefilled_once(runs: list[AgentRun]) -> None:
-    found = simulate(runs, Deployment(host(), host(), "full context", 1, offload=False, tool=0.0))
-    whole = sum(run.head + sum(turn.size for turn in run.turns[:-1]) for run in runs)
-    again = sum(turn.observation == 0 for run in runs for turn in run.turns[:-1])  # the last token begins the reply
-    replies = sum(turn.output for run in runs for turn in run.turns[:-1])
-    assert found.agent.prefilled == whole - replies + again
-    assert found.agent.fetched == 0
-
-
 @given(scenes())
 def test_offload_prefills_only_what_is_new(scene: tuple[list[AgentRun], Deployment]) -> None:
     runs, setting = scene
@@ -165,15 +155,6 @@ def test_everything_twice_as_fast_takes_half_of_the_time(scene: tuple[list[Agent
 
     twice = replace(setting, agent=faster(setting.agent), memory=faster(setting.memory), tool=setting.tool / 2)
     assert simulate(runs, setting).seconds == 2 * simulate(runs, twice).seconds
-
-
-@given(ALONE, st.floats(1, 100))
-def test_more_bandwidth_is_never_slower(scene: tuple[list[AgentRun], Deployment], times: float) -> None:
-    runs, setting = scene
-    assume(setting.strategy != "k-step-off")
-    gpu = replace(setting.agent.gpu, bandwidth=times * setting.agent.gpu.bandwidth)
-    wide = replace(setting, agent=replace(setting.agent, gpu=gpu))
-    assert simulate(runs, wide).seconds <= simulate(runs, setting).seconds * (1 + 1e-9)
 
 
 @st.composite
@@ -263,15 +244,6 @@ def test_the_least_recently_used_goes_first_and_its_end_before_its_beginning(
     time, counts = in_turn(requests, at, offload=False)
     assert counts.cached == cached
     assert time == pytest.approx(seconds)
-
-
-@given(chains())
-def test_offload_is_never_slower_where_fetching_is_faster(chain: tuple[list[PromptRequest], Host]) -> None:
-    """One request after the other: where they overlap, another order may turn out worse, whatever is faster."""
-    requests, at = chain
-    at = replace(at, gpu=replace(at.gpu, pcie=1e15))
-    fetched, again = (in_turn(requests, at, offload)[0] for offload in (True, False))
-    assert fetched <= again * (1 + 1e-9)
 
 
 def test_one_link_brings_back_one_prompt_after_the_other() -> None:

@@ -48,8 +48,6 @@ def test_the_figures_of_a_setting_are_those_of_its_answers(rows: list[Row], fail
     found, done = summary(ours, raw), [one for one in ours if not one["error"]]
     assert found["jobs"] == len({(one["digest"], one["seed"]) for one in ours})
     assert found["failed"] == len({(one["digest"], one["seed"]) for one in ours if one["error"]})
-    rights = [one["right"] for one in done]
-    assert (found["right"], found["scored"]) == (rights.count(True), len(rights) - rights.count(None))
     if done:
         assert found["turns"] == mean(one["turns"] for one in done)
         assert found["cost"] == pytest.approx(mean(one["cost"] for one in done))

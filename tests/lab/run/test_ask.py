@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +21,37 @@ from thimble.agent.messages import Message
 from thimble.agent.view import measure
 from thimble.corpus.questions import Fact, Proof
 from thimble.lab.experiment import Row, made_by
-from thimble.lab.run.ask import NO_ROOM, Job, ask, hold, place, plan
+from thimble.lab.run.ask import NO_ROOM, Job, ask, hold, place
+from thimble.lab.run.command import Run
+from thimble.models import READER
+from thimble.session.parser import Parser
 from thimble.session.session import Session
 
 SPECS = ("none", "observation-masking", "hybrid")
 
 
+def jobs(*flags: str) -> list[Job]:
+    """The jobs of these flags."""
+    parser = Parser("x")
+    Run().add_flags(parser)
+    parser.set_defaults(store=None, jobs=None)
+    return Run().cases(parser.parse_args(flags))
+
+
 @given(
-    st.lists(st.sampled_from(SPECS), max_size=4),
-    st.lists(st.integers(500, 9000), max_size=3),
-    st.lists(st.integers(0, 9), max_size=3),
-    st.integers(0, 2),
+    st.lists(st.sampled_from(SPECS), min_size=1, max_size=4),
+    st.lists(st.integers(500, 9000), min_size=1, max_size=3),
+    st.lists(st.integers(0, 9), min_size=1, max_size=3),
 )
-def test_a_plan_has_each_combination(specs: list[str], budgets: list[int], seeds: list[int], asked: int) -> None:
-    jobs = plan(
-        [question(f"q{number}") for number in range(asked)], specs, budgets, ["reader", "ollama:m"], seeds, job()
-    )
-    on_server = {(one.question.id, one.strategy, one.budget, one.seed) for one in jobs if one.model != "reader"}
-    assert len(on_server) == asked * len({*specs}) * len({*budgets}) * len({*seeds})
-    by_reader = bool(seeds) * asked * len({*specs}) * len({*budgets})
-    assert len({one.key for one in jobs}) == len(on_server) + by_reader
-    assert [one.question.id for one in jobs] == sorted(one.question.id for one in jobs)
+def test_each_question_is_asked_under_each_combination(specs: list[str], budgets: list[int], seeds: list[int]) -> None:
+    numbers = ["--budget", *map(str, budgets), "--seed", *map(str, seeds)]
+    found = jobs("--kind", "summary", "--strategy", *specs, "--model", "reader", "ollama:m", *numbers)
+    settings = {*product({one.question.id for one in found}, {*specs}, {*budgets}, {*seeds})}
+    assert {(one.question.id, one.strategy, one.budget, one.seed) for one in found if one.model != READER} == settings
+    assert len({one.key for one in found}) == len(settings) + len(settings) // len({*seeds})
+    assert [*dict.fromkeys(one.question.id for one in found)] == [
+        key for key, _ in groupby(one.question.id for one in found)
+    ]
 
 
 def test_a_key_changes_with_all_that_changes_the_answer(tmp_path: Path) -> None:
@@ -48,7 +59,7 @@ def test_a_key_changes_with_all_that_changes_the_answer(tmp_path: Path) -> None:
     mine, files = tmp_path / "mine.py", []
     for body in ("messages", "messages[:]"):
         mine.write_text(f"def prepare(messages, budget):\n    return {body}\n")
-        files += plan([question("q")], [str(mine)], [8000], ["reader"], [None], job())
+        files += jobs("--kind", "summary", "--strategy", str(mine))[:1]
     one = job(model="openai:m@http://a")
     changes: list[dict[str, Any]] = [
         {"seed": 1}, {"temperature": 0.5}, {"summariser": "s"}, {"memory": "s"}, {"price": "cached=0.5"},
@@ -113,14 +124,13 @@ def test_a_scripted_model_is_scored_and_its_passages_are_found() -> None:
 
 def test_a_server_gets_seed_and_temperature_and_one_that_is_gone_is_a_failure() -> None:
     with served() as (ollama, url):
-        models = [f"ollama:qwen2.5:7b@{url}"]
-        jobs = plan([question("q")], ["none"], [8000], models, [3, 4], job(temperature=0.8))
-        rows = [row for one in jobs for row in ask(one)]
+        asked = [job(model=f"ollama:qwen2.5:7b@{url}", seed=seed, temperature=0.8) for seed in (3, 4)]
+        rows = [row for one in asked for row in ask(one)]
         options = [body["options"] for body in ollama.sent()]
-    asked = {(option["seed"], option["temperature"]) for option in options}
-    assert asked - {(3, 0)} == {(3, 0.8), (4, 0.8)}, "but for the trial of tool calls, at temperature 0"
+    sent = {(option["seed"], option["temperature"]) for option in options}
+    assert sent - {(3, 0)} == {(3, 0.8), (4, 0.8)}, "but for the trial of tool calls, at temperature 0"
     assert [(row["model"], row["error"]) for row in rows] == [("ollama:qwen2.5:7b, temperature 0.8", "")] * 2
-    (gone,) = ask(jobs[0])
+    (gone,) = ask(asked[0])
     assert "nothing answers" in gone["error"]
     assert (gone["right"], gone["ending"], gone["spent"], gone.keys()) == (None, "", 0, rows[0].keys())
 

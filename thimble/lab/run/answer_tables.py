@@ -72,8 +72,6 @@ def summary(rows: Rows, raw: Rows) -> Row:
     return {
         "jobs": every,
         "failed": every - len(jobs),
-        "scored": sum(row["right"] is not None for row in done),
-        "right": sum(row["right"] is True for row in done),
         "no_room": sum(row["ending"] == NO_ROOM for row in done),
         "over": sum(row["over"] for row in done),
         "cost": None if cost is None or not done else cost / len(done),
@@ -150,14 +148,14 @@ def _answers(model: str, rows: Rows) -> ResultTable:
     found = by(rows, "budget", "strategy")
     cells = []
     for (budget, _), mine in found.items():
-        one = summary(mine, found.get((budget, RAW_AGENT), []))
+        one, right = summary(mine, found.get((budget, RAW_AGENT), [])), _rights(answered(mine))
         cells.append(
             (
                 _named(mine[0]),
                 f"{one['jobs']:,}",
                 f"{one['failed']:,}",
-                f"{one['scored']:,}",
-                _share(_rights(answered(mine))),
+                f"{len(right):,}",
+                _share(right),
                 f"{one['no_room']:,}",
                 f"{one['over']:,}",
                 _tokens(one["cost"]),

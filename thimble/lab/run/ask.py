@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
-from itertools import product
 
 from thimble.agent.budget import Counter, Prices
 from thimble.agent.errors import BudgetError, ThimbleError
@@ -17,7 +16,7 @@ from thimble.corpus.markdown import MARKUP, plain
 from thimble.corpus.questions import Exchange, Fact, Question
 from thimble.corpus.score import score
 from thimble.lab.action_similarity import Action
-from thimble.lab.experiment import Row, code_of, hash_of, made_by
+from thimble.lab.experiment import Row, hash_of, made_by
 from thimble.lab.experiment_flags import named, settings_of
 from thimble.models import READER
 from thimble.session.prices import read_prices
@@ -98,30 +97,6 @@ class Job:
 def _digest(question: Question) -> str:
     """A hash of the question as it is asked and scored."""
     return hash_of(asdict(question))
-
-
-def plan(
-    questions: Sequence[Question],
-    strategies: Sequence[str],
-    budgets: Sequence[int],
-    models: Sequence[str],
-    seeds: Sequence[int | None],
-    like: Job,
-) -> list[Job]:
-    """All combinations; the other fields are as in `like`.
-
-    One question comes under every setting before the next one, so that a part of a study compares the same questions.
-    The reader draws nothing: it is asked once, whatever the seeds.
-
-    Raises:
-        UsageError: a SPEC names a file that cannot be read.
-    """
-    code = {spec: code_of(spec) for spec in strategies}
-    jobs = (
-        replace(like, question=question, strategy=spec, budget=budget, model=model, seed=seed, code=code[spec])
-        for question, seed, model, budget, spec in product(questions, seeds, models, budgets, strategies)
-    )
-    return [replace(job, seed=None, temperature=None) if job.model == READER else job for job in jobs]
 
 
 def ask(job: Job) -> list[Row]:

@@ -6,16 +6,17 @@ import argparse
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
 from thimble.agent.errors import UsageError
 from thimble.corpus.questions import QUESTIONS_FILE, Kind, load
-from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, by, made_by, run_experiment
+from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, by, code_of, made_by, run_experiment
 from thimble.lab.experiment_flags import MODEL_FORM, model_name
 from thimble.lab.findings import ResultTable
 from thimble.lab.run.answer_tables import JOB, answer_tables, wrong_answers
-from thimble.lab.run.ask import CARD, Job, ask, plan
+from thimble.lab.run.ask import CARD, Job, ask
 from thimble.models import READER
 from thimble.session.figures import several
 from thimble.session.prices import read_prices
@@ -61,7 +62,11 @@ With --store every answer is kept; the same command again goes on where it stopp
         add("--wrong", action="store_true", help="show the wrong answers instead of the tables")
 
     def cases(self, options: argparse.Namespace) -> list[Job]:
-        """The jobs of the flags; a ceiling in dollars becomes one in tokens."""
+        """The jobs of the flags; a ceiling in dollars becomes one in tokens.
+
+        One question comes under every setting before the next one, so that a part of a study compares the same
+        questions. The reader draws nothing: it is asked once, whatever the seeds.
+        """
         if options.store and not options.strategy:
             return []
         path = QUESTIONS_FILE if options.questions == "shipped" else Path(options.questions)
@@ -71,18 +76,17 @@ With --store every answer is kept; the same command again goes on where it stopp
         card = read_prices(options.price)
         if card.dollars:
             options.ceiling *= 1_000_000 / card.dollars
+        price = f"cached={card.cached:g},output={card.output:g}"
         specs = [name for spec in options.strategy or [RAW_AGENT] for name in (STRATEGIES if spec == "all" else [spec])]
-        like = Job(
-            questions[0],
-            RAW_AGENT,
-            temperature=options.temperature,
-            summariser=options.summariser,
-            memory=options.memory,
-            price=f"cached={card.cached:g},output={card.output:g}",
-        )
-        models = options.model or [READER]
+        code = {spec: code_of(spec) for spec in specs}
+        models, budgets = options.model or [READER], options.budget or [Settings().budget]
         options.jobs = options.jobs or (None if models == [READER] else 1)
-        return plan(questions, specs, options.budget or [like.budget], models, options.seed or [None], like)
+        draws = [(seed, options.temperature) for seed in options.seed or [None]]
+        side = options.summariser, options.memory
+        return [
+            Job(question, spec, budget, model, *((None, None) if model == READER else drawn), *side, price, code[spec])
+            for question, drawn, model, budget, spec in product(questions, draws, models, budgets, specs)
+        ]
 
     def check(self, cases: Sequence[Job]) -> None:
         """Open a session for each strategy and each model."""
@@ -95,12 +99,11 @@ With --store every answer is kept; the same command again goes on where it stopp
 
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
         """The rows by model, budget and strategy, the built-in ones in the order of their table."""
-        names = [*STRATEGIES]
+        order = {name: at for at, name in enumerate(STRATEGIES)}
 
-        def place(setting: tuple[str, int, str]) -> tuple[str, int, int, str]:
+        def place(setting: tuple[Any, ...]) -> tuple[Any, ...]:
             model, budget, strategy = setting
-            name = parse_spec(strategy)[0].name
-            return model, budget, names.index(name) if name in names else len(names), strategy
+            return model, budget, order.get(parse_spec(strategy)[0].name, len(order)), strategy
 
         found = by(rows, "model", "budget", "strategy")
         return [row for setting in sorted(found, key=place) for row in found[setting]]
