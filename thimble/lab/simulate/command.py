@@ -49,8 +49,9 @@ class Simulate(Experiment[ReplayCase]):
 
     def cases(self, options: argparse.Namespace) -> list[ReplayCase]:
         """A case for each strategy."""
-        made = run(mean_turn(options), options.turns, counter_of(options.model))
-        specs = [*dict.fromkeys(options.strategy or SIMULATED_STRATEGIES)]
+        options.turn = mean_turn(options)
+        made = run(options.turn, options.turns, counter_of(options.model))
+        specs = options.strategy or SIMULATED_STRATEGIES
         return replay_cases([made], specs, options, [options.budget], cached=SIMULATED_PRICES)
 
     def measure(self, case: ReplayCase) -> list[Row]:
@@ -75,7 +76,7 @@ class Simulate(Experiment[ReplayCase]):
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
         """The size of a turn, and each prompt in blocks on a scale of its own."""
-        of = mean_turn(options)
+        of: MeanTurn = options.turn
         budget = "no budget" if options.budget == UNLIMITED else f"budget {options.budget:,}"
         size = of.reasoning + of.action + of.observation
         yield (
