@@ -178,7 +178,7 @@ def _html_table(table: ResultTable) -> Iterator[str]:
 
 
 def _drawn(lines: Mapping[str, Sequence[float]]) -> str:
-    """The lines as a picture, on one scale that holds 0, with their names and the values at the ends of the scale."""
+    """The lines as a picture on one scale, with 0, their names, and the values at the ends of the scale."""
     values = [0.0, *(value for line in lines.values() for value in line)]
     low, high = min(values), max(values)
     height = 300 / (high - low or 1)
@@ -188,6 +188,7 @@ def _drawn(lines: Mapping[str, Sequence[float]]) -> str:
         places = (f"{600 * x / max(1, len(line) - 1):.1f},{(high - y) * height:.1f}" for x, y in enumerate(line))
         drawn.append(f'<polyline points="{" ".join(places)}" fill="none" stroke="{ink}" stroke-width="2"/>')
         drawn.append(f'<text x="610" y="{18 * at + 12}" fill="{ink}">{escape(name)}</text>')
+    drawn.append(f'<path d="M0 {high * height:.1f}H600" stroke="gray"/>')
     ends = [f'<text x="0" y="{y}" fill="gray">{value:,.0f}</text>' for y, value in ((-4, high), (316, low))]
     size = max(320, 18 * len(lines))
     return "\n".join([f'<svg viewBox="0 -20 900 {size + 20}" font-size="14">', *drawn, *ends, "</svg>"])
