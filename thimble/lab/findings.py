@@ -45,6 +45,7 @@ class Findings:
         records: The flat records of `--json` and `--csv`.
         after: What is said behind the tables.
         lines: What the page draws: a line of values by its name, from left to right.
+        drawn: What they are.
     """
 
     title: str
@@ -53,6 +54,7 @@ class Findings:
     records: Sequence[FlatRecord]
     after: Sequence[str] = ()
     lines: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    drawn: str = ""
 
 
 def publish(found: Findings, options: argparse.Namespace, prog: str, arguments: Sequence[str]) -> None:
@@ -160,7 +162,7 @@ def _html_page(found: Findings, command: str) -> Iterator[str]:
 <p>Command: <code>{escape(command)}</code></p>"""
     yield f"<pre>{escape(told)}</pre>"
     if found.lines:
-        yield _drawn(found.lines)
+        yield f"<h2>{escape(found.drawn)}</h2>\n{_svg(found.lines)}"
     for table in found.tables:
         yield from _html_table(table)
     yield from (f"<p>{escape(line)}</p>" for line in found.after)
@@ -177,7 +179,7 @@ def _html_table(table: ResultTable) -> Iterator[str]:
     yield "</table>"
 
 
-def _drawn(lines: Mapping[str, Sequence[float]]) -> str:
+def _svg(lines: Mapping[str, Sequence[float]]) -> str:
     """The lines as a picture on one scale, with 0, their names, and the values at the ends of the scale."""
     values = [0.0, *(value for line in lines.values() for value in line)]
     low, high = min(values), max(values)
