@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from hashlib import sha256
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -59,7 +60,7 @@ class Experiment(ABC, Generic[CaseT]):
     Attributes:
         title: Of its page.
         epilog: The end of its `--help`; the docstring of the class is the beginning.
-        verb: What happens to a case, as in "replayed 3 of 20".
+        verb: What happens to a case, as in "replayed 3 of 20". Experiments with one verb share the cases of a store.
     """
 
     title: str
@@ -129,9 +130,10 @@ def _add_flags(parser: Parser) -> None:
 
 def _measured(experiment: Experiment[CaseT], options: argparse.Namespace) -> list[Row]:
     """The rows of all cases: those in the store, and those that are measured now."""
-    cases = {case.key: case for case in experiment.cases(options)}
+    cases = {_key(experiment, case): case for case in experiment.cases(options)}
     with closing(Store(options.store, write=bool(cases))) as store:
-        before = {record["key"]: record for record in store.records() if not cases or record["key"] in cases}
+        own = cases.__contains__ if cases else methodcaller("startswith", experiment.verb)
+        before = {record["key"]: record for record in store.records() if own(record["key"])}
         left = [case for key, case in cases.items() if key not in before or failed(before[key])]
         experiment.check(left)
         try:
@@ -170,12 +172,18 @@ def _measure(
     ):
         for case, rows in results:
             cost = sum(row.get("spent") or 0 for row in rows)
-            earlier = records.get(case.key, {"spent": 0})
-            record = {"key": case.key, "made_by": made_by(), "finished": time.time(), "spent": earlier["spent"] + cost}
-            store.add(record | {"rows": [*rows]})
-            records[case.key] = record | {"rows": [*rows]}
+            key = _key(experiment, case)
+            earlier = records.get(key, {"spent": 0})
+            record = {"key": key, "made_by": made_by(), "finished": time.time(), "spent": earlier["spent"] + cost}
+            records[key] = record | {"rows": [*rows]}
+            store.add(records[key])
             spent += cost
             advance(case.size)
+
+
+def _key(experiment: Experiment[CaseT], case: CaseT) -> str:
+    """The key of a case in the store, which may be that of other experiments, too."""
+    return f"{experiment.verb} {case.key}"
 
 
 def by(rows: Rows, *names: str) -> dict[tuple[Any, ...], list[Row]]:

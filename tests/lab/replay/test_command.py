@@ -176,8 +176,16 @@ def row(strategy: str, run: str, turns: int, price: float, prompt: int, **more: 
         ("refused", "over_budget", "edits", "side_calls", "acted", "observation_tokens"), 0
     )
     made |= dict.fromkeys(("prompt_tokens", "prefill_tokens", "history_tokens", "cost"), prompt)
-    made |= {"strategy": strategy, "run": run, "turns": turns, "budget": None, "cached_price": price, "calls": turns}
-    made |= {"change": 0.0, "repairs": 3, "characters_mended": 12, "characters_left_out": 3}
+    made |= {"strategy": strategy, "run": run, "turns": turns, "calls": turns}
+    made |= {
+        "budget": None,
+        "lag": 0,
+        "cached_price": price,
+        "change": 0.0,
+        "repairs": 3,
+        "characters_mended": 12,
+        "characters_left_out": 3,
+    }
     return made | more
 
 

@@ -20,9 +20,8 @@ from thimble.lab.experiment import Rows
 from thimble.lab.replay.command import ReplayCase
 from thimble.lab.replay.fake_model import FakeModel
 from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of
-from thimble.lab.simulate.command import DEFAULT_TURN, Simulate, main
+from thimble.lab.simulate.command import DEFAULT_TURN, Simulate, blocks, main
 from thimble.lab.simulate.equal_turns import MeanTurn, means, run
-from thimble.lab.simulate.growth_tables import blocks
 from thimble.models import chat
 from thimble.models.embeddings.static import static_embedder
 from thimble.strategies.spec import parse

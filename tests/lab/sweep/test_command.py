@@ -23,9 +23,8 @@ from thimble.agent.messages import Message
 from thimble.lab.replay.recorded_replay import ReplaySetting, cost, counter_of, figures, replay
 from thimble.lab.replay.trajectories import read
 from thimble.lab.statistics import RESAMPLES, holm, least, paired
-from thimble.lab.sweep.command import main
+from thimble.lab.sweep.command import Cell, Sheet, main, sweep_tables
 from thimble.lab.sweep.grid import parse_grid
-from thimble.lab.sweep.sweep_tables import Cell, Sheet, sweep_tables
 from thimble.models import chat
 
 MODEL = "no such model"

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -145,11 +146,9 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
                 for part in sorted(Path(options.parts.name).iterdir()):
                     with part.open("rb") as views:
                         shutil.copyfileobj(views, file)
-        place = "run", "budget", "lag", "cached_price"
-        raw = {tuple(row[name] for name in place): row["cost"] for row in rows if row["strategy"] == RAW_AGENT}
-        return [
-            row | {"change": cost_tables.change(row["cost"], raw[tuple(row[name] for name in place)])} for row in rows
-        ]
+        place = itemgetter("run", "budget", "lag", "cached_price")
+        raw = {place(row): row["cost"] for row in rows if row["strategy"] == RAW_AGENT}
+        return [row | {"change": cost_tables.change(row["cost"], raw[place(row)])} for row in rows]
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
         """What the runs are, and how to read the tables."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from math import inf
+from operator import itemgetter
 from statistics import quantiles
 
 from thimble.lab.experiment import RAW_AGENT, Row, Rows, by
@@ -31,8 +32,9 @@ def change(cost: float, raw: float) -> float | None:
 
 def sent(rows: Rows) -> list[Row]:
     """The rows of those runs of which each call was sent under every strategy of its budget and lag."""
-    refused = {(row["run"], row["budget"], row["lag"]) for row in rows if row["refused"]}
-    return [row for row in rows if (row["run"], row["budget"], row["lag"]) not in refused]
+    place = itemgetter("run", "budget", "lag")
+    refused = {place(row) for row in rows if row["refused"]}
+    return [row for row in rows if place(row) not in refused]
 
 
 def turn_class(turns: int) -> str:

@@ -73,44 +73,38 @@ def read(paths: Iterable[Path], observations: str | None = None) -> list[Traject
 
 
 def _runs(path: Path, observations: str | None) -> Iterator[Trajectory]:
-    found = False
-    for line, value in _values(path):
-        for number, one in enumerate(_several(value), 1):
-            found = True
-            places = {"line": line, "run": 0 if one is value else number}
-            place = ", ".join([str(path), *(f"{name} {at}" for name, at in places.items() if at)])
-            name = ":".join([path.name, *(str(at) for at in places.values() if at)])
-            yield _run(one, place, name, observations)
+    found = [(line, number, run) for line, value in _values(path) for number, run in _several(value)]
     if not found:
         raise UsageError(f"{path} holds no trajectory", TRAJECTORY_FORMS)
+    for line, number, run in found:
+        places = {"line": line, "run": number}
+        place = ", ".join([str(path), *(f"{name} {at}" for name, at in places.items() if at)])
+        yield _run(run, place, ":".join([path.name, *(str(at) for at in places.values() if at)]), observations)
 
 
-def _values(path: Path) -> Iterator[tuple[int, object]]:
+def _values(path: Path) -> Sequence[tuple[int, object]]:
     """The JSON values of a file with their lines: one document (line 0), or one a line."""
     text = file_text(path, MOST_RUNS_BYTES, TRAJECTORY_FORMS)
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if not lines:
-        return
     try:
-        yield 0, from_json(text)
-        return
+        return [(0, from_json(text))] if text.strip() else []
     except ValueError as error:
         whole = error
-    for number, line in lines:
+    values: list[tuple[int, object]] = []
+    for number, line in enumerate(text.split("\n"), 1):
         try:
-            value = from_json(line)
+            values += [(number, from_json(line))] if line.strip() else []
         except ValueError as error:
-            found, at = (whole, getattr(whole, "lineno", 1)) if number == lines[0][0] else (error, number)
+            found, at = (error, number) if values else (whole, getattr(whole, "lineno", 1))
             what = f"{path}, line {at}: this is no JSON ({getattr(found, 'msg', found)})"
             raise UsageError(what, TRAJECTORY_FORMS) from error
-        yield number, value
+    return values
 
 
-def _several(value: object) -> Sequence[object]:
-    """The runs of a list of runs; anything else is one run."""
-    if isinstance(value, list) and value and all(isinstance(one, list) or _holds_messages(one) for one in value):
-        return value
-    return [] if value == [] else [value]
+def _several(value: object) -> Iterable[tuple[int, object]]:
+    """The runs of a list of runs, numbered from 1; anything else is one run, without a number."""
+    if isinstance(value, list) and all(isinstance(one, list) or _holds_messages(one) for one in value):
+        return enumerate(value, 1)
+    return [(0, value)]
 
 
 def _holds_messages(value: object) -> bool:
