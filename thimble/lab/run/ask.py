@@ -25,6 +25,7 @@ from thimble.session.settings import Settings
 from thimble.session.step_worker import StepWorker
 from thimble.session.totals import cost, totals
 
+STUDY_BUDGET = 8_000
 CARD = "cached=0.1,output=4"
 """The price card of a study: not that of a server's timings, so that every job has the same."""
 NO_ROOM = "no room"
@@ -52,7 +53,7 @@ class Job:
 
     question: Question
     strategy: str
-    budget: int = 8000
+    budget: int = STUDY_BUDGET
     model: str = READER
     seed: int | None = None
     temperature: float | None = None

@@ -16,12 +16,11 @@ from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, by, code_of
 from thimble.lab.experiment_flags import MODEL_FORM, model_name
 from thimble.lab.findings import ResultTable
 from thimble.lab.run.answer_tables import JOB, answer_tables, wrong_answers
-from thimble.lab.run.ask import CARD, Job, ask
+from thimble.lab.run.ask import CARD, STUDY_BUDGET, Job, ask
 from thimble.models import READER
 from thimble.session.figures import several
 from thimble.session.prices import read_prices
 from thimble.session.session import Session
-from thimble.session.settings import Settings
 from thimble.session.settings_table import SETTINGS, Given
 from thimble.strategies.spec import parse_spec
 from thimble.strategies.table import STRATEGIES
@@ -44,9 +43,8 @@ With --store every answer is kept; the same command again goes on where it stopp
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         """What is asked, under which settings, and what is shown."""
         add, many = parser.add_argument, partial(parser.add_argument, nargs="+", action="extend")
-        usual = Settings().budget
         many("--strategy", metavar="SPEC", help="ask under these; all: the built-in ones")
-        many("--budget", type=_setting("budget"), metavar="N", help=f"prompt tokens a call may use; default: {usual}")
+        many("--budget", type=_setting("budget"), metavar="N", help=f"prompt tokens of a call; default: {STUDY_BUDGET}")
         many("--model", type=model_name, metavar="MODEL", help=f"{MODEL_FORM}; default: {READER}")
         many("--seed", type=_setting("seed"), metavar="N", help="ask each question once for each; not for the reader")
         add("--questions", default="shipped", metavar="FILE", help="a file of questions; default: shipped")
@@ -76,16 +74,25 @@ With --store every answer is kept; the same command again goes on where it stopp
         card = read_prices(options.price)
         if card.dollars:
             options.ceiling *= 1_000_000 / card.dollars
-        price = f"cached={card.cached:g},output={card.output:g}"
         specs = [name for spec in options.strategy or [RAW_AGENT] for name in (STRATEGIES if spec == "all" else [spec])]
         code = {spec: code_of(spec) for spec in specs}
-        models, budgets = options.model or [READER], options.budget or [Settings().budget]
+        models, budgets = options.model or [READER], options.budget or [STUDY_BUDGET]
         options.jobs = options.jobs or (None if models == [READER] else 1)
-        draws = [(seed, options.temperature) for seed in options.seed or [None]]
-        side = options.summariser, options.memory
+        seeds = options.seed or [None]
         return [
-            Job(question, spec, budget, model, *((None, None) if model == READER else drawn), *side, price, code[spec])
-            for question, drawn, model, budget, spec in product(questions, draws, models, budgets, specs)
+            Job(
+                question,
+                spec,
+                budget,
+                model,
+                seed=None if model == READER else seed,
+                temperature=None if model == READER else options.temperature,
+                summariser=options.summariser,
+                memory=options.memory,
+                price=f"cached={card.cached:g},output={card.output:g}",
+                code=code[spec],
+            )
+            for question, seed, model, budget, spec in product(questions, seeds, models, budgets, specs)
         ]
 
     def check(self, cases: Sequence[Job]) -> None:
