@@ -45,39 +45,35 @@ def turn_class(turns: int) -> str:
 def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
     """The tables of these strategies. A cell has a number for each price; of an amount one if all are the same."""
     prices = [*dict.fromkeys(row["cached_price"] for row in rows)]
-    found = by(sent(rows), "strategy", "cached_price")
-    every = {spec: [found.get((spec, price), []) for price in prices] for spec in dict.fromkeys([RAW_AGENT, *specs])}
-    raw = every[RAW_AGENT]
-    shown = {spec: every[spec] for spec in specs}
+    found, specs = by(sent(rows), "strategy", "cached_price"), [*dict.fromkeys(specs)]
+
+    def each(spec: str, of: str = "") -> list[list[Row]]:
+        """The rows of a strategy at each price: all, or those of a class of runs."""
+        at_prices = (found.get((spec, price), []) for price in prices)
+        return [[row for row in every if of in ("", turn_class(row["turns"]))] for every in at_prices]
+
+    raw = each(RAW_AGENT)
     sums = []
-    for spec, each in shown.items():
-        costs = [change(_total(ours, "cost"), _total(theirs, "cost")) for ours, theirs in zip(each, raw, strict=True)]
-        amounts = [[_short(_total(ours, name)) for ours in each] for name in AMOUNT_COLUMNS.values()]
+    for spec in specs:
+        pairs = zip(each(spec), raw, strict=True)
+        costs = [change(_total(ours, "cost"), _total(theirs, "cost")) for ours, theirs in pairs]
+        amounts = [[_short(_total(ours, name)) for ours in each(spec)] for name in AMOUNT_COLUMNS.values()]
         cells = [" ".join(one if len({*one}) > 1 else one[:1]) for one in amounts]
         sums.append([spec, " ".join(map(_percent, costs)), *cells])
     yield ResultTable("All tokens together", ["strategy", "all tokens", *AMOUNT_COLUMNS], sums)
     if len(raw[0]) > 1:
-        yield ResultTable(
-            "Run by run", ["strategy", *SPREAD_COLUMNS], [[spec, *_spread(shown[spec])] for spec in shown]
-        )
-    turns = [turn_class(row["turns"]) for row in raw[0]]
-    classes = [name for name in CLASSES if name in turns]
+        spreads = [[spec, *_spread(each(spec))] for spec in specs]
+        yield ResultTable("Run by run", ["strategy", *SPREAD_COLUMNS], spreads)
+    classes = {name: several(len(runs), "run") for name in CLASSES if (runs := each(RAW_AGENT, name)[0])}
     if len(classes) > 1:
-        medians = [
-            [spec]
-            + [
-                _spread([[row for row in ours if turn_class(row["turns"]) == name] for ours in each])[MEDIAN]
-                for name in classes
-            ]
-            for spec, each in shown.items()
-        ]
-        names = [f"{name} turns, {several(turns.count(name), 'run')}" for name in classes]
+        medians = [[spec, *(_spread(each(spec, name))[MEDIAN] for name in classes)] for spec in specs]
+        names = [f"{name} turns, {runs}" for name, runs in classes.items()]
         yield ResultTable("The median run by the length of the runs", ["strategy", *names], medians)
     told = "How alike the next action on each view is to the recorded one, from 0 to 1 (CoMem, Eq. 9)."
     agreed = [
         [spec, f"{sum(row['agreement'] * row['acted'] for row in acted) / _total(acted, 'acted'):.3f}"]
-        for spec, (first, *_) in shown.items()
-        if (acted := [row for row in first if row["acted"]])
+        for spec in specs
+        if (acted := [row for row in each(spec)[0] if row["acted"]])
     ]
     yield ResultTable("Agreement of the next action", ["strategy", "agreement"], agreed, told)
 
