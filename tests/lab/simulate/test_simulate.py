@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -99,19 +98,14 @@ def ran(capsys: pytest.CaptureFixture[str], *flags: str) -> str:
     return capsys.readouterr().out
 
 
-def test_every_format_says_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_costs_are_those_of_all_turns_so_far(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--turns", "40", "--strategy", "none", "llm-summary:paper", "sliding-window", "--budget", "9000"]
-    records = json.loads(ran(capsys, *flags, "--json", "--report", "s.html"))
+    records = json.loads(ran(capsys, *flags, "--json", "--report", str(tmp_path / "s.html")))
     assert len(records) == 120
-    lines = list(csv.DictReader(ran(capsys, *flags, "--csv").splitlines()))
-    assert lines == [{name: str(value) for name, value in record.items()} for record in records]
     raw = records[:40]
     tokens, prefill = (sum(one[name] for one in raw) for name in ("prompt_tokens", "prefill_tokens"))
     assert raw[-1]["cost_0.1"] == pytest.approx(0.9 * prefill + 0.1 * tokens)
-    assert f"{raw[-1]['prompt_tokens']:,}</td>" in Path("s.html").read_text()
+    assert f"{raw[-1]['prompt_tokens']:,}</td>" in (tmp_path / "s.html").read_text()
 
 
 def test_sizes_come_from_files_where_no_flag_gives_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
