@@ -7,7 +7,7 @@ import csv
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
@@ -17,7 +17,6 @@ from typing import Any
 from thimble.agent.errors import UsageError
 from thimble.corpus.writing import write_whole
 
-FlatRecord = Mapping[str, Any]
 WIDTH = 140
 """Columns of a table where the output is no terminal."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -51,7 +50,7 @@ class Findings:
     title: str
     told: Sequence[str]
     tables: Sequence[ResultTable]
-    records: Sequence[FlatRecord]
+    records: Sequence[Mapping[str, Any]]
     after: Sequence[str] = ()
     lines: Mapping[str, Sequence[float]] = field(default_factory=dict)
     drawn: str = ""
@@ -75,7 +74,7 @@ def publish(found: Findings, options: argparse.Namespace, prog: str, arguments: 
         _in_terminal(found)
 
 
-def _print_csv(lines: Sequence[FlatRecord]) -> None:
+def _print_csv(lines: Sequence[Mapping[str, Any]]) -> None:
     """A line for each record, below the names of the columns; a list is written with spaces."""
     writer = csv.DictWriter(sys.stdout, dict.fromkeys(name for line in lines for name in line), lineterminator="\n")
     writer.writeheader()
@@ -111,7 +110,8 @@ def _in_terminal(found: Findings) -> None:
 
     screen = Console(width=None if sys.stdout.isatty() else WIDTH)
     say = partial(screen.print, highlight=False, markup=False)
-    _say_lines(say, found.told)
+    for line in found.told:
+        say(line)
     for table in found.tables:
         say(f"\n{table.title}\n", *([f"{table.told}\n"] if table.told else []), sep="\n")
         drawn = Drawn(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
@@ -123,12 +123,8 @@ def _in_terminal(found: Findings) -> None:
         for row in table.rows:
             drawn.add_row(*map(Text, row))
         say(drawn)
-    _say_lines(say, [f"\n{line}" for line in found.after])
-
-
-def _say_lines(say: Callable[[str], object], lines: Iterable[str]) -> None:
-    for line in lines:
-        say(line)
+    for line in found.after:
+        say(f"\n{line}")
 
 
 def write_page(path: Path, found: Findings, command: str) -> None:
