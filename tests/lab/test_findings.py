@@ -39,6 +39,7 @@ FINDINGS = st.builds(
     st.lists(WORDS, max_size=2),
     st.lists(TABLES, max_size=3),
     st.lists(st.fixed_dictionaries({"name": WORDS, "of": st.lists(WORDS.filter(str.split), max_size=2)}), min_size=1),
+    lines=st.dictionaries(WORDS, st.lists(st.floats(-1e6, 1e6), max_size=3), max_size=2),
 )
 
 
@@ -93,6 +94,7 @@ def test_any_words_make_a_page_that_runs_nothing(tmp_path_factory: pytest.TempPa
     reading.feed(page)
     reading.close()
     assert reading.cells == [cell for table in found.tables for row in [table.columns, *table.rows] for cell in row]
+    assert page.count("<polyline") == len(found.lines)
     assert not reading.tags & {"script", "link", "img", "iframe", "object", "b"}
     assert not {name for name in reading.attributes if name.startswith("on") or name in ("href", "src", "style")}
 

@@ -61,11 +61,13 @@ class Experiment(ABC, Generic[CaseT]):
         title: Of its page.
         epilog: The end of its `--help`; the docstring of the class is the beginning.
         verb: What happens to a case, as in "replayed 3 of 20". Experiments with one verb share the cases of a store.
+        drawn: What the lines of its page are, if it has some.
     """
 
     title: str
     epilog: str | None = None
     verb: str = "measured"
+    drawn: str = ""
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         """Add its own flags. Those of the frame are `--store`, `--jobs`, and the forms of output."""
@@ -117,7 +119,7 @@ def run_experiment(experiment: Experiment[Any], arguments: Sequence[str], prog: 
     told = [*experiment.headline(rows, options)]
     tables = [table for table in experiment.tables(rows, options) if table.rows]
     notes, lines = [*experiment.notes(rows, options)], experiment.lines(rows, options)
-    publish(Findings(experiment.title, told, tables, rows, notes, lines), options, prog, arguments)
+    publish(Findings(experiment.title, told, tables, rows, notes, lines, experiment.drawn), options, prog, arguments)
 
 
 def _add_flags(parser: Parser) -> None:

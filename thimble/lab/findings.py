@@ -45,6 +45,7 @@ class Findings:
         records: The flat records of `--json` and `--csv`.
         after: What is said behind the tables.
         lines: What the page draws: a line of values by its name, from left to right.
+        drawn: What they are.
     """
 
     title: str
@@ -53,6 +54,7 @@ class Findings:
     records: Sequence[FlatRecord]
     after: Sequence[str] = ()
     lines: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    drawn: str = ""
 
 
 def publish(found: Findings, options: argparse.Namespace, prog: str, arguments: Sequence[str]) -> None:
@@ -160,7 +162,7 @@ def _html_page(found: Findings, command: str) -> Iterator[str]:
 <p>Command: <code>{escape(command)}</code></p>"""
     yield f"<pre>{escape(told)}</pre>"
     if found.lines:
-        yield _drawn(found.lines)
+        yield f"<h2>{escape(found.drawn)}</h2>\n{_svg(found.lines)}"
     for table in found.tables:
         yield from _html_table(table)
     yield from (f"<p>{escape(line)}</p>" for line in found.after)
@@ -177,8 +179,8 @@ def _html_table(table: ResultTable) -> Iterator[str]:
     yield "</table>"
 
 
-def _drawn(lines: Mapping[str, Sequence[float]]) -> str:
-    """The lines as a picture, on one scale that holds 0, with their names and the values at the ends of the scale."""
+def _svg(lines: Mapping[str, Sequence[float]]) -> str:
+    """The lines as a picture on one scale, with 0, their names, and the values at the ends of the scale."""
     values = [0.0, *(value for line in lines.values() for value in line)]
     low, high = min(values), max(values)
     height = 300 / (high - low or 1)
@@ -188,6 +190,7 @@ def _drawn(lines: Mapping[str, Sequence[float]]) -> str:
         places = (f"{600 * x / max(1, len(line) - 1):.1f},{(high - y) * height:.1f}" for x, y in enumerate(line))
         drawn.append(f'<polyline points="{" ".join(places)}" fill="none" stroke="{ink}" stroke-width="2"/>')
         drawn.append(f'<text x="610" y="{18 * at + 12}" fill="{ink}">{escape(name)}</text>')
+    drawn.append(f'<path d="M0 {high * height:.1f}H600" stroke="gray"/>')
     ends = [f'<text x="0" y="{y}" fill="gray">{value:,.0f}</text>' for y, value in ((-4, high), (316, low))]
     size = max(320, 18 * len(lines))
     return "\n".join([f'<svg viewBox="0 -20 900 {size + 20}" font-size="14">', *drawn, *ends, "</svg>"])

@@ -78,6 +78,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
 `tools`), or several of either. An assistant message is a call. docs/how-to/replay-recorded-runs.md explains the counts.
 """
     verb = "replayed"
+    drawn = "The change of the cost of each run, in percent, from the least to the most, at the last price"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         """The runs, how they are replayed, and what else is written of them."""

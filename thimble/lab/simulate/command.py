@@ -36,6 +36,7 @@ class Simulate(Experiment[ReplayCase]):
 
     title = "A run of equal turns under each strategy"
     verb = "simulated"
+    drawn = "The tokens of each prompt"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         """The size of a turn, the number of turns, strategies and prices."""
