@@ -86,12 +86,8 @@ def test_two_runs_by_hand(tmp_path: Path) -> None:
     assert everything == {"costs": [sent, sent - cached / 2], **counts, "kept": kept, "faults": 0}
     hidden = verdict(tmp_path, HIDES)
     assert hidden == {"costs": hidden["costs"], **counts, "kept": 0, "faults": 4}
-
-
-def test_a_repeated_call_is_a_fault_where_its_newest_result_is_not_shown() -> None:
-    one, _ = RUNS[1]
+    one, _ = RUNS[1]  # its repeated calls are faults where the newest result is not shown
     assert [*asked_again(one, [*replay(one, settings("sliding-window:window=1")[0])])] == [True, True, False]
-    assert [*asked_again(one, [*replay(one, settings("none")[0])])] == [True] * 3
 
 
 def test_a_fact_is_words_in_a_row_of_a_result_and_the_seed_says_which() -> None:
@@ -123,29 +119,49 @@ def test_made_dialogues_go_by_the_seed_and_read_some_articles_again() -> None:
     assert all(again)
 
 
-# --- laws, and what is lawful -----------------------------------------------------------------------------------------
+# --- what is refused, in one line -------------------------------------------------------------------------------------
 
 UNFITTED = "class Mine:\n    fitted = False\n    def prepare(self, messages, budget): return messages[:]\n"
-BROKEN = {
-    "not sound": ("return [m for m in messages if m.role != 'tool']", "the view had to be mended"),
-    "without the question": ("return messages[:1] + messages[2:]", "put back the question or task"),
-    "doubled": ("return messages + messages[-1:]", "into the order of the history"),
-    "no messages": ("return None", "prepare must return a list of messages, not None"),
-    "raises": ("return messages[99]", "IndexError"),
-    "another view each time": (
-        "import random; return [m.rewritten(str(random.random()), 'why') if m.call_id else m for m in messages]",
-        "played twice from the start, it makes two different views",
-    ),
-    "over the budget": (UNFITTED, "and the budget is 150"),
+TURN, STOPPED = r"^one, turn \d+: .*", "no end within 1 seconds of computing: stopped "
+REFUSED = {
+    "return [m for m in messages if m.role != 'tool']": TURN + "the view had to be mended",
+    "return messages[:1] + messages[2:]": TURN + "put back the question or task",
+    "return messages + messages[-1:]": TURN + "into the order of the history",
+    "return None": TURN + "prepare must return a list of messages, not None",
+    "return messages[99]": TURN + "IndexError",
+    "import random; return [m.rewritten(str(random.random()), 'why') if m.call_id else m for m in messages]": TURN
+    + "played twice from the start, it makes two different views",
+    UNFITTED: TURN + "and the budget is 150",
+    "while True: pass": STOPPED,
+    "pass\nwhile True: pass": STOPPED,
+    "return 'x' * 10**11": "MemoryError",
+    "print('FLOOD'); return messages[:]": "it prints",
+    "return messages[:]\nprint('FLOOD')": "it prints",
+    "import os; os.write(1, b'FLOOD'); return messages[:]": "it prints",
+    "import os; os._exit(3)": r"its process ended before its time \(exit code 3\)",
+    "import os; os.kill(os.getpid(), 9)": "PermissionError: os.kill is not allowed",
+    "pass\nraise ValueError('no')": r"mine.py cannot be loaded: ValueError: no",
+    "'\\d'; raise ValueError": "ValueError",  # a warning of Python
+    "raise KeyboardInterrupt": "stopped in mine.py",
+    "raise ValueError('\\x1b[2J')": "ValueError",
+    "return (": "SyntaxError",
 }
 
 
-@pytest.mark.parametrize(("body", "told"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_law_is_told_with_its_place(tmp_path: Path, body: str, told: str) -> None:
-    text, limit = (body, 150) if body is UNFITTED else (f"def prepare(messages, budget):\n    {body}\n", 2_000)
-    found = verdict(tmp_path, text, limit=limit)
-    assert told in found
-    assert found.startswith("one, turn ")
+@pytest.mark.parametrize("body", REFUSED)
+def test_what_is_broken_or_hostile_is_refused_in_one_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], body: str
+) -> None:
+    told, over = REFUSED[body], body == UNFITTED
+    text = body if over else f"def prepare(messages, budget):\n    {body}\n"
+    found = verdict(tmp_path, text, seconds=1 if told is STOPPED else 60, limit=150 if over else 2_000)
+    assert re.search(told, found)
+    assert found.isprintable()
+    assert "FLOOD" not in found
+    assert capfd.readouterr() == ("", "")
+
+
+# --- what is lawful ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", family(sorted(one.parent.name for one in OURS.glob("*/solution.py"))))
@@ -182,34 +198,6 @@ def test_a_strategy_that_ships_comes_to_the_same_in_the_jail(name: str, tmp_path
     except UsageError as error:
         found = error.what
     assert verdict(tmp_path, text, limit=8_000, dialogues=MADE) == found
-
-
-# --- hostile files ----------------------------------------------------------------------------------------------------
-
-HOSTILE = {
-    "    while True: pass\n": "no end within 1 seconds of computing: stopped ",
-    "    pass\nwhile True: pass\n": "no end within 1 seconds of computing: stopped ",
-    "    return 'x' * 10**11\n": "MemoryError",
-    "    print('FLOOD')\n    return messages[:]\n": "it prints",
-    "    return messages[:]\nprint('FLOOD')\n": "it prints",
-    "    import os; os.write(1, b'FLOOD')\n    return messages[:]\n": "it prints",
-    "    import os; os._exit(3)\n": "its process ended before its time (exit code 3)",
-    "    import os; os.kill(os.getpid(), 9)\n": "PermissionError: os.kill is not allowed",
-    "    pass\nraise ValueError('no')\n": "mine.py cannot be loaded: ValueError: no",
-    "    '\\d'\n    raise ValueError\n": "ValueError",  # a warning of Python
-    "    raise KeyboardInterrupt\n": "stopped in mine.py",
-    "    raise ValueError('\\x1b[2J')\n": "ValueError",
-    "    return (\n": "SyntaxError",
-}
-
-
-@pytest.mark.parametrize(("body", "told"), HOSTILE.items())
-def test_a_hostile_file_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str], body: str, told: str) -> None:
-    found = verdict(tmp_path, f"def prepare(messages, budget):\n{body}", seconds=1 if "within 1" in told else 60)
-    assert told in found
-    assert found.isprintable()
-    assert "FLOOD" not in found
-    assert capfd.readouterr() == ("", "")
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from statistics import mean
 
@@ -32,9 +32,10 @@ def answer_tables(rows: Rows, baseline: str) -> Iterator[ResultTable]:
         yield _kinds(model, done)
         yield _places(model, done)
         for (budget,), found in by(done, "budget").items():
-            if any(row["strategy"] == baseline for row in found):
+            scored = outcomes(found)
+            if any(one["strategy"] == baseline for one in scored):
                 title = f"Differences from {baseline}: {model} @{budget:,}"
-                yield difference_table(title, differences(outcomes(found), baseline), PAIRED)
+                yield difference_table(title, differences(scored, baseline), PAIRED)
 
 
 def wrong_answers(rows: Rows) -> ResultTable:
@@ -66,19 +67,18 @@ def summary(rows: Rows, raw: Rows) -> Row:
     pairs = [(found, theirs[instance]) for instance, found in jobs.items() if instance in theirs]
     turns, raw_turns = (sum(row["turns"] for pair in pairs for row in pair[at]) for at in (0, 1))
     alike = [one for ours, other in pairs for one in next_actions_alike(_actions(ours), _actions(other))]
-    cost, side = (_total(row[name] for row in done) for name in ("cost", "side_cost"))
-    prefill = _total(row["prefill"] for row in done)
+    cost, prefill, side = (_total(done, name) for name in ("cost", "prefill", "side_cost"))
     every = len(by(rows, *INSTANCE))
     return {
         "jobs": every,
         "failed": every - len(jobs),
         "no_room": sum(row["ending"] == NO_ROOM for row in done),
         "over": sum(row["over"] for row in done),
-        "cost": None if cost is None or not done else cost / len(done),
-        "prefill": None if prefill is None or not done else prefill / len(done),
+        "cost": _ratio(cost, len(done)),
+        "prefill": _ratio(prefill, len(done)),
         "turns": mean(row["turns"] for row in done) if done else 0.0,
         "elongation": turns / raw_turns - 1 if raw_turns else None,
-        "side_share": None if side is None or not cost else side / cost,
+        "side_share": _ratio(side, cost),
         "agreement": mean(alike) if alike else None,
     }
 
@@ -87,10 +87,13 @@ def _actions(rows: Rows) -> list[Action]:
     return [Action(*action) for row in rows for action in row["actions"]]
 
 
-def _total(amounts: Iterable[float | None]) -> float | None:
-    every = [*amounts]
-    known = [amount for amount in every if amount is not None]
-    return sum(known) if len(known) == len(every) else None
+def _total(rows: Rows, name: str) -> float | None:
+    known = [row[name] for row in rows if row[name] is not None]
+    return sum(known) if len(known) == len(rows) else None
+
+
+def _ratio(amount: float | None, to: float | None) -> float | None:
+    return None if amount is None or not to else amount / to
 
 
 def outcomes(rows: Rows) -> list[Row]:
@@ -100,10 +103,9 @@ def outcomes(rows: Rows) -> list[Row]:
     """
     made = []
     for (strategy, digest), mine in by(rows, "strategy", "digest").items():
-        right, cost = _rights(mine), _total(row["cost"] for row in mine)
-        if right:
-            mean_cost = None if cost is None else cost / len(by(mine, "seed"))
-            made.append({"strategy": strategy, "instance": digest, "solved": 100 * mean(right), "cost": mean_cost})
+        if right := _rights(mine):
+            cost = _ratio(_total(mine, "cost"), len(by(mine, "seed")))
+            made.append({"strategy": strategy, "instance": digest, "solved": 100 * mean(right), "cost": cost})
     return made
 
 
