@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
+from functools import partial
 from itertools import product
 from operator import itemgetter
 from pathlib import Path
@@ -225,6 +226,4 @@ def _check_views(options: argparse.Namespace) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror}", "give --views the path of a file") from error
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
-    """Replay, and publish. Raises as `run_experiment` does."""
-    run_experiment(Replay(), arguments, prog)
+main = partial(run_experiment, Replay())

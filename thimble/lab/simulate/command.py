@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
+from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 
@@ -193,6 +194,4 @@ def _range(turns: Rows) -> str:
     return f"{told}; at turn {last} it falls from {high:,} to {low:,}, {last - first} turns after the fall before"
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
-    """Simulate, and publish. Raises as `run_experiment` does."""
-    run_experiment(Simulate(), arguments, prog)
+main = partial(run_experiment, Simulate())

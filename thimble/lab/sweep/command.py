@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import fsum
 from pathlib import Path
@@ -259,6 +260,4 @@ def _interval(low: float, high: float, form: Callable[[float], str]) -> str:
     return f"[{form(low)}, {form(high)}]"
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
-    """Sweep, and publish. Raises as `run_experiment` does."""
-    run_experiment(Sweep(), arguments, prog)
+main = partial(run_experiment, Sweep())
