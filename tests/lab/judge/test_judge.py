@@ -84,6 +84,10 @@ def test_two_runs_by_hand(tmp_path: Path) -> None:
     sent, cached = sum(view.tokens for view in views), sum(view.cached for view in views)
     counts = {"calls": 4 + 6, "planted": kept, "again": 1 + 3}
     assert everything == {"costs": [sent, sent - cached / 2], **counts, "kept": kept, "faults": 0}
+    most = max(view.tokens for view in views)
+    assert measured(RUNS, settings("none", most)) == everything
+    with pytest.raises(UsageError, match=f"{most:,} tokens, and the budget is {most - 1:,}"):
+        measured(RUNS, settings("none", most - 1))
     hidden = verdict(tmp_path, HIDES)
     assert hidden == {"costs": hidden["costs"], **counts, "kept": 0, "faults": 4}
     one, _ = RUNS[1]  # its repeated calls are faults where the newest result is not shown
