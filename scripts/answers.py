@@ -23,9 +23,9 @@ from thimble.corpus.questions import Question, QuestionSet
 from thimble.corpus.questions import load as load_questions
 from thimble.corpus.score import score, shows
 from thimble.lab.exit_code import exit_code
+from thimble.lab.experiment import fingerprint
 from thimble.lab.job_progress import progress
 from thimble.lab.pool import pooled
-from thimble.lab.run.jobs import fingerprint
 from thimble.models import READER
 from thimble.session.parser import Parser
 from thimble.session.session import Session

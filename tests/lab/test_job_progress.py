@@ -1,4 +1,4 @@
-"""The progress of a command, and the size of a run."""
+"""The progress of a command."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.histories import react
 from thimble.lab.job_progress import LINE_PAUSE_SECONDS, progress
-from thimble.lab.replay.trajectories import Trajectory
 from thimble.session.figures import duration
 
 
@@ -34,9 +32,3 @@ def test_lines_are_apart_and_tell_the_time_for_the_rest_of_the_size(done: list[t
     times = [0.0, *(at for at, _ in told)]
     assert all(later - earlier >= LINE_PAUSE_SECONDS for earlier, later in pairwise(times))
     assert now - times[-1] < LINE_PAUSE_SECONDS
-
-
-@given(st.integers(0, 30))
-def test_the_size_of_a_run_is_what_is_sent_without_management(steps: int) -> None:
-    run = Trajectory("run", react(steps, tokens=20))
-    assert run.size == sum(at for at, message in enumerate(run.messages) if message.role == "assistant")

@@ -10,7 +10,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from thimble.lab.statistics import DRAWS_AT_ONCE, Comparison, holm, interval, paired, resampled, two_sided, wilson
@@ -78,40 +78,10 @@ def test_the_other_way_round_is_the_same_with_the_other_sign(pairs: list[tuple[i
         assert back.p == pytest.approx(there.p, abs=2 * math.sqrt(2) * error(0.5))
 
 
-@given(costs)
-def test_equal_rows_do_not_differ(pairs: list[tuple[int, int]]) -> None:
-    assert pair([(a, a) for a, _ in pairs]) == Comparison(0, 0, 0, 1)
-
-
-@given(costs, st.integers(1, 9))
-def test_a_larger_effect_has_a_smaller_p(pairs: list[tuple[int, int]], more: int) -> None:
-    means = resampled([a - b for a, b in pairs], resamples=FEW)
-    assume(np.mean(means <= 0) <= np.mean(means >= 0) and sum(a - b for a, b in pairs) >= 0)
-    before, after = pair(pairs), pair([(a + more, b) for a, b in pairs])
-    moved = (before.difference + more, before.low + more, before.high + more)
-    assert (after.difference, after.low, after.high) == pytest.approx(moved)
-    assert after.p <= before.p
-
-
-@given(costs, st.integers(0, 5))
-def test_a_seed_gives_the_same_again(pairs: list[tuple[int, int]], seed: int) -> None:
-    found = pair(pairs, seed=seed)
-    assert found == pair(pairs, seed=seed)
-    assert 0 <= found.p <= 1
-    assert found.low <= found.high
-
-
 def test_no_crossing_is_a_p_of_zero() -> None:
     assert paired([1, 2, 3], [0, 0, 0]).p == 0
+    assert paired([1, 2], [1, 2]) == Comparison(0, 0, 0, 1)
     assert two_sided(resampled([0.1, 0.2, -0.3])) > 0.9
-
-
-def test_the_monte_carlo_error_is_that_of_a_share() -> None:
-    values = [1.0] * 14 + [-1.0] * 9
-    drawn = [two_sided(resampled(values, seed=seed, resamples=400)) for seed in range(150)]
-    tail = two_sided(resampled(values, resamples=100_000)) / 2
-    assert np.mean(drawn) == pytest.approx(2 * tail, rel=0.05)
-    assert np.std(drawn) == pytest.approx(2 * math.sqrt(tail * (1 - tail) / 400), rel=0.2)
 
 
 def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
@@ -139,15 +109,8 @@ def test_what_cannot_be_compared() -> None:
 @pytest.mark.parametrize(("right", "of", "low", "high"), [(18, 20, 0.699, 0.972), (180, 200, 0.851, 0.934)])
 def test_wilson_intervals_as_published(right: int, of: int, low: float, high: float) -> None:
     assert wilson(right, of) == pytest.approx((low, high), abs=0.001)
-
-
-@given(st.integers(0, 500), st.integers(0, 500))
-def test_an_interval_holds_its_share_and_stays_a_share(right: int, wrong: int) -> None:
-    low, high = wilson(right, right + wrong)
-    assert 0 <= low <= high <= 1
-    if right + wrong:
-        assert low <= right / (right + wrong) + 1e-12
-        assert right / (right + wrong) <= high + 1e-12
+    assert wilson(0, 0) == (0, 1)
+    assert (wilson(0, of)[0], wilson(of, of)[1]) == pytest.approx((0, 1))
 
 
 @given(st.integers(1, 99), st.integers(1, 99))
@@ -155,10 +118,6 @@ def test_at_each_end_the_share_is_just_significant(right: int, wrong: int) -> No
     n = right + wrong
     for end in wilson(right, n):
         assert abs(right / n - end) == pytest.approx(1.96 * math.sqrt(end * (1 - end) / n))
-
-
-def test_holm_worked_by_hand() -> None:
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
 @given(shares)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scripts.answers import LIBRARY, READING, Asked, Mark, ask, by_kind, table
 from tests.support.paths import ROOT
 from thimble.corpus.questions import Exchange, Fact, Proof, Question
-from thimble.lab.run.jobs import fingerprint
+from thimble.lab.experiment import fingerprint
 
 DOCS = ROOT / "docs"
 READER = Asked("none", 64_000)

@@ -69,7 +69,7 @@ def test_a_study_keeps_a_second_writer_from_its_store(here: Path) -> None:
     held = python(here, "-c", HELD, *STUDY)
     assert held.returncode == 2
     assert held.stderr.splitlines() == [
-        "thimble lab: s.jsonl is written by another thimble lab run",
+        "thimble lab: s.jsonl is written by another thimble lab",
         "fix: wait for its end, or take another --store",
     ]
 

@@ -15,8 +15,7 @@ EXPERIMENTS: Mapping[str, str] = {
     "sweep": "Which setting of a strategy is best, and how sure is that?",
     "table": "What do rows of outcomes (FILE) say of each strategy?",
     "simulate": "How do the prompts of a long run grow under each strategy, and what do they cost?",
-    "questions": "Which strategy keeps the answers to the questions?",
-    "run": "How do strategies do on questions × budgets × seeds × models, in a store?",
+    "run": "Which strategy keeps the answers, on questions × budgets × seeds × models?",
     "judge": "Which strategy in FOLDER wins the contest, by laws, cost, faults and planted facts?",
     "comem": "How fast is CoMem on simulated servers, and how fast in its paper?",
     "memory-model": "Does a trained memory model let a frozen agent act as with everything in view?",
@@ -41,7 +40,8 @@ def _run(arguments: Sequence[str], prog: str) -> None:
         return
     name, *rest = arguments
     if name not in EXPERIMENTS:
-        raise UsageError(f"there is no experiment {name!r}", did_you_mean(name, EXPERIMENTS, f"{prog} lists them"))
+        fix = f"it is {prog} run" if name == "questions" else did_you_mean(name, EXPERIMENTS, f"{prog} lists them")
+        raise UsageError(f"there is no experiment {name!r}", fix)
     import_module(f"thimble.lab.{name.replace('-', '_')}.command").main(rest, f"{prog} {name}")
 
 

@@ -53,12 +53,6 @@ def _page(text: str) -> Path:
     return path
 
 
-def add_jobs(parser: argparse.ArgumentParser) -> None:
-    """Add the flag that says how many processes work."""
-    told = "processes that work at once; default: one for each core"
-    parser.add_argument("--jobs", type=whole("--jobs", 1, 256), metavar="N", help=told)
-
-
 def add_lag(parser: argparse.ArgumentParser, **more: object) -> None:
     """Add the flag that says how late a summary in the background is there."""
     told = "calls that pass before a summary in the background is there; default: 0"

@@ -7,8 +7,8 @@ import csv
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -17,7 +17,6 @@ from typing import Any
 from thimble.agent.errors import UsageError
 from thimble.corpus.writing import write_whole
 
-FlatRecord = Mapping[str, Any]
 WIDTH = 140
 """Columns of a table where the output is no terminal."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -42,19 +41,19 @@ class Findings:
         title: Of its page.
         told: What is said before the tables, a line each.
         tables: For people.
-        records: The objects of `--json`.
-        lines: The flat records of `--csv`; the same objects if there are none.
+        records: The flat records of `--json` and `--csv`.
         after: What is said behind the tables.
-        markdown: What stands in Markdown instead of the tables, if there is anything.
+        lines: What the page draws: a line of values by its name, from left to right.
+        drawn: What they are.
     """
 
     title: str
     told: Sequence[str]
     tables: Sequence[ResultTable]
-    records: Sequence[FlatRecord]
-    lines: Sequence[FlatRecord] = ()
+    records: Sequence[Mapping[str, Any]]
     after: Sequence[str] = ()
-    markdown: Sequence[ResultTable] = ()
+    lines: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    drawn: str = ""
 
 
 def publish(found: Findings, options: argparse.Namespace, prog: str, arguments: Sequence[str]) -> None:
@@ -68,16 +67,16 @@ def publish(found: Findings, options: argparse.Namespace, prog: str, arguments: 
     if options.json:
         print(json.dumps(found.records, indent=1))
     elif options.csv:
-        _print_csv(found.lines or found.records)
+        _print_csv(found.records)
     elif options.markdown:
         print("\n".join(_in_markdown(found)))
     else:
         _in_terminal(found)
 
 
-def _print_csv(lines: Sequence[FlatRecord]) -> None:
+def _print_csv(lines: Sequence[Mapping[str, Any]]) -> None:
     """A line for each record, below the names of the columns; a list is written with spaces."""
-    writer = csv.DictWriter(sys.stdout, lines[0], lineterminator="\n")
+    writer = csv.DictWriter(sys.stdout, dict.fromkeys(name for line in lines for name in line), lineterminator="\n")
     writer.writeheader()
     for line in lines:
         writer.writerow(
@@ -87,10 +86,8 @@ def _print_csv(lines: Sequence[FlatRecord]) -> None:
 
 def _in_markdown(found: Findings) -> Iterator[str]:
     yield from found.told
-    for table in found.markdown or found.tables:
-        yield ""
-        if table.title:
-            yield f"## {table.title}\n"
+    for table in found.tables:
+        yield f"\n## {table.title}\n"
         if table.told:
             yield f"{table.told}\n"
         yield from markdown_table(table)
@@ -113,7 +110,8 @@ def _in_terminal(found: Findings) -> None:
 
     screen = Console(width=None if sys.stdout.isatty() else WIDTH)
     say = partial(screen.print, highlight=False, markup=False)
-    _say_lines(say, found.told)
+    for line in found.told:
+        say(line)
     for table in found.tables:
         say(f"\n{table.title}\n", *([f"{table.told}\n"] if table.told else []), sep="\n")
         drawn = Drawn(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
@@ -125,12 +123,8 @@ def _in_terminal(found: Findings) -> None:
         for row in table.rows:
             drawn.add_row(*map(Text, row))
         say(drawn)
-    _say_lines(say, [f"\n{line}" for line in found.after])
-
-
-def _say_lines(say: Callable[[str], object], lines: Iterable[str]) -> None:
-    for line in lines:
-        say(line)
+    for line in found.after:
+        say(f"\n{line}")
 
 
 def write_page(path: Path, found: Findings, command: str) -> None:
@@ -163,6 +157,8 @@ def _html_page(found: Findings, command: str) -> Iterator[str]:
 <h1>{escape(found.title)}</h1>
 <p>Command: <code>{escape(command)}</code></p>"""
     yield f"<pre>{escape(told)}</pre>"
+    if found.lines:
+        yield f"<h2>{escape(found.drawn)}</h2>\n{_svg(found.lines)}"
     for table in found.tables:
         yield from _html_table(table)
     yield from (f"<p>{escape(line)}</p>" for line in found.after)
@@ -177,3 +173,20 @@ def _html_table(table: ResultTable) -> Iterator[str]:
         )
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</table>"
+
+
+def _svg(lines: Mapping[str, Sequence[float]]) -> str:
+    """The lines as a picture on one scale, with 0, their names, and the values at the ends of the scale."""
+    values = [0.0, *(value for line in lines.values() for value in line)]
+    low, high = min(values), max(values)
+    height = 300 / (high - low or 1)
+    drawn = []
+    for at, (name, line) in enumerate(lines.items()):
+        ink = f"hsl({at * 360 // len(lines)} 70% 45%)"
+        places = (f"{600 * x / max(1, len(line) - 1):.1f},{(high - y) * height:.1f}" for x, y in enumerate(line))
+        drawn.append(f'<polyline points="{" ".join(places)}" fill="none" stroke="{ink}" stroke-width="2"/>')
+        drawn.append(f'<text x="610" y="{18 * at + 12}" fill="{ink}">{escape(name)}</text>')
+    drawn.append(f'<path d="M0 {high * height:.1f}H600" stroke="gray"/>')
+    ends = [f'<text x="0" y="{y}" fill="gray">{value:,.0f}</text>' for y, value in ((-4, high), (316, low))]
+    size = max(320, 18 * len(lines))
+    return "\n".join([f'<svg viewBox="0 -20 900 {size + 20}" font-size="14">', *drawn, *ends, "</svg>"])

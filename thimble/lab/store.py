@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 from thimble.agent.errors import UsageError
 from thimble.session.file_lock import lock_file
@@ -16,20 +17,22 @@ from thimble.session.file_lock import lock_file
 class Store:
     """Records by their `key`, which comes first in each. One process writes a store; others may read it meanwhile.
 
+    Without a path it is a file that is gone when the store is closed.
+
     Raises:
         UsageError: it cannot be opened, is no store, or another process writes it.
     """
 
-    def __init__(self, path: Path, *, write: bool = False) -> None:
+    def __init__(self, path: Path | None, *, write: bool = False) -> None:
         self.path = path
-        if not write and not path.is_file():
-            raise UsageError(f"there is no store {path}", "--strategy SPEC… begins one")
+        if path and not write and not path.is_file():
+            raise UsageError(f"there is no store {path}", "name cases to begin one, such as --strategy SPEC…")
         try:
-            self._file = path.open("a+b" if write else "rb")
+            self._file: IO[bytes] = path.open("a+b" if write else "rb") if path else TemporaryFile()  # noqa: SIM115
         except OSError as error:
             raise UsageError(f"{path} cannot be opened", "give --store the path of a file") from error
         try:
-            if write:
+            if path and write:
                 self._lock()
             self.records()
             if write:
@@ -43,7 +46,7 @@ class Store:
         try:
             lock_file(self._file.fileno())
         except BlockingIOError as error:
-            what = f"{self.path} is written by another thimble lab run"
+            what = f"{self.path} is written by another thimble lab"
             raise UsageError(what, "wait for its end, or take another --store") from error
         except OSError as error:
             what = f"{self.path} cannot be locked: {error.strerror}"
@@ -72,15 +75,16 @@ class Store:
         self._file.seek(0)
         *lines, torn = self._file.read().split(b"\n")
         found: dict[str, dict[str, Any]] = {}
-        try:
-            if not torn.startswith(b'{"key": '[: len(torn)]):  # what a killed writer leaves begins as a record
-                lines.append(torn)
-            for line in lines:
+        if not torn.startswith(b'{"key": '[: len(torn)]):  # what a killed writer leaves begins as a record
+            lines.append(torn)
+        for number, line in enumerate(lines, 1):
+            try:
                 record = json.loads(line)
+                record["rows"], record["spent"]
                 found[record["key"]] = record
-        except (ValueError, KeyError, TypeError) as error:
-            what = f"{self.path}, line {len(found) + 1}, is no result of a study"
-            raise UsageError(what, "give --store another file; one of an older thimble cannot be read") from error
+            except (ValueError, KeyError, TypeError) as error:
+                what = f"{self.path}, line {number}, is no result of a study"
+                raise UsageError(what, "give --store another file; one of an older thimble cannot be read") from error
         return [found[key] for key in sorted(found)]
 
     def close(self) -> None:

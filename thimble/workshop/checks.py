@@ -15,8 +15,9 @@ from thimble.agent.fates import fates
 from thimble.agent.messages import Message, common_prefix, last_turn
 from thimble.agent.messages import turns as turns_of
 from thimble.agent.turns import pinned
+from thimble.lab.experiment import Row
 from thimble.lab.judge.dialogues import facts_of, shown
-from thimble.lab.judge.measure import Measured
+from thimble.lab.judge.measure import score
 from thimble.workshop.trial import PLANTED_VALUE, TrialCall, WorkshopTrial
 
 FOUR_PRICES = (0.0, 0.1, 0.5, 1.0)
@@ -364,8 +365,8 @@ def wins(run: TrialRun, rivals: Sequence[str]) -> Fault | None:
         return None  # one contest, of all runs
     trials = [each.trial for each in run.all]
     everything = measured(trials, "none")
-    own = measured(trials, run.trial.spec).score(everything)
-    best, rival = max((measured(trials, rival).score(everything), rival) for rival in rivals)
+    own = score(measured(trials, run.trial.spec), everything)
+    best, rival = max((score(measured(trials, rival), everything), rival) for rival in rivals)
     if own <= best:
         return Fault(-1, "", (
             f"your score is {own:.1f}, and the best rival, {rival}, has {best:.1f}: higher wins. Facts are any words "
@@ -375,7 +376,7 @@ def wins(run: TrialRun, rivals: Sequence[str]) -> Fault | None:
     return None
 
 
-def measured(trials: Iterable[WorkshopTrial], spec: str) -> Measured:
+def measured(trials: Iterable[WorkshopTrial], spec: str) -> Row:
     """The sums of a contest: the cost at four prices, and the facts that the views show."""
     kept: list[bool] = []
     costs = [0.0] * len(FOUR_PRICES)
@@ -385,7 +386,7 @@ def measured(trials: Iterable[WorkshopTrial], spec: str) -> Measured:
         kept += shown(facts, ((call.history, call.view) for call in calls))
         priced = (replace(trial, prices=Prices(price)).cost(calls) for price in FOUR_PRICES)
         costs = [*map(add, costs, priced)]
-    return Measured(costs, 0, sum(kept), len(kept), faults=0, again=0)
+    return {"costs": costs, "kept": sum(kept), "planted": len(kept), "faults": 0, "again": 0}
 
 
 def _acts(history: Sequence[Message]) -> list[range]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import sys
-from io import StringIO
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -20,10 +17,10 @@ from thimble.agent.messages import Message
 from thimble.agent.repair import repair
 from thimble.lab.comem.agent_runs import recorded as of_trajectory
 from thimble.lab.comem.comem_paper import FIGURE_5, PAPER_TABLE
-from thimble.lab.comem.command import main
-from thimble.lab.comem.paper_cells import Assumed, figure_5, table_1
+from thimble.lab.comem.command import CoMem, main
 from thimble.lab.replay.recorded_replay import counter_of
 from thimble.lab.replay.trajectories import Trajectory
+from thimble.session.parser import Parser
 
 PAGE = ROOT / "docs" / "results" / "comem.md"
 RUN = [
@@ -46,25 +43,32 @@ def recorded(tmp_path: Path) -> str:
 def test_recorded_runs_are_shown_under_each_strategy(recorded: str, capsys: pytest.CaptureFixture[str]) -> None:
     main([recorded, "--batch", "4", "--json"], "lab comem")
     found = json.loads(capsys.readouterr().out)
-    assert {cell["memory"] for cell in found} == {"full context", "no summary", "synchronous", "k-step-off"}
     assert len(found) == len(PAPER_TABLE) * 2 * 4
+    assert {cell["memory"] for cell in found} == {"full context", "no summary", "synchronous", "k-step-off"}
     assert all(cell["calls"] == 2 and cell["printed"] is None and cell["simulated"] > 0 for cell in found)
-    main([recorded, "--batch", "4", "--csv"], "lab comem")
-    lines = list(csv.DictReader(StringIO(capsys.readouterr().out)))
-    assert [line["simulated"] for line in lines] == [str(cell["simulated"]) for cell in found]
     main([recorded, "--batch", "4"], "lab comem")
-    assert "recorded, DeepSWE (32B), with CPU offload, 4 agents" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "recorded, DeepSWE (32B), with CPU offload, 4 agents" in told
+    first = re.search(r"^full context +2\.00 +– +(\S+) +– +1\.00 +0 *$", told, re.MULTILINE)
+    assert first
+    assert first[1] == f"{found[0]['simulated']:,.0f}"
 
 
 def test_the_page_shows_what_is_simulated() -> None:
     """The first cell, which sets the observations, and the first two of Figure 5; the rest takes half a minute."""
-    made = [*islice(table_1(Assumed(), 128, None), 1), *islice(figure_5(Assumed(), None), 2)]
+    parser, comem = Parser("x"), CoMem()
+    comem.add_flags(parser)
+    options = parser.parse_args([])
+    cases = comem.cases(options)
+    figure = [case for case in cases if case.part == "Figure 5"]
+    rows = comem.derive([row for case in (cases[0], *figure[:2]) for row in comem.measure(case)], options)
     (shown,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    for cell in made:
-        key = f"{cell.batch}" if cell.part == "Figure 5" else f"{cell.calls:.2f}"
-        row = re.search(rf"^{cell.memory} +{key} .*$", shown[shown.index(cell.part) :], re.MULTILINE)
-        assert row
-        assert {f"{cell.simulated:,.0f}", f"{cell.speedup:.2f}"} <= set(row[0].split())
+    for row in rows:
+        key = f"{row['batch']}" if row["part"] == "Figure 5" else f"{row['calls']:.2f}"
+        line = re.search(rf"^{row['memory']} +{key} .*$", shown[shown.index(row["part"]) :], re.MULTILINE)
+        assert line
+        assert {f"{row['simulated']:,.0f}", f"{row['simulated_speedup']:.2f}"} <= set(line[0].split())
+    assert len({case.key for case in cases}) == len(cases) == 34 + 8
 
 
 def test_the_printed_speedups_are_those_of_the_paper() -> None:
@@ -72,7 +76,7 @@ def test_the_printed_speedups_are_those_of_the_paper() -> None:
         full, ours = (next(row for row in agent.rows if row.memory == name) for name in ("Full-Context", "GRPO"))
         found = [a / b for a, b in zip(full.printed, ours.printed, strict=True) if a and b]
         assert [round(each, 2) for each in found] == list(speedup)
-    assert PAPER_TABLE[-1].rows[0].printed[1] == FIGURE_5[128][0]
+        assert [row.printed[1] for row in FIGURE_5[128]] == [PAPER_TABLE[-1].rows[at].printed[1] for at in (0, 4)]
 
 
 @given(nasty_histories())
@@ -83,31 +87,20 @@ def test_a_recorded_run_has_all_tokens_of_its_history(history: list[Message]) ->
     assert run.head + sum(turn.size for turn in run.turns) == counter.overhead(()) + counted
 
 
-FLAGS = ("--batch", "--k", "--gpus", "--memory-gpus", "--output", "--observation", "--summary")
-
-
-@pytest.mark.parametrize("flag", FLAGS)
-@pytest.mark.parametrize("value", ["0", "-1", "1.5", "many", "²", "9999999"])
-def test_a_number_that_is_not_possible_is_an_error_of_the_user(flag: str, value: str) -> None:
-    with pytest.raises(UsageError, match=rf"{flag} .* is not possible"):
-        main([f"{flag}={value}"], "lab comem")
-
-
-def test_a_file_without_a_call_is_an_error_of_the_user(tmp_path: Path) -> None:
-    path = tmp_path / "run.json"
-    path.write_text('[{"role": "user", "content": "Hello"}]')
-    with pytest.raises(UsageError, match="no run has a call"):
-        main([str(path)], "lab comem")
-    with pytest.raises(UsageError, match="cannot be read"):
-        main([str(tmp_path / "missing")], "lab comem")
-
-
-def test_a_server_that_is_too_small_is_an_error_of_the_user(recorded: str) -> None:
-    with pytest.raises(UsageError, match="has room for 0 tokens"):
-        main([recorded, "--gpus", "1"], "lab comem")
-
-
-def test_without_simpy_the_error_names_the_extra(recorded: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_of_the_user_is_one(recorded: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for flag in ("--batch", "--k", "--gpus", "--memory-gpus", "--output", "--observation", "--summary"):
+        for value in ("0", "9999999"):
+            with pytest.raises(UsageError, match=rf"{flag} {value} is not possible"):
+                main([f"{flag}={value}"], "lab comem")
+    without_call = tmp_path / "without.json"
+    without_call.write_text('[{"role": "user", "content": "Hello"}]')
+    for arguments, what in (
+        ([str(without_call)], "no run has a call"),
+        ([str(tmp_path / "missing")], "cannot be read"),
+        ([recorded, "--gpus", "1"], "has room for 0 tokens"),
+    ):
+        with pytest.raises(UsageError, match=what):
+            main(arguments, "lab comem")
     monkeypatch.setitem(sys.modules, "simpy", None)
     with pytest.raises(UsageError) as error:
         main([recorded], "lab comem")

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from thimble.agent.budget import Prices
-from thimble.lab.judge.command import judged, row
+from thimble.lab.experiment import Row
+from thimble.lab.judge.command import JudgeCase, judged
 from thimble.lab.judge.dialogues import Dialogue, generated, planted
-from thimble.lab.judge.measure import Measured, measured
+from thimble.lab.judge.measure import measured, score
 from thimble.lab.replay.recorded_replay import ReplaySetting
 
 SEED, LIMIT = 7, 8_000
@@ -29,7 +30,7 @@ SCORED: dict[str, str] = {
     "changes the history": PREPARE + 'for m in messages: object.__setattr__(m, "content", "")\n    return messages',
     "changes what measures": """
 import thimble.agent.budget, thimble.agent.fates, thimble.agent.view, thimble.lab.judge.measure
-thimble.lab.judge.measure.Measured.score = lambda *_: 100
+thimble.lab.judge.measure.score = lambda *_: 100
 thimble.agent.budget.Budget.size = lambda *_: 0
 thimble.agent.fates.fate = lambda *_: "kept"
 thimble.agent.view.keep_laws = thimble.agent.view.fit = lambda view, *_: view
@@ -125,13 +126,13 @@ def settings(spec: str) -> list[ReplaySetting]:
 
 
 @cache
-def everything() -> Measured:
+def everything() -> Row:
     return measured(dialogues(), settings("none"), lawful=False)
 
 
-def verdict(folder: Path, code: str, seconds: int = 60) -> Measured | str:
+def verdict(folder: Path, code: str, seconds: int = 60) -> Row | str:
     (folder / "mine.py").write_text(code)
-    found = judged("mine.py", folder, dialogues(), settings("mine.py"), seconds)
+    found = judged(JudgeCase("mine.py", dialogues(), settings("mine.py"), folder, code, seconds))
     assert [*folder.iterdir()] == [folder / "mine.py"]
     return found
 
@@ -139,9 +140,9 @@ def verdict(folder: Path, code: str, seconds: int = 60) -> Measured | str:
 @pytest.mark.parametrize("name", SCORED)
 def test_a_cheat_scores_at_most_as_truncate_does(name: str, tmp_path: Path) -> None:
     found = verdict(tmp_path, SCORED[name])
-    assert isinstance(found, Measured), found
-    bar = row("truncate", measured(dialogues(), settings("truncate")), everything())
-    assert row(name, found, everything())["score"] <= bar["score"]
+    assert not isinstance(found, str), found
+    bar = measured(dialogues(), settings("truncate"))
+    assert score(found, everything()) <= score(bar, everything())
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,6 @@ def test_several_runs_keep_their_order_and_have_names_of_their_own(tmp_path: Pat
     ("text", "what"),
     [
         ("", "bad.jsonl holds no trajectory"),
-        ("[]", "bad.jsonl holds no trajectory"),
         ("{", "bad.jsonl, line 1: this is no JSON"),
         ('[\n {"role": "user"},\n oops]', "bad.jsonl, line 3: this is no JSON"),
         (f"{json.dumps(WITH_ID)}\n\n{{oops\n", "bad.jsonl, line 3: this is no JSON"),
@@ -92,37 +91,19 @@ def calls(number: int, id_: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_run_is_repaired_and_what_was_repaired_is_counted(tmp_path: Path) -> None:
-    turns = [calls(number, f"call-{number}") for number in range(12)]
-    late = [ENTRIES[1], turns[0][0], {"role": "user", "content": "Quick."}, turns[0][1], *chain(*turns[1:])]
-    (tmp_path / "late").write_text(json.dumps(late))
-    (run,) = read([tmp_path / "late"])
-    assert [message.role for message in run.messages[:4]] == ["user", "assistant", "tool", "user"]
-    assert (run.repaired.notes, run.repaired.lost) == (["moved a result up to its call"], 0)
-    assert run.repaired.touched == len(late[3]["content"])
-
-
 def test_a_run_that_would_lose_much_of_its_text_is_refused(tmp_path: Path) -> None:
     """Ids that are not those of the calls: with a few of them the run is told of, with many its costs are another's."""
-    for wrong, refused in ((1, False), (6, True)):
-        turns = [calls(number, f"call{'_' if number < wrong else '-'}{number}") for number in range(12)]
-        (tmp_path / "ids").write_text(json.dumps([ENTRIES[1], *chain(*turns)]))
-        if not refused:
-            assert read([tmp_path / "ids"])[0].repaired.lost == len(turns[0][1]["content"])
-            continue
-        with pytest.raises(UsageError, match="45% of the text would be left out") as error:
-            read([tmp_path / "ids"])
-        assert error.value.fix == "give each result the id of its call"
+    few, many = ([calls(at, f"call{'_' if at < wrong else '-'}{at}") for at in range(12)] for wrong in (1, 6))
+    for name, turns in (("few", few), ("many", many)):
+        (tmp_path / name).write_text(json.dumps([ENTRIES[1], *chain(*turns)]))
+    assert read([tmp_path / "few"])[0].repaired.lost == len(few[0][1]["content"])
+    with pytest.raises(UsageError, match="45% of the text would be left out"):
+        read([tmp_path / "many"])
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"[]" * 99)[:-9])
     (tmp_path / "latin").write_bytes('["Müller"]'.encode("latin-1"))
-    for name, what in (
-        ("cut.gz", "damaged gzip"),
-        ("latin", "not UTF-8"),
-        ("none", "No such file"),
-        (".", "folder"),
-    ):
+    for name, what in {"cut.gz": "damaged gzip", "latin": "not UTF-8", "none": "No such file", ".": "folder"}.items():
         with pytest.raises(UsageError, match=what):
             read([tmp_path / name])

@@ -1,28 +1,26 @@
-"""The simulation: its formulas against the equations step by step, and against thimble's own code; its command."""
+"""The simulation: thimble's own strategies against the equations of the paper; its command."""
 
 from __future__ import annotations
 
-import csv
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.support.complexity_trap import Rule, Sizes, rule_of, sizes
+from tests.support.complexity_trap import Sizes, rule_of, sizes
 from tests.support.paths import ROOT
 from thimble.agent.budget import UNLIMITED, Budget, Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
+from thimble.lab.experiment import Rows
+from thimble.lab.replay.command import ReplayCase
 from thimble.lab.replay.fake_model import FakeModel
 from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of
-from thimble.lab.simulate.command import DEFAULT_TURN, main
+from thimble.lab.simulate.command import DEFAULT_TURN, Simulate, blocks, main
 from thimble.lab.simulate.equal_turns import MeanTurn, means, run
-from thimble.lab.simulate.growth import blocks
-from thimble.lab.simulate.simulated import Simulated, simulated
 from thimble.models import chat
 from thimble.models.embeddings.static import static_embedder
 from thimble.strategies.spec import parse
@@ -30,45 +28,11 @@ from thimble.strategies.spec import parse
 MODEL = "no such model"
 COUNTER = counter_of(MODEL)
 PRICES = [Prices(1.0), Prices(0.1)]
-SIZES = st.builds(Sizes, *[st.integers(1, 50)] * 5)
-RULES = st.builds(
-    Rule, st.none() | st.integers(0, 12), st.none() | st.integers(1, 20), st.integers(0, 12)
-).filter(lambda rule: rule.gathered > rule.tail if rule.gathered else not rule.tail)  # fmt: skip
 
 
-def by_the_equations(rule: Rule, turns: int) -> list[list[str]]:
-    """The parts of each prompt, as the paper's text has it: Eq. 3 and 4 for masks, Eq. 5 and 6 for summaries."""
-    prompts, t_last, summaries = [], 0, 0
-    for t in range(1, turns + 1):
-        if rule.gathered and (t - 1) - t_last >= rule.gathered:
-            t_last, summaries = t - 1 - rule.tail, summaries + 1
-        view = ["head"] + [f"summary {summaries}"] * bool(summaries)
-        for i in range(t_last + 1, t):
-            view += [
-                f"turn {i}",
-                f"mask {i}" if rule.window is not None and i < t - rule.window else f"observation {i}",
-            ]
-        prompts.append(view)
-    return prompts
-
-
-def size(of: Sizes, parts: Sequence[str]) -> int:
-    return sum(getattr(of, part.split()[0]) for part in parts)
-
-
-@given(RULES, SIZES, st.integers(1, 60))
-def test_the_formulas_are_the_equations(rule: Rule, of: Sizes, turns: int) -> None:
-    before: list[str] = []
-    for turn, view in enumerate(by_the_equations(rule, turns), 1):
-        same = next((at for at, (one, two) in enumerate(zip(before, view, strict=False)) if one != two),
-                    min(len(before), len(view)))  # fmt: skip
-        assert rule.prompt(of, turn) == size(of, view)
-        assert rule.prefill(of, turn) == size(of, view[same:])
-        before = view
-
-
-def on(spec: str, of: MeanTurn, turns: int, summary: int = 30, limit: int = UNLIMITED) -> Simulated:
-    return simulated(run(of, turns, COUNTER), ReplaySetting(spec, limit, PRICES[0], MODEL, summary), PRICES)
+def on(spec: str, of: MeanTurn, turns: int, summary: int = 30, limit: int = UNLIMITED) -> Rows:
+    setting = ReplaySetting(spec, limit, PRICES[0], MODEL, summary)
+    return Simulate().measure(ReplayCase(run(of, turns, COUNTER), setting, PRICES))
 
 
 SPECS = st.one_of(
@@ -79,11 +43,11 @@ SPECS = st.one_of(
 )
 
 
-def differs_from(found: Simulated, spec: str, of: Sizes, limit: int = UNLIMITED) -> int | None:
+def differs_from(found: Rows, spec: str, of: Sizes, limit: int = UNLIMITED) -> int | None:
     """The first turn whose prompt or prefill is not that of the equations."""
     rule = rule_of(parse(spec, SideModel(FakeModel(COUNTER, 0), static_embedder())), Budget(limit, COUNTER))
     assert rule
-    turns = ((turn.number, (turn.prompt, turn.prefill)) for turn in found.turns)
+    turns = ((row["turn"], (row["prompt_tokens"], row["prefill_tokens"])) for row in found)
     return next((at for at, had in turns if had != (rule.prompt(of, at), rule.prefill(of, at))), None)
 
 
@@ -102,15 +66,6 @@ def test_strategies_do_what_the_equations_say_turn_by_turn(
 def test_the_settings_of_the_papers_do_too(spec: str, turn: MeanTurn, turns: int, summary: int) -> None:
     of = sizes(run(turn, 1, COUNTER), COUNTER, summary)
     assert differs_from(on(spec, turn, turns, summary), spec, of) is None
-
-
-def test_a_budget_and_a_summary_that_is_not_smaller_are_not_in_the_equations() -> None:
-    turn, spec = MeanTurn(60, 20, 100), "observation-masking:paper"
-    of = sizes(run(turn, 1, COUNTER), COUNTER, 30)
-    assert (differs_from(on(spec, turn, 40, limit=2500), spec, of, 2500) or 0) > 10
-    turn, spec = MeanTurn(40, 0, 30), "llm-summary:every=1,tail=1"
-    of = sizes(run(turn, 1, COUNTER), COUNTER, 500)
-    assert differs_from(on(spec, turn, 9, summary=500), spec, of)
 
 
 @given(st.integers(40, 300), st.integers(1, 50), st.integers(25, 400), st.integers(1, 12))
@@ -143,19 +98,14 @@ def ran(capsys: pytest.CaptureFixture[str], *flags: str) -> str:
     return capsys.readouterr().out
 
 
-def test_every_format_says_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_costs_are_those_of_all_turns_so_far(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--turns", "40", "--strategy", "none", "llm-summary:paper", "sliding-window", "--budget", "9000"]
-    records = json.loads(ran(capsys, *flags, "--json", "--report", "s.html"))
+    records = json.loads(ran(capsys, *flags, "--json", "--report", str(tmp_path / "s.html")))
     assert len(records) == 120
-    lines = list(csv.DictReader(ran(capsys, *flags, "--csv").splitlines()))
-    assert lines == [{name: str(value) for name, value in record.items()} for record in records]
     raw = records[:40]
     tokens, prefill = (sum(one[name] for one in raw) for name in ("prompt_tokens", "prefill_tokens"))
     assert raw[-1]["cost_0.1"] == pytest.approx(0.9 * prefill + 0.1 * tokens)
-    assert f"{raw[-1]['prompt_tokens']:,}</td>" in Path("s.html").read_text()
+    assert f"{raw[-1]['prompt_tokens']:,}</td>" in (tmp_path / "s.html").read_text()
 
 
 def test_sizes_come_from_files_where_no_flag_gives_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,7 +124,6 @@ def test_sizes_come_from_files_where_no_flag_gives_them(tmp_path: Path, capsys: 
         (["--reasoning", "1", "--action", "1"], "--reasoning and --action cannot be 2 tokens a turn"),
         (["no such file"], "no such file cannot be read"),
         (["--strategy", "x"], "there is no strategy 'x'"),
-        (["--report", "x.txt"], "--report 'x.txt' is no page"),
     ],
 )
 def test_mistakes_are_usage_errors(flags: list[str], what: str) -> None:

@@ -1,96 +1,188 @@
-"""Simulate the two servers of CoMem, and show the latencies of its paper beside the simulated ones."""
+"""The two servers of CoMem, simulated: the latencies of its paper beside the simulated ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
-from itertools import groupby
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
-from thimble.lab.comem.agent_runs import MeanSizes, recorded
-from thimble.lab.comem.comem_paper import PAPER_BATCH
-from thimble.lab.comem.paper_cells import Assumed, PaperCell, figure_5, of_runs, table_1
-from thimble.lab.experiment_flags import COUNTED_MODEL, add_output, whole
-from thimble.lab.findings import Findings, ResultTable, publish
+from thimble.lab.comem.agent_runs import AgentRun, MeanSizes, drawn, recorded
+from thimble.lab.comem.comem_paper import FIGURE_5, PAPER_BATCH, PAPER_TABLE, PaperRow
+from thimble.lab.comem.hosts import QWEN3_4B, Host
+from thimble.lab.comem.pipeline import COMEM_STRATEGIES, SUMMARY_TOKENS, Deployment, simulate
+from thimble.lab.experiment import Experiment, Row, Rows, by, hash_of, run_experiment
+from thimble.lab.experiment_flags import COUNTED_MODEL, whole
+from thimble.lab.findings import ResultTable
 from thimble.lab.replay.recorded_replay import counter_of
 from thimble.lab.replay.trajectories import read
-from thimble.session.parser import Parser
 
-ASSUMED = Assumed()
-COMEM_EPILOG = """\
+MEANS = MeanSizes(head=2_000, output=1_000, observation=640)
+"""The paper reckons with replies of 1,000 tokens (3.3). Observations are set by one cell: the full context of DeepSWE
+without offload. The head is a guess."""
+COLUMNS = {
+    "printed": ("paper, s", ",.0f"),
+    "simulated": ("simulated, s", ",.0f"),
+    "printed_speedup": ("paper ×", ".2f"),
+    "simulated_speedup": ("simulated ×", ".2f"),
+    "waited": ("waited, s", ",.0f"),
+}
+"""The figures of a cell: their titles and forms."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoMemCase:
+    """A cell of the paper, or recorded `runs` under a strategy: a batch of agents on two servers."""
+
+    part: str
+    row: PaperRow
+    batch: int
+    setting: Deployment
+    means: MeanSizes
+    seed: int
+    runs: Sequence[AgentRun]
+
+    @property
+    def key(self) -> str:
+        """All of it."""
+        return hash_of(asdict(self))
+
+    @property
+    def size(self) -> int:
+        """Calls."""
+        return round(self.batch * self.row.calls)
+
+
+class CoMem(Experiment[CoMemCase]):
+    """Simulate the two servers of CoMem, and show the latencies of its paper beside the simulated ones."""
+
+    title = "The servers of CoMem, simulated"
+    epilog = """\
 Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy; an assistant message is a call, and
 --output and --observation have no effect. docs/results/comem.md says where each number comes from.
 """
+    verb = "simulated"
+
+    def add_flags(self, parser: argparse.ArgumentParser) -> None:
+        """Recorded runs, and what the paper leaves open."""
+        add = parser.add_argument
+        told = "recorded trajectories, as `thimble lab replay` takes them"
+        add("files", nargs="*", type=Path, metavar="FILE", help=told)
+
+        def number(flag: str, default: float | None, most: int, told: str, least: int = 1) -> None:
+            help = f"{told}; default: {'that of the paper' if default is None else f'{default:,}'}"
+            add(flag, default=default, type=whole(flag, least, most), metavar="N", help=help)
+
+        number("--batch", PAPER_BATCH, 1024, "agents that work at once, in Table 1 or on FILE")
+        number("--k", None, 100, "steps between two summaries")
+        number("--gpus", 8, 1024, "GPUs of the agent's server")
+        number("--memory-gpus", 8, 1024, "GPUs of the memory model's server")
+        number("--output", MEANS.output, 100_000, "mean tokens of a reply")
+        number("--observation", MEANS.observation, 100_000, "mean tokens of an observation")
+        number("--summary", SUMMARY_TOKENS, 100_000, "tokens of a summary")
+        number("--tool", 1.0, 10_000, "seconds of the environment between two calls", least=0)
+        number("--seed", 0, 2**31, "of the drawn sizes", least=0)
+
+    def cases(self, options: argparse.Namespace) -> list[CoMemCase]:
+        """The cells column by column; the first of each has the full context, which the others are compared with.
+
+        The agents of a batch take recorded runs in turn.
+        """
+        runs: Sequence[AgentRun] = ()
+        if options.files:
+            found = [recorded(run, counter_of(COUNTED_MODEL)) for run in read(options.files)]
+            found = [run for run in found if run.turns]
+            if not found:
+                raise UsageError("no run has a call", "give runs with assistant messages")
+            runs = [found[at % len(found)] for at in range(options.batch)]
+            calls = sum(len(run.turns) for run in runs) / options.batch
+        columns = [
+            (
+                "recorded" if runs else "Table 1",
+                agent,
+                offload,
+                options.batch,
+                [PaperRow(name, name, calls) for name in COMEM_STRATEGIES] if runs else agent.rows,
+            )
+            for agent in PAPER_TABLE
+            for offload in (False, True)
+        ]
+        if not runs:
+            columns += [("Figure 5", PAPER_TABLE[-1], True, batch, rows) for batch, rows in FIGURE_5.items()]
+        means = MeanSizes(MEANS.head, options.output, options.observation)
+        return [
+            CoMemCase(
+                part,
+                row,
+                batch,
+                Deployment(
+                    agent=Host(agent.model, agent.gpu, options.gpus),
+                    memory=Host(QWEN3_4B, agent.gpu, options.memory_gpus),
+                    strategy=row.strategy,
+                    k=options.k or agent.k,
+                    offload=offload,
+                    tool=options.tool,
+                    summary=options.summary,
+                ),
+                means,
+                options.seed,
+                runs,
+            )
+            for part, agent, offload, batch, rows in columns
+            for row in rows
+        ]
+
+    def measure(self, case: CoMemCase) -> list[Row]:
+        """The seconds until the last agent of the batch has ended, as `printed` (None: not) and as `simulated`.
+
+        `waited` is the mean of the seconds that an agent waited for summaries.
+        """
+        row, setting = case.row, case.setting
+        found = simulate(case.runs or drawn(case.batch, row.calls, case.means, case.seed), setting)
+        return [
+            {
+                "part": case.part,
+                "agent": setting.agent.model.name,
+                "memory": row.memory,
+                "calls": row.calls,
+                "batch": case.batch,
+                "offload": setting.offload,
+                "printed": row.printed[setting.offload],
+                "simulated": found.seconds,
+                "waited": found.waited / case.batch,
+            }
+        ]
+
+    def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
+        """The rows with both latencies against the full context."""
+        columns = by(rows, "part", "agent", "offload", "batch").values()
+        return [row | _speedups(column[0], row) for column in columns for row in column]
+
+    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
+        """A table for each part, agent and way to offload; Figure 5 has a line for each batch."""
+        for (part, agent, offload), cells in by(rows, "part", "agent", "offload").items():
+            first, last = cells[0]["batch"], cells[-1]["batch"]
+            where = f", {first} agents" if first == last else ""
+            yield ResultTable(
+                f"{part}, {agent}, {'with' if offload else 'without'} CPU offload{where}",
+                ("memory", "calls" if where else "agents", *(title for title, _ in COLUMNS.values())),
+                [
+                    [
+                        cell["memory"],
+                        f"{cell['calls']:.2f}" if where else str(cell["batch"]),
+                        *("–" if cell[name] is None else f"{cell[name]:{form}}" for name, (_, form) in COLUMNS.items()),
+                    ]
+                    for cell in cells
+                ],
+            )
+
+
+def _speedups(full: Row, cell: Row) -> Row:
+    both = ("printed", "simulated")
+    return {f"{name}_speedup": full[name] / cell[name] if full[name] and cell[name] else None for name in both}
 
 
 def main(arguments: Sequence[str], prog: str) -> None:
-    """Simulate, and print tables.
-
-    Raises:
-        UsageError: a flag, a file, a prompt without room on its server, or simpy is not installed.
-    """
-    options = _parser(prog).parse_args(arguments)
-    means = MeanSizes(ASSUMED.means.head, options.output, options.observation)
-    assumed = Assumed(options.gpus, options.memory_gpus, means, options.summary, options.tool, options.seed)
-    if options.files:
-        runs = [recorded(run, counter_of(COUNTED_MODEL)) for run in read(options.files)]
-        runs = [run for run in runs if run.turns]
-        if not runs:
-            raise UsageError("no run has a call", "give runs with assistant messages")
-        made = list(of_runs(runs, assumed, options.batch, options.k))
-    else:
-        made = [*table_1(assumed, options.batch, options.k), *figure_5(assumed, options.k)]
-    publish(findings(made), options, prog, arguments)
-
-
-def findings(cells: Sequence[PaperCell]) -> Findings:
-    """A table for each part, agent and way to offload; Figure 5 has a line for each batch."""
-    parts = [list(of) for _, of in groupby(cells, key=lambda cell: (cell.part, cell.agent, cell.offload))]
-    return Findings("The servers of CoMem, simulated", [], [*map(_table, parts)], [*map(asdict, cells)])
-
-
-def _title(cells: Sequence[PaperCell]) -> str:
-    first, batches = cells[0], {cell.batch for cell in cells}
-    where = f", {min(batches)} agents" if len(batches) == 1 else ""
-    return f"{first.part}, {first.agent}, {'with' if first.offload else 'without'} CPU offload{where}"
-
-
-def _table(cells: Sequence[PaperCell]) -> ResultTable:
-    many = len({cell.batch for cell in cells}) > 1
-    columns = ("paper, s", "simulated, s", "paper ×", "simulated ×", "waited, s")
-    rows = [
-        [
-            cell.memory,
-            str(cell.batch) if many else f"{cell.calls:.2f}",
-            "–" if cell.printed is None else f"{cell.printed:,.0f}",
-            f"{cell.simulated:,.0f}",
-            "–" if cell.printed_speedup is None else f"{cell.printed_speedup:.2f}",
-            f"{cell.speedup:.2f}",
-            f"{cell.waited:,.0f}",
-        ]
-        for cell in cells
-    ]
-    return ResultTable(_title(cells), ["memory", "agents" if many else "calls", *columns], rows)
-
-
-def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=__doc__, epilog=COMEM_EPILOG, allow_abbrev=False)
-    add = parser.add_argument
-    add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories, as `thimble lab replay` takes them")
-
-    def number(flag: str, default: float | None, most: int, told: str, least: int = 1) -> None:
-        help = f"{told}; default: {'that of the paper' if default is None else f'{default:,}'}"
-        add(flag, default=default, type=whole(flag, least, most), metavar="N", help=help)
-
-    number("--batch", PAPER_BATCH, 1024, "agents that work at once, in Table 1 or on FILE")
-    number("--k", None, 100, "steps between two summaries")
-    number("--gpus", ASSUMED.gpus, 1024, "GPUs of the agent's server")
-    number("--memory-gpus", ASSUMED.memory_gpus, 1024, "GPUs of the memory model's server")
-    number("--output", ASSUMED.means.output, 100_000, "mean tokens of a reply")
-    number("--observation", ASSUMED.means.observation, 100_000, "mean tokens of an observation")
-    number("--summary", ASSUMED.summary, 100_000, "tokens of a summary")
-    number("--tool", ASSUMED.tool, 10_000, "seconds of the environment between two calls", least=0)
-    number("--seed", ASSUMED.seed, 2**31, "of the drawn sizes", least=0)
-    add_output(parser)
-    return parser
+    """Simulate, and publish. Raises as `run_experiment` does."""
+    run_experiment(CoMem(), arguments, prog)

@@ -1,30 +1,31 @@
-"""Judge every strategy in a folder: the laws first, then one score, in a table with strategies that ship."""
+"""Every strategy in a folder is judged: the laws first, then one score, in a table with strategies that ship."""
 
 from __future__ import annotations
 
+import argparse
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from secrets import randbelow
-from typing import Any
 
 from thimble.agent.budget import read_limit
 from thimble.agent.errors import UsageError, in_line
-from thimble.lab.experiment_flags import add_output, price_cards, whole
-from thimble.lab.findings import Findings, ResultTable, publish
-from thimble.lab.job_progress import progress
+from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, hash_of, run_experiment
+from thimble.lab.experiment_flags import price_cards, whole
+from thimble.lab.findings import ResultTable
 from thimble.lab.judge.dialogues import Dialogue, generated, planted
 from thimble.lab.judge.entry import Entry, EntryServer
-from thimble.lab.judge.measure import Measured, measured
-from thimble.lab.replay.costs import RAW_AGENT
+from thimble.lab.judge.measure import measured, score, shares
 from thimble.lab.replay.recorded_replay import ReplaySetting
 from thimble.lab.replay.trajectories import read
 from thimble.session.figures import several
 from thimble.session.jail import Jail
-from thimble.session.parser import Parser
 
 JUDGED_BESIDE = (RAW_AGENT, "sliding-window", "observation-masking", "summary-buffer", "thrifty")
+EVERYTHING = ""
+"""In the place of a strategy: all is sent, whatever the laws say. Costs are compared with it."""
 FORMULA = """\
 Score = 30 · saved + 40 · facts + 30 · found. Saved: the part of the cost of sending everything that is saved, in the
 mean of four prices of a cached token. Facts: the part of the facts of earlier results that the views show.
@@ -34,87 +35,140 @@ PRINTS = "it prints; a strategy returns messages and prints nothing"
 JOINS = "a + in a name joins two strategies: rename the file"
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
-    """Judge, and print the table.
+@dataclass(frozen=True, slots=True)
+class JudgeCase:
+    """A strategy on the dialogues, a setting for each price: a file in the folder with this text, or one that ships."""
+
+    strategy: str
+    dialogues: Sequence[Dialogue]
+    settings: Sequence[ReplaySetting]
+    folder: Path
+    text: str
+    seconds: int
+
+    @property
+    def key(self) -> str:
+        """All of it, wherever the folder is."""
+        heard = [[run.digest, *facts] for run, facts in self.dialogues]
+        return hash_of([self.strategy, heard, [*map(astuple, self.settings)], self.text, self.seconds])
+
+    @property
+    def size(self) -> int:
+        """Strategies."""
+        return 1
+
+
+class Judge(Experiment[JudgeCase]):
+    """Judge every strategy in a folder: the laws first, then one score, in a table with strategies that ship."""
+
+    title = "A contest of strategies"
+    epilog = FORMULA
+    verb = "judged"
+
+    def add_flags(self, parser: argparse.ArgumentParser) -> None:
+        """The folder, the dialogues and the limits."""
+        add = parser.add_argument
+        add("folder", type=Path, metavar="FOLDER", help="each *.py in it is a strategy")
+        add("--runs", type=Path, metavar="FILE", help="recorded dialogues, as for replay; default: made with the seed")
+        add("--seed", type=whole("--seed", 0, MOST_JUDGE_SEED), default=randbelow(MOST_JUDGE_SEED), metavar="N",
+            help="for the dialogues and for the facts planted in them; default: a new one, which is told")  # fmt: skip
+        add("--budget", default=8_000, type=read_limit, metavar="N", help="prompt tokens a call may use; default: 8000")
+        told = "most seconds of computing of a strategy; default: 60"
+        add("--seconds", default=60, type=whole("--seconds", 1, 86_400), metavar="N", help=told)
+
+    def cases(self, options: argparse.Namespace) -> list[JudgeCase]:
+        """Sending everything, each file, and what is judged beside."""
+        folder = options.folder
+        paths = sorted(path for path in folder.glob("*.py") if path.is_file())
+        files = {path.name: path.read_text(errors="replace") if os.access(path, os.R_OK) else "" for path in paths}
+        if not files:
+            raise UsageError(f"{folder} has no file that ends in .py", "name a folder with a strategy in each file")
+        runs = read([options.runs]) if options.runs else generated(options.seed)
+        dialogues = [planted(run, options.seed) for run in runs]
+        return [
+            JudgeCase(
+                strategy,
+                dialogues,
+                [ReplaySetting(strategy or RAW_AGENT, options.budget, price, "", 700) for price in price_cards([])],
+                folder,
+                files.get(strategy, ""),
+                options.seconds,
+            )
+            for strategy in (EVERYTHING, *files, *JUDGED_BESIDE)
+        ]
+
+    def measure(self, case: JudgeCase) -> list[Row]:
+        """The sums of a strategy, or the `reason` why it has none."""
+        found = JOINS if "+" in case.strategy else judged(case)
+        return [
+            {
+                "strategy": in_line(case.strategy),
+                "dialogues": len(case.dialogues),
+                "turns": sum(run.turns for run, _ in case.dialogues),
+                **({"reason": found} if isinstance(found, str) else {"reason": "", **found}),
+            }
+        ]
+
+    def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
+        """The rows of the strategies, the best first, with `score` and the `cost` against sending everything."""
+        everything, *others = rows
+        found = [scored(row, everything) for row in others]
+        return sorted(found, key=lambda row: -math.inf if row["score"] is None else row["score"], reverse=True)
+
+    def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
+        """What was judged on, and the formula."""
+        first = rows[0]
+        heard = f"{several(first['dialogues'], 'dialogue')}, {several(first['turns'], 'call')}"
+        yield f"{heard}, seed {options.seed}."
+        yield from FORMULA.splitlines()
+
+    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
+        """A row a strategy."""
+        at = ", ".join(f"{price.cached:g}" for price in price_cards([]))
+        columns = ("strategy", "no score because", "score", "cost", "facts", "faults")
+        told = f"Cost in percent of sending everything, where a cached token costs {at}."
+        yield ResultTable("The contest", columns, [*map(_cells, rows)], told, texts=2)
+
+
+def judged(case: JudgeCase) -> Row | str:
+    """What a strategy does on the dialogues; or, in one line, why it has no score.
 
     Raises:
-        UsageError: a flag, the folder, or the file of runs.
+        UsageError: everything is sent, and no call fits the budget.
     """
-    options = _parser(prog).parse_args(arguments)
-    files = sorted(file.name for file in options.folder.glob("*.py"))
-    if not files:
-        raise UsageError(f"{options.folder} has no file that ends in .py", "name a folder with a strategy in each file")
-    seed = randbelow(MOST_JUDGE_SEED) if options.seed is None else options.seed
-    runs = read([options.runs]) if options.runs else generated(seed)
-    dialogues = [planted(run, seed) for run in runs]
-    prices = price_cards([])
-    settings = [ReplaySetting(RAW_AGENT, options.budget, price, "", 700) for price in prices]
-    everything = measured(dialogues, settings, lawful=False)
-    if not everything.calls:
-        raise UsageError("no call of the dialogues fits the budget", "raise it (--budget N), or give other --runs")
-    rows = []
-    specs = [*files, *JUDGED_BESIDE]
-    with progress("judged", len(specs), len(specs)) as advance:
-        for spec in specs:
-            found = JOINS if "+" in spec else judged(spec, options.folder, dialogues, settings, options.seconds)
-            rows.append(row(in_line(spec), found, everything))
-            advance(1)
-    rows.sort(key=lambda row: -math.inf if row["score"] is None else row["score"], reverse=True)
-    told = [f"{several(len(runs), 'dialogue')}, {several(sum(run.turns for run in runs), 'call')}, seed {seed}."]
-    told += FORMULA.splitlines()
-    at = ", ".join(f"{price.cached:g}" for price in prices)
-    table = ResultTable(
-        "The contest",
-        ["strategy", "no score because", "score", "cost", "facts", "faults"],
-        [_cells(row) for row in rows],
-        f"Cost in percent of sending everything, where a cached token costs {at}.",
-        texts=2,
-    )
-    publish(Findings("A contest of strategies", told, [table], rows), options, prog, arguments)
-
-
-def judged(
-    spec: str, folder: Path, dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], seconds: int
-) -> Measured | str:
-    """What a strategy, of a file in the folder, does on the dialogues; or, in one line, why it has no score."""
-    own = [replace(one, strategy=spec) for one in settings]
+    if case.strategy == EVERYTHING:
+        found = measured(case.dialogues, case.settings, lawful=False)
+        if not found["calls"]:
+            raise UsageError("no call of the dialogues fits the budget", "raise it (--budget N), or give other --runs")
+        return found
     try:
-        if spec in JUDGED_BESIDE:
-            return measured(dialogues, own)
-        with Jail(EntryServer(spec, own[0].summary_tokens), folder, seconds) as jail:
-            found = measured(dialogues, own, lambda spec, side: Entry(jail, side))
+        if case.strategy in JUDGED_BESIDE:
+            return measured(case.dialogues, case.settings)
+        server = EntryServer(case.strategy, case.settings[0].summary_tokens)
+        with Jail(server, case.folder, case.seconds) as jail:
+            found = measured(case.dialogues, case.settings, lambda spec, side: Entry(jail, side))
         return PRINTS if jail.printed else found
     except UsageError as error:
-        return in_line(error.what.removeprefix(f"{spec} failed on "))
+        return in_line(error.what.removeprefix(f"{case.strategy} failed on "))
 
 
-def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=__doc__, epilog=FORMULA, allow_abbrev=False)
-    add = parser.add_argument
-    add("folder", type=Path, metavar="FOLDER", help="each *.py in it is a strategy")
-    add("--runs", type=Path, metavar="FILE", help="recorded dialogues, as for replay; default: made with the seed")
-    told = "for the dialogues and for the facts planted in them; default: a new one, which is told"
-    add("--seed", type=whole("--seed", 0, MOST_JUDGE_SEED), metavar="N", help=told)
-    add("--budget", default=8_000, type=read_limit, metavar="N", help="prompt tokens a call may use; default: 8000")
-    seconds = whole("--seconds", 1, 86_400)
-    add("--seconds", default=60, type=seconds, metavar="N", help="most seconds of computing of a strategy; default: 60")
-    add_output(parser)
-    return parser
+def scored(row: Row, everything: Row) -> Row:
+    """The row with its score, which is None where there is a reason."""
+    if not row["reason"] and row["calls"] < everything["calls"]:
+        row = row | {"reason": f"no view fits the budget at {several(everything['calls'] - row['calls'], 'call')}"}
+    if row["reason"]:
+        return row | {"score": None}
+    return row | {"score": score(row, everything), "cost": shares(row, everything)}
 
 
-def row(name: str, found: Measured | str, everything: Measured) -> dict[str, Any]:
-    """The record of a strategy, as in `--json`; one that has no score has a reason instead of figures."""
-    if isinstance(found, Measured) and found.calls < everything.calls:
-        found = f"no view fits the budget at {several(everything.calls - found.calls, 'call')}"
-    if isinstance(found, str):
-        return {"strategy": name, "score": None, "reason": found}
-    score, cost = found.score(everything), found.cost(everything)
-    return {"strategy": name, "score": score, "reason": "", "cost": cost, **asdict(found)}
-
-
-def _cells(row: Mapping[str, Any]) -> list[str]:
+def _cells(row: Row) -> list[str]:
     if row["score"] is None:
         return [row["strategy"], row["reason"], *[""] * 4]
     cost = " ".join(f"{100 * one:.0f}" for one in row["cost"])
     facts, faults = f"{row['kept']} of {row['planted']}", f"{row['faults']} of {row['again']}"
     return [row["strategy"], "", f"{row['score']:.1f}", cost, facts, faults]
+
+
+def main(arguments: Sequence[str], prog: str) -> None:
+    """Judge, and publish. Raises as `run_experiment` does."""
+    run_experiment(Judge(), arguments, prog)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import cycle
 from statistics import mean
 
 from thimble.agent.errors import UsageError
+from thimble.lab.experiment import Row
 from thimble.lab.judge.dialogues import Dialogue, shown
 from thimble.lab.replay.recorded_replay import (
-    Figures,
     Make,
     RecordedCall,
     ReplaySetting,
+    cost,
     counter_of,
     decides_by_price,
     figures,
@@ -25,39 +27,30 @@ WEIGHTS: Mapping[str, int] = {"saved": 30, "facts": 40, "found": 30}
 """The points of each part of the score."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """Sums over all dialogues. `costs` has one for each price; a computed prompt token costs 1. `calls` had a view.
+def shares(found: Row, everything: Row) -> list[float]:
+    """The cost at each price, as a share of that of sending everything."""
+    return [one / of for one, of in zip(found["costs"], everything["costs"], strict=True)]
 
-    `planted` counts the facts that each call could show, and `kept` those that its view shows. `again` counts the calls
-    of a dialogue that were made before, `faults` those of them whose earlier result the view does not show whole.
-    """
 
-    costs: Sequence[float]
-    calls: int
-    kept: int
-    planted: int
-    faults: int
-    again: int
-
-    def cost(self, everything: Measured) -> list[float]:
-        """The cost at each price, as a share of that of sending everything."""
-        return [one / of for one, of in zip(self.costs, everything.costs, strict=True)]
-
-    def score(self, everything: Measured) -> float:
-        """The points of a contest, at most 100: what is saved, which facts are kept, which results are found again."""
-        parts = {
-            "saved": 1 - mean(self.cost(everything)),
-            "facts": self.kept / self.planted if self.planted else 1,
-            "found": 1 - self.faults / self.again if self.again else 1,
-        }
-        return sum(points * parts[name] for name, points in WEIGHTS.items())
+def score(found: Row, everything: Row) -> float:
+    """The points of a contest, at most 100: what is saved, which facts are kept, which results are found again."""
+    parts = {
+        "saved": 1 - mean(shares(found, everything)),
+        "facts": found["kept"] / found["planted"] if found["planted"] else 1,
+        "found": 1 - found["faults"] / found["again"] if found["again"] else 1,
+    }
+    return sum(points * parts[name] for name, points in WEIGHTS.items())
 
 
 def measured(
     dialogues: Sequence[Dialogue], settings: Sequence[ReplaySetting], make: Make = parse, *, lawful: bool = True
-) -> Measured:
-    """The sums of a strategy: each setting has its SPEC and another price. Facts and faults are those at the worst.
+) -> Row:
+    """The sums of a strategy over all dialogues: each setting has its SPEC and another price.
+
+    `costs` has one for each price; a computed prompt token costs 1. `calls` had a view. `planted` counts the facts that
+    each call could show, and `kept` those that its view shows. `again` counts the calls of a dialogue that were made
+    before, `faults` those of them whose earlier result the view does not show whole. Facts and faults are those at the
+    worst price.
 
     All prices are played side by side, call by call, so that no play knows what comes from one before it. A lawful
     strategy is played once more, from fresh state, and must make the same views; that costs nothing.
@@ -67,8 +60,7 @@ def measured(
     """
     model = settings[0].model
     played = settings if decides_by_price(settings[0].strategy, model, make) else settings[:1]
-    sums, kept, faults = [Figures()] * len(played), [0] * len(played), [0] * len(played)
-    planted = again = 0
+    costs, sums = [0.0] * len(settings), [Counter[str]() for _ in played]
     for run, facts in dialogues:
         plays = [replay(run, setting, make) for setting in (*played, *played[: 1 if lawful else 0])]
         calls: list[Sequence[RecordedCall]] = []
@@ -76,15 +68,16 @@ def measured(
             if lawful:
                 _check(run, now)
             calls.append(now)
-        for at, ours in enumerate([*zip(*calls, strict=True)][: len(played)]):
-            sums[at] += figures(run, ours, counter_of(model))
-            kept_now = [*shown(facts, ((call.view.history, call.view.messages) for call in ours if call.view))]
+        each = [*zip(*calls, strict=True)][: len(played)]
+        made = [figures(run, ours, counter_of(model)) for ours in each]
+        costs = [total + cost(of, one.prices) for total, one, of in zip(costs, settings, cycle(made), strict=False)]
+        for total, of, ours in zip(sums, made, each, strict=True):
+            kept = [*shown(facts, ((call.view.history, call.view.messages) for call in ours if call.view))]
             found = [*asked_again(run, ours)]
-            kept[at] += sum(kept_now)
-            faults[at] += found.count(False)
-        planted, again = planted + len(kept_now), again + len(found)
-    costs = [each.cost(setting.prices) for setting, each in zip(settings, sums * len(settings), strict=False)]
-    return Measured(costs, min(each.calls for each in sums), min(kept), planted, max(faults), again)
+            total.update(calls=of["calls"], kept=sum(kept), planted=len(kept))
+            total.update(faults=found.count(False), again=len(found))
+    worst = {name: min(total[name] for total in sums) for name in ("calls", "kept", "planted", "again")}
+    return {"costs": costs, **worst, "faults": max(total["faults"] for total in sums)}
 
 
 def _check(run: Trajectory, calls: Sequence[RecordedCall]) -> None:

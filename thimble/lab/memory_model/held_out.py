@@ -65,7 +65,7 @@ def measure(
 
     A refused summary counts as 0: the agent would have everything in view.
     """
-    known = {record["key"]: record for record in store.records()}
+    known = {record["key"]: record["rows"][0] for record in store.records()}
     wanted = {f"{name}: {step.key}": (name, memory, step) for (name, memory), step in product(kinds.items(), steps)}
     left = len(wanted.keys() - known.keys())
     with progress("measured", left, left) as advance:
@@ -74,7 +74,6 @@ def measure(
                 began = perf_counter()
                 view, tokens = memory(step)
                 known[key] = {
-                    "key": key,
                     "memory": name,
                     "run": step.run,
                     "step": step.key,
@@ -83,7 +82,7 @@ def measure(
                     "refused": view is None,
                     "alike": agent.alike(step, view) if view else 0.0,
                 }
-                store.add(known[key])
+                store.add({"key": key, "rows": [known[key]], "spent": 0})
                 advance(1)
             yield known[key]
 

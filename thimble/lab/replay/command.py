@@ -1,84 +1,229 @@
-"""Show the prompts and the cost of recorded trajectories under each strategy."""
+"""The prompts and the cost of recorded trajectories under each strategy."""
 
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
 from functools import partial
+from itertools import product
+from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
-from thimble.agent.budget import Prices
+from thimble.agent.budget import UNLIMITED, Prices
 from thimble.agent.errors import UsageError
-from thimble.lab.experiment_flags import MODEL_FORM, add_jobs, add_lag, add_output, add_prompts, model_name, price_cards
-from thimble.lab.findings import publish
-from thimble.lab.replay.cost_tables import findings
-from thimble.lab.replay.costs import RAW_AGENT, rows
-from thimble.lab.replay.recorded_replay import ReplaySetting, decides_by_price
-from thimble.lab.replay.trajectories import read
-from thimble.lab.replay.work import ReplayJob, replayed
+from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, by, code_of, hash_of, run_experiment
+from thimble.lab.experiment_flags import CACHED_PRICES, MODEL_FORM, add_lag, add_prompts, model_name, price_cards
+from thimble.lab.findings import ResultTable
+from thimble.lab.replay import cost_tables
+from thimble.lab.replay.recorded_replay import (
+    RecordedCall,
+    ReplaySetting,
+    cost,
+    counter_of,
+    decides_by_price,
+    figures,
+    replay,
+)
+from thimble.lab.replay.trajectories import Trajectory, read
+from thimble.models import chat
 from thimble.models.text_observations import recognised
-from thimble.session.parser import Parser
 from thimble.strategies.table import STRATEGIES
 
-REPLAY_EPILOG = """\
+
+@dataclass(frozen=True, slots=True)
+class ReplayCase:
+    """A run under one setting, at each of these prices.
+
+    `priced`: the strategy decides by the price, of which there are several. `part`: the file of its views, if they are
+    kept.
+    """
+
+    run: Trajectory
+    setting: ReplaySetting
+    prices: Sequence[Prices]
+    priced: bool = False
+    part: Path | None = None
+
+    @property
+    def key(self) -> str:
+        """All of it but where its views go."""
+        setting = [*astuple(self.setting), code_of(self.setting.strategy)]
+        return hash_of([self.run.digest, setting, [astuple(price) for price in self.prices]])
+
+    @property
+    def size(self) -> int:
+        """The messages in all prompts, if everything is sent."""
+        return self.run.size
+
+    def played(self) -> Iterator[tuple[Prices, Sequence[RecordedCall]]]:
+        """The calls at each price: those at the first one again if the strategy does not decide by it."""
+        for number, price in enumerate(self.prices):
+            if self.priced or not number:
+                calls = [*replay(self.run, replace(self.setting, prices=price))]
+            yield price, calls
+
+
+class Replay(Experiment[ReplayCase]):
+    """Show the prompts and the cost of recorded trajectories under each strategy."""
+
+    title = "What recorded runs would have cost under each strategy"
+    epilog = """\
 FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages, an object with `messages` (and `id`,
 `tools`), or several of either. An assistant message is a call. docs/how-to/replay-recorded-runs.md explains the counts.
 """
+    verb = "replayed"
+    drawn = "The change of the cost of each run, in percent, from the least to the most, at the last price"
+
+    def add_flags(self, parser: argparse.ArgumentParser) -> None:
+        """The runs, how they are replayed, and what else is written of them."""
+        add = parser.add_argument
+        add("files", nargs="+", type=Path, metavar="FILE", help="recorded trajectories")
+        add_prompts(parser, "all built-in ones")
+        add_lag(parser, default=0)
+        add("--views", type=Path, metavar="FILE", help="write the view of each call as a line of JSON; .gz compresses")
+        add("--act", type=model_name, metavar="MODEL",
+            help=f"ask this model for the next action on each view: {MODEL_FORM}")  # fmt: skip
+
+    def cases(self, options: argparse.Namespace) -> list[ReplayCase]:
+        """Every run under every strategy."""
+        runs = read(options.files, options.observations)
+        if told := recognised(*(run.messages for run in runs)):
+            print(told, file=sys.stderr)
+        specs = options.strategy or [*STRATEGIES]
+        made = replay_cases(runs, [RAW_AGENT, *specs], options, [options.budget], [options.lag], options.act or "")
+        if not options.views:
+            return made
+        _check_views(options)
+        options.parts = TemporaryDirectory(prefix="views-")
+        return [
+            replace(case, part=Path(options.parts.name, f"{at:09}{options.views.suffix}"))
+            if case.setting.strategy in specs
+            else case
+            for at, case in enumerate(made)
+        ]
+
+    def measure(self, case: ReplayCase) -> list[Row]:
+        """A row for each price: the sums of the run; counts are in tokens unless the name says otherwise."""
+        run, setting, rows, lines = case.run, case.setting, list[Row](), list[str]()
+        for price, calls in case.played():
+            found = figures(run, calls, counter_of(setting.model))
+            rows.append(
+                {
+                    "strategy": setting.strategy,
+                    "run": run.name,
+                    "turns": run.turns,
+                    "budget": None if setting.limit == UNLIMITED else setting.limit,
+                    "lag": setting.lag,
+                    "cached_price": price.cached,
+                    **found,
+                    "repairs": len(run.repaired.notes),
+                    "characters_mended": run.repaired.touched,
+                    "characters_left_out": run.repaired.lost,
+                    "cost": cost(found, price),
+                }
+            )
+            if case.part and (case.priced or len(rows) == 1):
+                lines += (line(case, call, price) for call in calls if call.view)
+        if case.part:
+            with (
+                gzip.open(case.part, "wt", compresslevel=1) if case.part.suffix == ".gz" else case.part.open("w") as to
+            ):
+                to.writelines(lines)
+        return rows
+
+    def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
+        """The rows, those of `none` first, with the `change` of the cost against `none`, in percent.
+
+        It is None if nothing was sent. The views of all cases are joined.
+        """
+        if getattr(options, "views", None):
+            with options.views.open("wb") as file, options.parts:
+                for part in sorted(Path(options.parts.name).iterdir()):
+                    with part.open("rb") as views:
+                        shutil.copyfileobj(views, file)
+        place = itemgetter("run", "budget", "lag", "cached_price")
+        raw = {place(row): row["cost"] for row in rows if row["strategy"] == RAW_AGENT}
+        return [row | {"change": cost_tables.change(row["cost"], raw[place(row)])} for row in rows]
+
+    def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
+        """What the runs are, and how to read the tables."""
+        yield cost_tables.described(rows)
+        prices = ", ".join(f"{price:.4g}" for price in dict.fromkeys(row["cached_price"] for row in rows))
+        yield f"Cost against sending everything, in percent, where a cached token costs {prices}."
+
+    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
+        """Sums, spreads, and medians by length."""
+        return cost_tables.tables(rows, options.strategy or [*STRATEGIES])
+
+    def lines(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, Sequence[float]]:
+        """The changes of all runs in ascending order, at the last price."""
+        last = [row for row in cost_tables.sent(rows) if row["cached_price"] == rows[-1]["cached_price"]]
+        return {
+            spec: sorted(row["change"] for row in found if row["change"] is not None)
+            for (spec,), found in by(last, "strategy").items()
+        }
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
-    """Replay, and print the rows or tables.
-
-    Raises:
-        UsageError: a flag, a price, a strategy, a file, or a strategy that fails.
-    """
-    options = _parser(prog).parse_args(arguments)
-    prices = price_cards(options.price)
-    specs = list(dict.fromkeys(options.strategy or STRATEGIES))
-    runs = read(options.files, options.observations)
-    if told := recognised(*(run.messages for run in runs)):
-        print(told, file=sys.stderr)
-    if options.views and options.views.resolve() in (file.resolve() for file in options.files):
-        raise UsageError(f"--views {options.views} is a file to be replayed", "give another path")
-    jobs = replay_jobs(len(runs), specs, prices, options, options.budget, options.lag)
-    made = rows(replayed(runs, jobs, options.jobs, options.views), runs, prices)
-    raw = next(row for row in made if row["strategy"] == RAW_AGENT)
-    publish(findings([row for row in made if row["strategy"] in specs], raw), options, prog, arguments)
-
-
-def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=__doc__, epilog=REPLAY_EPILOG, allow_abbrev=False)
-    add = parser.add_argument
-    add("files", nargs="+", type=Path, metavar="FILE", help="recorded trajectories")
-    add_prompts(parser, "all built-in ones")
-    add_lag(parser, default=0)
-    add_jobs(parser)
-    add("--views", type=Path, metavar="FILE", help="write the view of each call as a line of JSON; .gz compresses")
-    add("--act", type=model_name, metavar="MODEL",
-        help=f"ask this model for the next action on each view: {MODEL_FORM}")  # fmt: skip
-    add_output(parser)
-    return parser
-
-
-def replay_jobs(
-    runs: int, specs: Sequence[str], prices: Sequence[Prices], options: argparse.Namespace, limit: int, lag: int
-) -> list[ReplayJob]:
-    """Every run under every strategy and `none`; once for each price if the strategy depends on the price.
+def replay_cases(
+    runs: Sequence[Trajectory],
+    specs: Sequence[str],
+    options: argparse.Namespace,
+    limits: Sequence[int],
+    lags: Sequence[int] = (0,),
+    actor: str = "",
+    cached: str = CACHED_PRICES,
+) -> list[ReplayCase]:
+    """Every run under each strategy, at each budget and lag; `cached` are the usual prices of a cached token.
 
     The options are those of `thimble.lab.experiment_flags.add_costs`.
 
     Raises:
         UsageError: there is no such strategy.
     """
-    made = []
-    for spec in dict.fromkeys([*specs, RAW_AGENT]):
-        decides = len(prices) > 1 and decides_by_price(spec, options.model)
-        for price in prices if decides else prices[:1]:
-            cache = not options.uncached_summaries
-            setting = ReplaySetting(
-                spec, limit, price, options.model, options.summary_tokens, cache, lag, options.act or ""
-            )
-            at = price.cached if decides else None
-            made.append(partial(ReplayJob, setting=setting, shown=spec in specs, price=at))
-    return [job(run) for run in range(runs) for job in made]
+    prices, model, tokens = price_cards(options.price, cached), options.model, options.summary_tokens
+    counter_of(model).overhead(())  # reads its vocabulary, once for all processes
+    priced = {spec: decides_by_price(spec, model) and len(prices) > 1 for spec in specs}
+    cache = not options.uncached_summaries
+    return [
+        ReplayCase(run, ReplaySetting(spec, limit, prices[0], model, tokens, cache, lag, actor), prices, priced[spec])
+        for limit, lag in product(dict.fromkeys(limits), dict.fromkeys(lags))
+        for spec in priced
+        for run in runs
+    ]
+
+
+def line(case: ReplayCase, call: RecordedCall, price: Prices) -> str:
+    """The view of one call as a line of JSON; the calls of its strategy are under `asked`."""
+    assert call.view
+    record: dict[str, Any] = {"run": case.run.name, "strategy": case.setting.strategy, "turn": call.turn}
+    if case.priced:
+        record["price"] = price.cached
+    record["messages"] = [*map(chat.write, call.view.messages)]
+    if call.prompts:
+        record["asked"] = [
+            {"messages": [*map(chat.write, messages)], "output_tokens": output} for messages, output in call.prompts
+        ]
+    return f"{json.dumps(record)}\n"
+
+
+def _check_views(options: argparse.Namespace) -> None:
+    """Raise UsageError if the views cannot be written."""
+    path = options.views
+    if path.resolve() in (file.resolve() for file in options.files):
+        raise UsageError(f"--views {path} is a file to be replayed", "give another path")
+    if options.store:
+        raise UsageError("--views needs every view, and --store keeps none", "give one of them")
+    try:
+        path.open("wb").close()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}", "give --views the path of a file") from error
+
+
+main = partial(run_experiment, Replay())

@@ -1,18 +1,21 @@
-"""The costs of a replay for people: tables, and one in Markdown. Cost is in percent of that of `none`."""
+"""The rows of a replay for people: the runs in words, and tables of costs in percent of that of `none`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any
+from math import inf
+from operator import itemgetter
+from statistics import quantiles
 
-from thimble.lab.findings import Findings, ResultTable
-from thimble.lab.replay.costs import CostRow, table
+from thimble.lab.experiment import RAW_AGENT, Row, Rows, by
+from thimble.lab.findings import ResultTable
 from thimble.session.figures import several
 
-MEDIAN = 2
-SPREAD_COLUMNS = {"lower quartile": 1, "median run": MEDIAN, "upper quartile": 3, "worst run": 4}
-"""Places in a spread."""
+CLASSES = {"<20": 19, "20–40": 39, "40–80": 80, ">80": inf}
+"""Classes of runs, by the most turns (assistant messages) of each."""
+SPREAD_COLUMNS = ("lower quartile", "median run", "upper quartile", "worst run")
+MEDIAN = SPREAD_COLUMNS.index("median run")
 AMOUNT_COLUMNS = {
     "prompt": "prompt_tokens",
     "prefill": "prefill_tokens",
@@ -22,119 +25,120 @@ AMOUNT_COLUMNS = {
 }
 
 
-def findings(rows: Sequence[CostRow], raw: CostRow) -> Findings:
-    """What is shown of these rows; `raw` is the row that they are compared with."""
-    classes = [name for name, entry in raw["by_turns"].items() if entry["runs"]]
-    every = list(rows) if raw in rows else [raw, *rows]
-    shown = [_cells(row, raw, classes, bold=False) for row in rows]
-    tables = [_table("All tokens together", shown, ["all tokens", *AMOUNT_COLUMNS])]
-    if raw["runs"] > 1:
-        tables.append(_table("Run by run", shown, list(SPREAD_COLUMNS)))
+def change(cost: float, raw: float) -> float | None:
+    """The extra cost against `none`, in percent; None if nothing was sent."""
+    return 100 * (cost / raw - 1) if raw else None
+
+
+def sent(rows: Rows) -> list[Row]:
+    """The rows of those runs of which each call was sent under every strategy of its budget and lag."""
+    place = itemgetter("run", "budget", "lag")
+    refused = {place(row) for row in rows if row["refused"]}
+    return [row for row in rows if place(row) not in refused]
+
+
+def turn_class(turns: int) -> str:
+    """The class of a run of so many turns."""
+    return next(name for name, most in CLASSES.items() if turns <= most)
+
+
+def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
+    """The tables of these strategies. A cell has a number for each price; of an amount one if all are the same."""
+    prices = [*dict.fromkeys(row["cached_price"] for row in rows)]
+    found, specs = by(sent(rows), "strategy", "cached_price"), [*dict.fromkeys(specs)]
+
+    def each(spec: str, of: str = "") -> list[list[Row]]:
+        """The rows of a strategy at each price: all, or those of a class of runs."""
+        at_prices = (found.get((spec, price), []) for price in prices)
+        return [[row for row in every if of in ("", turn_class(row["turns"]))] for every in at_prices]
+
+    raw = each(RAW_AGENT)
+    sums = []
+    for spec in specs:
+        pairs = zip(each(spec), raw, strict=True)
+        costs = [change(_total(ours, "cost"), _total(theirs, "cost")) for ours, theirs in pairs]
+        amounts = [[_short(_total(ours, name)) for ours in each(spec)] for name in AMOUNT_COLUMNS.values()]
+        cells = [" ".join(one if len({*one}) > 1 else one[:1]) for one in amounts]
+        sums.append([spec, " ".join(map(_percent, costs)), *cells])
+    yield ResultTable("All tokens together", ["strategy", "all tokens", *AMOUNT_COLUMNS], sums)
+    if len(raw[0]) > 1:
+        spreads = [[spec, *_spread(each(spec))] for spec in specs]
+        yield ResultTable("Run by run", ["strategy", *SPREAD_COLUMNS], spreads)
+    classes = {name: several(len(runs), "run") for name in CLASSES if (runs := each(RAW_AGENT, name)[0])}
     if len(classes) > 1:
-        tables.append(_table("The median run by the length of the runs", shown, [runs_of(one, raw) for one in classes]))
-    agreed = [[row["strategy"], f"{row['agreement']:.3f}"] for row in rows if "agreement" in row]
+        medians = [[spec, *(_spread(each(spec, name))[MEDIAN] for name in classes)] for spec in specs]
+        names = [f"{name} turns, {runs}" for name, runs in classes.items()]
+        yield ResultTable("The median run by the length of the runs", ["strategy", *names], medians)
     told = "How alike the next action on each view is to the recorded one, from 0 to 1 (CoMem, Eq. 9)."
-    agreement = [ResultTable("Agreement of the next action", ["strategy", "agreement"], agreed, told)] if agreed else []
-    wide = [_cells(row, raw, classes, bold=True) for row in rows]
-    return Findings(
-        "What recorded runs would have cost under each strategy",
-        [headline(raw), f"Cost against sending everything, in percent, where a cached token costs {_prices(raw)}."],
-        tables + agreement,
-        every,
-        list(table(every)),
-        markdown=[_table("", wide, list(wide[0])[1:]), *agreement],
-    )
+    agreed = [
+        [spec, f"{sum(row['agreement'] * row['acted'] for row in acted) / _total(acted, 'acted'):.3f}"]
+        for spec in specs
+        if (acted := [row for row in each(spec)[0] if row["acted"]])
+    ]
+    yield ResultTable("Agreement of the next action", ["strategy", "agreement"], agreed, told)
 
 
-def _table(title: str, cells: Sequence[Mapping[str, str]], columns: Sequence[str]) -> ResultTable:
-    names = ["strategy", *columns]
-    return ResultTable(title, names, [[row[name] for name in names] for row in cells])
+def _total(rows: Rows, name: str) -> float:
+    total: float = sum(row[name] for row in rows)
+    return total
 
 
-def _cells(row: CostRow, raw: CostRow, classes: Sequence[str], *, bold: bool) -> dict[str, str]:
-    """Every cell of a row by the name of its column, with a number for each price; dearer ones may be bold."""
-    costs = {runs_of(name, raw): over_runs(row["by_turns"][name], MEDIAN) for name in classes}
-    costs |= {name: over_runs(row, place) for name, place in SPREAD_COLUMNS.items()}
-    costs["all tokens"] = [against(row, raw, price) for price in raw["cost"]]
-    at_prices = list(row.get("by_price", {"": row}).values())
-    return (
-        {"strategy": row["strategy"]}
-        | {name: " ".join(_percent(value, bold) for value in values) for name, values in costs.items()}
-        | {name: " ".join(_short(one[key]) for one in at_prices) for name, key in AMOUNT_COLUMNS.items()}
-    )
+def _spread(each: Sequence[Rows]) -> list[str]:
+    """The changes of the cost over runs: the columns of a spread, with a number for each price."""
+    spreads = []
+    for rows in each:
+        changes = [row["change"] for row in rows if row["change"] is not None]
+        middle = quantiles(changes, method="inclusive") if len(changes) > 1 else (changes or [None]) * 3
+        spreads.append([*middle, max(changes, default=None)])
+    return [" ".join(map(_percent, column)) for column in zip(*spreads, strict=True)]
 
 
-def against(entry: Mapping[str, Any], raw: Mapping[str, Any], price: str) -> float | None:
-    """The extra cost against `none` at a price, in percent; None if nothing was sent."""
-    cost: float = raw["cost"][price]
-    return 100 * (entry["cost"][price] / cost - 1) if cost else None
-
-
-def over_runs(entry: CostRow, place: int) -> list[float | None]:
-    """One of the five percentages of the spread over the runs, at each price; None if there is no run."""
-    return [spread and spread[place] for spread in entry["spread"].values()]
-
-
-def _percent(value: float | None, bold: bool) -> str:
+def _percent(value: float | None) -> str:
     """A difference in whole percent, with its sign."""
     if value is None:
         return "–"
-    text = f"{value:+.0f}".replace("-", "−") if round(value) else "0"
-    return f"**{text}**" if bold and round(value) > 0 else text
+    return f"{value:+.0f}".replace("-", "−") if round(value) else "0"
 
 
-def _short(amount: int) -> str:
+def _short(amount: float) -> str:
     """The amount in thousands or millions, if it is that large."""
     if amount < 10_000:
         return f"{amount:,}"
     return f"{amount / 1e6:,.1f}M" if amount >= 999_500 else f"{amount / 1e3:,.0f}k"
 
 
-def runs_of(name: str, raw: CostRow) -> str:
-    """A class of runs in words."""
-    return f"{name.replace('-', '–')} turns, {several(raw['by_turns'][name]['runs'], 'run')}"
-
-
-def _prices(raw: CostRow) -> str:
-    return ", ".join(f"{float(price):.4g}" for price in raw["cost"])
-
-
-def headline(raw: CostRow) -> str:
-    """The replayed runs in words: how many, how large, how unequal, and which were refused."""
-    passing = sum(one["over_budget"] > 0 for one in raw["by_run"] if not one["refused"])
-    budget = "no budget" if raw["budget"] is None else f"budget {raw['budget']:,} ({several(passing, 'run')} over it)"
-    cached = 1 - raw["prefill_tokens"] / raw["prompt_tokens"] if raw["prompt_tokens"] else 0
+def described(rows: Rows) -> str:
+    """The replayed runs in words: how many, how large, how unequal, what was repaired, and which were refused."""
+    every = [row for row in rows if (row["strategy"], row["cached_price"]) == (RAW_AGENT, rows[0]["cached_price"])]
+    names = {row["run"] for row in sent(rows)}
+    raw = [row for row in every if row["run"] in names]
+    budget = "no budget"
+    if every[0]["budget"] is not None:
+        passing = sum(row["over_budget"] > 0 for row in raw)
+        budget = f"budget {every[0]['budget']:,} ({several(passing, 'run')} over it)"
+    prompt, history = _total(raw, "prompt_tokens"), _total(raw, "history_tokens")
+    cached = 1 - _total(raw, "prefill_tokens") / prompt if prompt else 0
+    observed = _total(raw, "observation_tokens") / history if history else 0
     told = (
-        f"{several(raw['runs'], 'run')}, {several(raw['calls'], 'call')}, {budget}. Sending everything: "
-        f"{raw['prompt_tokens']:,} prompt tokens, {cached:.1%} of them cached{_largest(raw)}; "
-        f"{raw.get('observation_share', 0):.0%} of the history is observations."
+        f"{several(len(raw), 'run')}, {several(int(_total(raw, 'calls')), 'call')}, {budget}. Sending everything: "
+        f"{prompt:,} prompt tokens, {cached:.1%} of them cached{_largest(raw)}; {observed:.0%} of the history is "
+        "observations."
     )
-    return f"{told}{_repaired(raw)}{_refused(raw)}"
+    if repairs := int(_total(every, "repairs")):
+        mended, lost = (int(_total(every, f"characters_{name}")) for name in ("mended", "left_out"))
+        told += f" {several(repairs, 'repair')} mended {several(mended, 'character')}, and left out {lost:,} of them."
+    if refused := [row for row in every if row["run"] not in names]:
+        named = ", ".join([*(row["run"] for row in refused[:5]), *["…"][: len(refused) - 5]])
+        calls = several(int(_total(refused, "refused")), "call")
+        runs = several(len(refused), "run")
+        told += f" Not counted: {runs} with {calls} whose least view is over the budget ({named})."
+    return told
 
 
-def _repaired(raw: CostRow) -> str:
-    """What was repaired in the runs, and how much text of them it touched."""
-    keys = "repairs", "characters_mended", "characters_left_out"
-    repairs, mended, left_out = (sum(one[key] for one in raw["by_run"]) for key in keys)
-    if not repairs:
-        return ""
-    return f" {several(repairs, 'repair')} mended {several(mended, 'character')}, and left out {left_out:,} of them."
-
-
-def _largest(raw: CostRow) -> str:
+def _largest(raw: Rows) -> str:
     """The runs that hold half of the tokens, where there are several."""
-    sizes = sorted((one["prompt_tokens"] for one in raw["by_run"] if not one["refused"]), reverse=True)
+    sizes = sorted((row["prompt_tokens"] for row in raw), reverse=True)
     if len(sizes) < 2:
         return ""
     half = next(number for number, size in enumerate(accumulate(sizes), 1) if 2 * size >= sum(sizes))
     return f", half of them in {'one run' if half == 1 else f'{half:,} runs'}"
-
-
-def _refused(raw: CostRow) -> str:
-    """The runs with a call that cannot be sent, the first five by name."""
-    names = [one["run"] for one in raw["by_run"] if one["refused"]]
-    if not names:
-        return ""
-    named = ", ".join([*names[:5], *["…"][: len(names) - 5]])
-    calls = several(raw["refused_runs"]["refused"], "call")
-    return f" Not counted: {several(len(names), 'run')} with {calls} whose least view is over the budget ({named})."

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from statistics import fmean
+from typing import Any
 
 from thimble.agent.budget import Budget, Counter, Prices
 from thimble.agent.errors import BudgetError, UsageError
@@ -63,41 +65,6 @@ class RecordedCall(ReplayedCall):
     turn: int = 0
     prompts: Sequence[AnsweredPrompt] = ()
     agreement: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Sums over calls, in tokens unless the name says otherwise.
-
-    `prompt_tokens`, `prefill_tokens` and `over_budget` count the agent's own calls, `side_…` those of its strategy.
-    `acted` counts the calls on which an action was proposed, and `agreement` sums their agreements.
-    `history_tokens` and `observation_tokens` count the runs as recorded.
-    """
-
-    runs: int = 0
-    calls: int = 0
-    prompt_tokens: int = 0
-    prefill_tokens: int = 0
-    over_budget: int = 0
-    refused: int = 0
-    edits: int = 0
-    side_calls: int = 0
-    side_prompt_tokens: int = 0
-    side_cached_tokens: int = 0
-    side_output_tokens: int = 0
-    history_tokens: int = 0
-    observation_tokens: int = 0
-    acted: int = 0
-    agreement: float = 0.0
-
-    def __add__(self, other: Figures) -> Figures:
-        return Figures(*map(sum, zip(astuple(self), astuple(other), strict=True)))
-
-    def cost(self, prices: Prices) -> float:
-        """The whole cost, where a computed prompt token costs 1."""
-        cached = self.prompt_tokens - self.prefill_tokens + self.side_cached_tokens
-        prompt = prices.prompt(self.prompt_tokens + self.side_prompt_tokens, cached)
-        return prompt + prices.output * self.side_output_tokens
 
 
 def replay(run: Trajectory, setting: ReplaySetting, make: Make = parse) -> Iterator[RecordedCall]:
@@ -168,26 +135,38 @@ def can_be_sent(history: Sequence[Message], budget: Budget) -> bool:
     return True
 
 
-def figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) -> Figures:
-    """The sums of one run. What a side model reports of its cache goes before what its prompts share."""
+def figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) -> dict[str, Any]:
+    """The sums of one run, in tokens unless the name says otherwise.
+
+    `prompt_tokens`, `prefill_tokens` and `over_budget` count the agent's own calls, `side_…` those of its strategy, and
+    `refused` those that no view can serve. `agreement` is the mean over the `acted` calls, on which an action was
+    proposed. `history_tokens` and `observation_tokens` count the run as recorded.
+    """
     views = [call.view for call in calls if call.view]
     asked = [side for call in calls for side in call.asked if not side.error]
-    reported = [(side.shared, side.usage.cached_tokens) for side in asked]
+    reported = [(side.shared, side.usage.cached_tokens) for side in asked]  # what a model reports goes first
     alike = [call.agreement for call in calls if call.agreement is not None]
-    return Figures(
-        runs=1,
-        acted=len(alike),
-        agreement=sum(alike),
-        calls=len(views),
-        prompt_tokens=sum(view.tokens for view in views),
-        prefill_tokens=sum(view.prefill for view in views),
-        over_budget=sum(view.tokens > view.limit for view in views),
-        refused=len(calls) - len(views),
-        edits=sum(view.edited for view in views),
-        side_calls=len(asked),
-        side_prompt_tokens=sum(side.prompt_tokens for side in asked),
-        side_cached_tokens=sum((shared if cached is None else cached) or 0 for shared, cached in reported),
-        side_output_tokens=sum(side.usage.output_tokens or 0 for side in asked),
-        history_tokens=sum(map(counter.count, run.messages)),
-        observation_tokens=sum(counter.count(message) for message in run.messages if message.role == "tool"),
-    )
+    return {
+        "calls": len(views),
+        "refused": len(calls) - len(views),
+        "prompt_tokens": sum(view.tokens for view in views),
+        "prefill_tokens": sum(view.prefill for view in views),
+        "over_budget": sum(view.tokens > view.limit for view in views),
+        "edits": sum(view.edited for view in views),
+        "side_calls": len(asked),
+        "side_prompt_tokens": sum(side.prompt_tokens for side in asked),
+        "side_cached_tokens": sum((shared if cached is None else cached) or 0 for shared, cached in reported),
+        "side_output_tokens": sum(side.usage.output_tokens or 0 for side in asked),
+        "history_tokens": sum(map(counter.count, run.messages)),
+        "observation_tokens": sum(counter.count(message) for message in run.messages if message.role == "tool"),
+        "acted": len(alike),
+        "agreement": fmean(alike) if alike else None,
+    }
+
+
+def cost(of: Mapping[str, Any], prices: Prices) -> float:
+    """The whole cost of a run with these sums, where a computed prompt token costs 1."""
+    cached = of["prompt_tokens"] - of["prefill_tokens"] + of["side_cached_tokens"]
+    prompt = prices.prompt(of["prompt_tokens"] + of["side_prompt_tokens"], cached)
+    whole: float = prompt + prices.output * of["side_output_tokens"]
+    return whole

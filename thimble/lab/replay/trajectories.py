@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.repair import Repaired
+from thimble.lab.experiment import hash_of
 from thimble.lab.file_text import file_text
-from thimble.models.chat import conversation
+from thimble.models.chat import conversation, write
 from thimble.session.bounded import MOST_RUNS_BYTES
 from thimble.session.jsonl import from_json
 
@@ -23,7 +25,7 @@ MOST_LOST = 0.1
 """The share of the text of a run that may be left out: with less of it, its costs are those of another run."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Trajectory:
     """One recorded run, and what was repaired in it; `tools` are the tool schemas of the run, if the file has them."""
 
@@ -47,6 +49,12 @@ class Trajectory:
         """The number of messages in all prompts of the run, if everything is sent: the work of a replay."""
         return sum(self.calls)
 
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the run and of what was repaired in it."""
+        repaired = self.repaired.notes, self.repaired.touched, self.repaired.lost
+        return hash_of([self.name, [*map(write, self.messages)], list(self.tools), *repaired])
+
 
 def read(paths: Iterable[Path], observations: str | None = None) -> list[Trajectory]:
     """The runs in these files, in order, each with its own name. The pattern is one of `recognise`.
@@ -65,44 +73,38 @@ def read(paths: Iterable[Path], observations: str | None = None) -> list[Traject
 
 
 def _runs(path: Path, observations: str | None) -> Iterator[Trajectory]:
-    found = False
-    for line, value in _values(path):
-        for number, one in enumerate(_several(value), 1):
-            found = True
-            places = {"line": line, "run": 0 if one is value else number}
-            place = ", ".join([str(path), *(f"{name} {at}" for name, at in places.items() if at)])
-            name = ":".join([path.name, *(str(at) for at in places.values() if at)])
-            yield _run(one, place, name, observations)
+    found = [(line, number, run) for line, value in _values(path) for number, run in _several(value)]
     if not found:
         raise UsageError(f"{path} holds no trajectory", TRAJECTORY_FORMS)
+    for line, number, run in found:
+        places = {"line": line, "run": number}
+        place = ", ".join([str(path), *(f"{name} {at}" for name, at in places.items() if at)])
+        yield _run(run, place, ":".join([path.name, *(str(at) for at in places.values() if at)]), observations)
 
 
-def _values(path: Path) -> Iterator[tuple[int, object]]:
+def _values(path: Path) -> Sequence[tuple[int, object]]:
     """The JSON values of a file with their lines: one document (line 0), or one a line."""
     text = file_text(path, MOST_RUNS_BYTES, TRAJECTORY_FORMS)
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if not lines:
-        return
     try:
-        yield 0, from_json(text)
-        return
+        return [(0, from_json(text))] if text.strip() else []
     except ValueError as error:
         whole = error
-    for number, line in lines:
+    values: list[tuple[int, object]] = []
+    for number, line in enumerate(text.split("\n"), 1):
         try:
-            value = from_json(line)
+            values += [(number, from_json(line))] if line.strip() else []
         except ValueError as error:
-            found, at = (whole, getattr(whole, "lineno", 1)) if number == lines[0][0] else (error, number)
+            found, at = (error, number) if values else (whole, getattr(whole, "lineno", 1))
             what = f"{path}, line {at}: this is no JSON ({getattr(found, 'msg', found)})"
             raise UsageError(what, TRAJECTORY_FORMS) from error
-        yield number, value
+    return values
 
 
-def _several(value: object) -> Sequence[object]:
-    """The runs of a list of runs; anything else is one run."""
-    if isinstance(value, list) and value and all(isinstance(one, list) or _holds_messages(one) for one in value):
-        return value
-    return [] if value == [] else [value]
+def _several(value: object) -> Iterable[tuple[int, object]]:
+    """The runs of a list of runs, numbered from 1; anything else is one run, without a number."""
+    if isinstance(value, list) and all(isinstance(one, list) or _holds_messages(one) for one in value):
+        return enumerate(value, 1)
+    return [(0, value)]
 
 
 def _holds_messages(value: object) -> bool:

@@ -1,24 +1,23 @@
-"""Show tokens a turn, cache and cost of strategies over a long run, by the equations of a paper and by thimble's code.
-
-Every turn of the run has the same size, as in Eq. 7 and Figure 8 of The Complexity Trap (Lindenbauer et al. 2025): the
-sizes given, or the means of recorded runs (FILE).
-"""
+"""The growth of the prompts of a long run under each strategy."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple
+from functools import partial
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from thimble.agent.budget import UNLIMITED
-from thimble.lab.experiment_flags import add_output, add_prompts, price_cards, whole
-from thimble.lab.findings import publish
-from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of
-from thimble.lab.replay.trajectories import read
+from thimble.lab.experiment import Experiment, Row, Rows, by, run_experiment
+from thimble.lab.experiment_flags import add_prompts, whole
+from thimble.lab.findings import ResultTable
+from thimble.lab.replay.command import ReplayCase, replay_cases
+from thimble.lab.replay.recorded_replay import cost, counter_of, figures
+from thimble.lab.replay.trajectories import Trajectory, read
 from thimble.lab.simulate.equal_turns import MeanTurn, means, run
-from thimble.lab.simulate.growth import findings
-from thimble.lab.simulate.simulated import simulated
-from thimble.session.parser import Parser
+from thimble.session import figures as shown
 
 SIMULATED_STRATEGIES = ("none", "observation-masking:paper", "llm-summary:paper", "hybrid:paper")
 SIMULATED_PRICES = "1.0,0.4,0.1"
@@ -26,61 +25,173 @@ DEFAULT_TURN = MeanTurn(100, 60, 840)
 """84 % of a turn are observations (The Complexity Trap, Figure 1), and an agent's own words about 160 tokens."""
 TURN_LIMIT, MOST_TURNS, MOST_TOKENS = 250, 2_000, 100_000
 """The turn limit of the paper; the most turns; the most tokens of a part of a turn."""
+COLUMN_BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
-    """Simulate, and print charts and tables.
+class Simulate(Experiment[ReplayCase]):
+    """Show tokens a turn, cache and cost of strategies over a long run.
 
-    Raises:
-        UsageError: a flag, a price, a strategy, a file, or a strategy that fails.
+    Every turn of the run has the same size, as in Eq. 7 and Figure 8 of The Complexity Trap (Lindenbauer et al. 2025):
+    the sizes given, or the means of recorded runs (FILE).
     """
-    options = _parser(prog).parse_args(arguments)
-    prices = price_cards(options.price, SIMULATED_PRICES)
-    turn = _turn(options)
-    trajectory = run(turn, options.turns, counter_of(options.model))
-    cache = not options.uncached_summaries
-    found = [
-        simulated(
-            trajectory,
-            ReplaySetting(spec, options.budget, prices[0], options.model, options.summary_tokens, cache),
-            prices,
+
+    title = "A run of equal turns under each strategy"
+    verb = "simulated"
+    drawn = "The tokens of each prompt"
+
+    def add_flags(self, parser: argparse.ArgumentParser) -> None:
+        """The size of a turn, the number of turns, strategies and prices."""
+        add = parser.add_argument
+        add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories, whose mean turn is taken")
+        turns = whole("--turns", 1, MOST_TURNS)
+        add("--turns", default=TURN_LIMIT, type=turns, metavar="N", help=f"default: {TURN_LIMIT}")
+        for name in ("reasoning", "action", "observation"):
+            told = f"tokens of the {name} of a turn; default: {getattr(DEFAULT_TURN, name)}, or the mean of FILE"
+            add(f"--{name}", type=whole(f"--{name}", 1, MOST_TOKENS), metavar="N", help=told)
+        add_prompts(parser, " ".join(SIMULATED_STRATEGIES), SIMULATED_PRICES)
+
+    def cases(self, options: argparse.Namespace) -> list[ReplayCase]:
+        """A case for each strategy."""
+        options.turn = mean_turn(options)
+        made = run(options.turn, options.turns, counter_of(options.model))
+        specs = options.strategy or SIMULATED_STRATEGIES
+        return replay_cases([made], specs, options, [options.budget], cached=SIMULATED_PRICES)
+
+    def measure(self, case: ReplayCase) -> list[Row]:
+        """A row for each turn; costs are those of all turns up to it, and prompts those at the first price."""
+        rows: list[Row] = []
+        for price, calls in case.played():
+            rows = rows or [
+                {
+                    "strategy": case.setting.strategy,
+                    "turn": call.turn,
+                    "prompt_tokens": call.view.tokens if call.view else None,
+                    "prefill_tokens": call.view.prefill if call.view else None,
+                    "side_calls": len(call.asked),
+                }
+                for call in calls
+            ]
+            counter = counter_of(case.setting.model)
+            costs = (cost(figures(Trajectory("", ()), [call], counter), price) for call in calls)
+            for row, so_far in zip(rows, accumulate(costs), strict=True):
+                row[f"cost_{price.cached}"] = so_far
+        return rows
+
+    def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
+        """The size of a turn, and each prompt in blocks on a scale of its own."""
+        of: MeanTurn = options.turn
+        budget = "no budget" if options.budget == UNLIMITED else f"budget {options.budget:,}"
+        size = of.reasoning + of.action + of.observation
+        yield (
+            f"{options.turns:,} turns of {size:,} tokens: reasoning {of.reasoning:,}, action {of.action:,}, "
+            f"observation {of.observation:,} ({of.observation / size:.0%}); summaries of {options.summary_tokens:,}; "
+            f"{budget}."
         )
-        for spec in dict.fromkeys(options.strategy or SIMULATED_STRATEGIES)
-    ]
-    publish(findings(found, prices, _headline(turn, options)), options, prog, arguments)
+        yield from _charts(rows)
+
+    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
+        """Sizes, sums, and where the costs cross."""
+        yield _prompt_sizes(rows)
+        yield _sums(rows)
+        yield _crossings(rows)
+
+    def lines(self, rows: Rows, options: argparse.Namespace) -> dict[str, list[float]]:
+        """The prompts."""
+        return {spec: [row["prompt_tokens"] or 0 for row in found] for (spec,), found in by(rows, "strategy").items()}
 
 
-def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=__doc__, allow_abbrev=False)
-    add = parser.add_argument
-    add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories, whose mean turn is taken")
-    add("--turns", default=TURN_LIMIT, type=whole("--turns", 1, MOST_TURNS), metavar="N", help=f"default: {TURN_LIMIT}")
-    for name, tokens in (
-        ("reasoning", DEFAULT_TURN.reasoning),
-        ("action", DEFAULT_TURN.action),
-        ("observation", DEFAULT_TURN.observation),
-    ):
-        told = f"tokens of the {name} of a turn; default: {tokens}, or the mean of FILE"
-        add(f"--{name}", type=whole(f"--{name}", 1, MOST_TOKENS), metavar="N", help=told)
-    add_prompts(parser, " ".join(SIMULATED_STRATEGIES), SIMULATED_PRICES)
-    add_output(parser)
-    return parser
-
-
-def _turn(options: argparse.Namespace) -> MeanTurn:
+def mean_turn(options: argparse.Namespace) -> MeanTurn:
     """The sizes given; where none is, the mean of the files, or the default."""
-    measured = (
-        means(read(options.files, options.observations), counter_of(options.model)) if options.files else DEFAULT_TURN
-    )
+    measured = DEFAULT_TURN
+    if options.files:
+        measured = means(read(options.files, options.observations), counter_of(options.model))
     given = (options.reasoning, options.action, options.observation)
-    found = (measured.reasoning, measured.action, measured.observation)
-    return MeanTurn(*(one if one is not None else other for one, other in zip(given, found, strict=True)))
+    return MeanTurn(*(one if one is not None else other for one, other in zip(given, astuple(measured), strict=True)))
 
 
-def _headline(of: MeanTurn, options: argparse.Namespace) -> str:
-    budget = "no budget" if options.budget == UNLIMITED else f"budget {options.budget:,}"
-    whole = of.reasoning + of.action + of.observation
-    return (
-        f"{options.turns:,} turns of {whole:,} tokens: reasoning {of.reasoning:,}, action {of.action:,}, observation "
-        f"{of.observation:,} ({of.observation / whole:.0%}); summaries of {options.summary_tokens:,}; {budget}."
+def _charts(rows: Rows) -> Iterator[str]:
+    """The prompts of each strategy in blocks."""
+    for (strategy,), turns in by(rows, "strategy").items():
+        yield from ("", f"{strategy}: {_range(turns)}", *blocks([turn["prompt_tokens"] for turn in turns]))
+
+
+def _prompt_sizes(rows: Rows) -> ResultTable:
+    """The tokens of some prompts."""
+    found = by(rows, "strategy")
+    last = max(row["turn"] for row in rows)
+    at = [number for number in (10, 50, 100, 250) if number < last] + [last]
+    sizes = [
+        [strategy, *(shown.tokens(turns[number - 1]["prompt_tokens"]) for number in at)]
+        for (strategy,), turns in found.items()
+    ]
+    return ResultTable("Prompt tokens at a turn", ["strategy", *(f"{number:,}" for number in at)], sizes)
+
+
+def _sums(rows: Rows) -> ResultTable:
+    """The tokens and costs of all turns."""
+    costs = _costs(rows)
+
+    def cells(strategy: str, turns: Rows) -> list[str]:
+        prompt, prefill = (sum(turn[name] or 0 for turn in turns) for name in ("prompt_tokens", "prefill_tokens"))
+        return [
+            strategy,
+            shown.short(prompt),
+            shown.short(prefill),
+            f"{1 - prefill / prompt:.1%}" if prompt else "?",
+            f"{sum(turn['side_calls'] for turn in turns)}",
+            *(shown.short(round(turns[-1][name])) for name in costs),
+        ]
+
+    columns = ["strategy", "prompt", "prefill", "cached", "side", *costs.values()]
+    return ResultTable(
+        "All turns", columns, [cells(strategy, turns) for (strategy,), turns in by(rows, "strategy").items()]
     )
+
+
+def _crossings(rows: Rows) -> ResultTable:
+    """Pairs of strategies, and at each price the turn from which on all calls of the first have cost less."""
+    costs, found = _costs(rows), by(rows, "strategy")
+    crossed = []
+    for (one,), ours in found.items():
+        for (other,), theirs in found.items():
+            turns = [_from([a[name] < b[name] for a, b in zip(ours, theirs, strict=True)]) for name in costs]
+            if any(turns):
+                crossed.append([f"{one} than {other}", *(f"{turn or '–'}" for turn in turns)])
+    return ResultTable("All calls so far cost less from a turn on", ["strategy", *costs.values()], crossed)
+
+
+def _costs(rows: Rows) -> dict[str, str]:
+    """The columns of costs, and what they are called."""
+    return {name: f"@{float(name[5:]):g}" for name in rows[0] if name.startswith("cost_")}
+
+
+def blocks(values: Sequence[int | None]) -> list[str]:
+    """The values as columns of blocks, from 0; a column shows the most of its turns, so that no tooth is lost."""
+    columns = min(76, len(values))
+    cuts = [len(values) * column // columns for column in range(columns + 1)]
+    tops = [max((value or 0 for value in values[a:b]), default=0) for a, b in pairwise(cuts)]
+    heights = [round(8 * 3 * top / max(1, *tops)) for top in tops]
+    rows = range(3 - 1, -1, -1)
+    return ["".join(COLUMN_BLOCKS[min(8, max(0, height - 8 * row))] for height in heights) for row in rows]
+
+
+def _from(holds: Sequence[bool]) -> int | None:
+    """The turn from which on it holds to the end."""
+    last = next((number for number in range(len(holds), 0, -1) if not holds[number - 1]), 0)
+    return last + 1 if last < len(holds) else None
+
+
+def _range(turns: Rows) -> str:
+    sent = [(turn["prompt_tokens"], turn["turn"]) for turn in turns if turn["prompt_tokens"] is not None]
+    if not sent:
+        return "no prompt fits the budget"
+    most, turn = max(sent, key=lambda one: one[0])
+    told = f"at most {most:,} tokens, first at turn {turn:,}"
+    falls = [(before, after, at) for (before, _), (after, at) in pairwise(sent) if after < before]
+    if len(falls) < 2:
+        return told
+    (_, _, first), (high, low, last) = falls[-2:]
+    return f"{told}; at turn {last} it falls from {high:,} to {low:,}, {last - first} turns after the fall before"
+
+
+main = partial(run_experiment, Simulate())

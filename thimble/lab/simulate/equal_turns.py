@@ -58,7 +58,7 @@ def run(of: MeanTurn, turns: int, counter: Counter) -> Trajectory:
     messages = [Message("task", "user", TASK)]
     for turn in range(1, turns + 1):
         messages += [act(turn, said), see(turn, seen)]
-    return Trajectory("simulated", messages)
+    return Trajectory(f"{turns} turns", messages)
 
 
 def _words(tokens: int, size: Callable[[int], int], flags: str) -> int:

@@ -1,71 +1,103 @@
-"""Try every setting of a grid on recorded or simulated runs, and name the best."""
+"""The best setting of a grid, on recorded or simulated runs."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from math import fsum
 from pathlib import Path
 
-from thimble.agent.budget import Prices, read_limit
+from thimble.agent.budget import read_limit
 from thimble.agent.errors import UsageError
-from thimble.lab.experiment_flags import add_costs, add_jobs, add_lag, add_output, price_cards, whole
-from thimble.lab.findings import publish
-from thimble.lab.replay.command import replay_jobs
-from thimble.lab.replay.recorded_replay import counter_of, decides_by_price
-from thimble.lab.replay.trajectories import Trajectory, read
-from thimble.lab.replay.work import replayed
+from thimble.lab.experiment import RAW_AGENT, Rows, by, run_experiment
+from thimble.lab.experiment_flags import add_costs, add_lag, whole
+from thimble.lab.findings import ResultTable
+from thimble.lab.replay.command import Replay, ReplayCase, replay_cases
+from thimble.lab.replay.cost_tables import described, sent
+from thimble.lab.replay.recorded_replay import counter_of
+from thimble.lab.replay.trajectories import read
 from thimble.lab.simulate.command import MOST_TOKENS, MOST_TURNS, TURN_LIMIT
 from thimble.lab.simulate.equal_turns import MeanTurn, run
+from thimble.lab.statistics import holm, interval, least, paired, resampled
 from thimble.lab.sweep.grid import Grid, parse_grid
-from thimble.lab.sweep.run_sheets import run_sheets
-from thimble.lab.sweep.sheet import Sheet, judged
-from thimble.lab.sweep.sweep_findings import findings
 from thimble.lab.table.outcomes import FEW_PAIRS
-from thimble.session.parser import Parser
 
-SWEEP_EPILOG = """\
+SIGNIFICANT = 0.05
+MEANING = (
+    "*: the best of its condition. In brackets: 95 % intervals, by a bootstrap over the runs. p: corrected for all "
+    "comparisons (Holm). The best is chosen on the same runs that it is compared on, which flatters it; chosen: how "
+    "often it is the best in resamples of the runs, where equal ones are chosen together."
+)
+
+
+class Sweep(Replay):
+    """Try every setting of a grid on recorded or simulated runs, and name the best."""
+
+    title = "Settings of strategies"
+    epilog = """\
 A GRID is a SPEC with values in braces: 'observation-masking:window={0,1,2,5},target={0.2,0.4}'. Put it in quotes:
 without them a shell takes the braces for its own. {1..5} are the numbers from 1 to 5. FILE is as for lab replay.
 """
 
+    def add_flags(self, parser: argparse.ArgumentParser) -> None:
+        """The runs, the grids, and the conditions."""
+        add = parser.add_argument
+        add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories")
+        add("--simulated", type=_mean_turn, metavar="R,A,O",
+            help="simulated runs instead: tokens of reasoning, action and observation of each turn")  # fmt: skip
+        add("--turns", nargs="+", default=[TURN_LIMIT], type=whole("--turns", 1, MOST_TURNS), metavar="N",
+            help=f"turns of the simulated runs, one run each; default: {TURN_LIMIT}")  # fmt: skip
+        told = "SPECs, with values in braces"
+        add("--strategy", nargs="+", action="extend", required=True, metavar="GRID", help=told)
+        add("--budget", nargs="+", default=[8_000], type=read_limit, metavar="N", help="or none; default: 8000")
+        add_lag(parser, nargs="+", default=[0])
+        add_costs(parser)
 
-def main(arguments: Sequence[str], prog: str) -> None:
-    """Sweep, and print maps, all settings and the best of each condition.
+    def cases(self, options: argparse.Namespace) -> list[ReplayCase]:
+        """Every run under every setting of the grids, and under their defaults."""
+        if bool(options.files) == bool(options.simulated):
+            raise UsageError("give FILE… or --simulated, one of them", "thimble lab sweep --help lists the flags")
+        specs = [spec for grid in _grids(options) for spec in (*(spec for _, spec in grid.settings()), grid.default)]
+        if options.simulated:
+            counter = counter_of(options.model)
+            runs = [run(options.simulated, turns, counter) for turns in dict.fromkeys(options.turns)]
+        else:
+            runs = read(options.files, options.observations)
+        return replay_cases(runs, [RAW_AGENT, *specs], options, options.budget, options.lag)
 
-    Raises:
-        UsageError: a flag, a grid, a setting that is not legal, a file, or a strategy that fails.
-    """
-    options = _parser(prog).parse_args(arguments)
-    if bool(options.files) == bool(options.simulated):
-        raise UsageError("give FILE… or --simulated, one of them", f"{prog} --help lists the flags")
-    grids = list({text: parse_grid(text) for text in options.strategy}.values())
-    prices = price_cards(options.price)
-    specs = _specs(grids)
-    for spec in specs:
-        decides_by_price(spec, options.model)  # raises if it is not legal
-    sheets, told = _replayed(grids, specs, prices, options)
-    if not sheets:
-        raise UsageError("no run can be sent under all of these settings", "give a larger --budget")
-    publish(findings(sheets, judged(sheets), [*told, *_few(sheets)]), options, prog, arguments)
+    def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
+        """The rows of a replay."""
+        if not any(row["calls"] for row in sent(rows)):
+            raise UsageError("no run can be sent under all of these settings", "give a larger --budget")
+        return super().derive(rows, options)
+
+    def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
+        """What the runs are, under each budget."""
+        yield from dict.fromkeys(map(described, by(rows, "budget", "lag").values()))
+        number = (
+            1 if options.simulated else min(len(by(group, "run")) for group in by(sent(rows), "budget", "lag").values())
+        )
+        if 1 < number < FEW_PAIRS:
+            yield f"{number} runs: so few make the intervals too narrow and p too small."
+
+    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
+        """Maps, all settings, and the best of each condition."""
+        return sweep_tables(sheets(rows, _grids(options), apart=bool(options.simulated)))
+
+    def notes(self, rows: Rows, options: argparse.Namespace) -> list[str]:
+        """How to read the best."""
+        return [MEANING]
+
+    def lines(self, rows: Rows, options: argparse.Namespace) -> dict[str, Sequence[float]]:
+        """None: the settings are too many."""
+        return {}
 
 
-def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=__doc__, epilog=SWEEP_EPILOG, allow_abbrev=False)
-    add = parser.add_argument
-    add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories")
-    add("--simulated", type=_mean_turn, metavar="R,A,O",
-        help="simulated runs instead: tokens of reasoning, action and observation of each turn")  # fmt: skip
-    add("--turns", nargs="+", default=[TURN_LIMIT], type=whole("--turns", 1, MOST_TURNS), metavar="N",
-        help=f"turns of the simulated runs, one run each; default: {TURN_LIMIT}")  # fmt: skip
-    add("--strategy", nargs="+", action="extend", required=True, metavar="GRID", help="SPECs, with values in braces")
-    add("--budget", nargs="+", default=[8_000], type=read_limit, metavar="N", help="or none; default: 8000")
-    add_lag(parser, nargs="+", default=[0])
-    add_costs(parser)
-    parser.set_defaults(act=None)
-    add_jobs(parser)
-    add_output(parser)
-    return parser
+def _grids(options: argparse.Namespace) -> Sequence[Grid]:
+    return list({text: parse_grid(text) for text in options.strategy}.values())
 
 
 def _mean_turn(text: str) -> MeanTurn:
@@ -75,32 +107,157 @@ def _mean_turn(text: str) -> MeanTurn:
     return MeanTurn(*sizes)
 
 
-def _specs(grids: Sequence[Grid]) -> list[str]:
-    """Every SPEC of the grids, and of their defaults, once."""
-    every = (spec for grid in grids for spec in (*(spec for _, spec in grid.settings()), grid.default))
-    return list(dict.fromkeys(every))
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A setting of a grid under a condition.
+
+    `values`: those of its parameters. `condition`: in words, such as the budget. `scores`: of each run, the change of
+    the cost against sending everything, in percent.
+    """
+
+    grid: Grid
+    values: Mapping[str, str]
+    condition: Mapping[str, str]
+    spec: str
+    scores: Sequence[float]
+
+    @property
+    def mean(self) -> float:
+        """The mean score."""
+        return fsum(self.scores) / len(self.scores)
+
+    @property
+    def shown(self) -> str:
+        """It in words."""
+        return _change(self.mean)
+
+    @property
+    def interval(self) -> str:
+        """Its 95 % interval in words, by a bootstrap over the runs; "" for one run."""
+        return _interval(*interval(resampled(self.scores)), _change) if len(self.scores) > 1 else ""
 
 
-def _replayed(
-    grids: Sequence[Grid], specs: Sequence[str], prices: Sequence[Prices], options: argparse.Namespace
-) -> tuple[list[Sheet], list[str]]:
-    runs = _runs(options)
-    jobs = [
-        job
-        for limit, lag in product(dict.fromkeys(options.budget), dict.fromkeys(options.lag))
-        for job in replay_jobs(len(runs), specs, prices, options, limit, lag)
-    ]
-    return run_sheets(grids, replayed(runs, jobs, options.jobs), runs, prices, apart=bool(options.simulated))
+Sheet = Sequence[Cell]
+"""The cells of a grid under one condition, and in the end its strategy without settings. All have the same runs."""
 
 
-def _runs(options: argparse.Namespace) -> list[Trajectory]:
-    if not options.simulated:
-        return read(options.files, options.observations)
-    counter = counter_of(options.model)
-    return [run(options.simulated, turns, counter) for turns in dict.fromkeys(options.turns)]
+def sheets(rows: Rows, grids: Sequence[Grid], apart: bool = False) -> list[Sheet]:
+    """A sheet for each budget, lag, grid and price. `apart`: for each run, too, by its turns.
+
+    A run with a call that no view can serve, under any of the settings, is in no sheet of that budget and lag.
+    """
+    names = ["budget", *["lag"] * any(row["lag"] for row in rows), *["turns"] * apart]
+    made: list[Sheet] = []
+    for values, group in by([row for row in sent(rows) if row["calls"]], *names).items():
+        for grid, ((price,), found) in product(grids, by(group, "cached_price").items()):
+            condition = dict(zip([*names, "cached price"], map(_value, [*values, price]), strict=True))
+            scores = {spec: [row["change"] for row in own] for (spec,), own in by(found, "strategy").items()}
+            cells = [
+                Cell(grid, dict(zip(grid.axes, at, strict=True)), condition, spec, scores[spec])
+                for at, spec in grid.settings()
+            ]
+            made.append([*cells, Cell(grid, {}, condition, grid.default, scores[grid.default])])
+    return made
 
 
-def _few(sheets: Sequence[Sheet]) -> Iterator[str]:
-    number = min(len(sheet.runs) for sheet in sheets)
-    if 1 < number < FEW_PAIRS:
-        yield f"{number} runs: so few make the intervals too narrow and p too small."
+def sweep_tables(sheets: Sequence[Sheet]) -> Iterator[ResultTable]:
+    """All tables."""
+    bests = {id(best_of(sheet)) for sheet in sheets}
+    groups: dict[str, list[Cell]] = {}
+    for *cells, default in sheets:
+        groups.setdefault(default.grid.text, []).extend(cells)
+    for grid, cells in groups.items():
+        yield from _maps(grid, cells, bests)
+    yield _all(sheets)
+    yield _best(sheets)
+
+
+def best_of(sheet: Sheet) -> Cell:
+    """The first setting with the best mean."""
+    return min(sheet[:-1], key=lambda cell: cell.mean)
+
+
+def _maps(grid: str, cells: Sequence[Cell], bests: set[int]) -> Iterator[ResultTable]:
+    """The maps of a grid: parameters come before conditions, in order; one map for each of the rest."""
+    points = [({**cell.values, **cell.condition}, cell) for cell in cells]
+    swept = [name for name in points[0][0] if len({at[name] for at, _ in points}) > 1]
+    if not swept:
+        return
+    down, across = [*swept, ""][:2]
+    maps: dict[str, dict[tuple[str, str], Cell]] = {}
+    for at, cell in points:
+        rest = ", ".join(f"{name} {value}" for name, value in at.items() if name not in (down, across))
+        maps.setdefault(rest, {})[at[down], at.get(across, "")] = cell
+    for rest, places in maps.items():
+        title = ", ".join(filter(None, [f"change of a run's cost against sending everything, %: {grid}", rest]))
+        means = {place: cell.shown + ("*" if id(cell) in bests else " ") for place, cell in places.items()}
+        rows, columns = (list(dict.fromkeys(place[at] for place in places)) for at in (0, 1))
+        if across:
+            names = [f"{down} ↓  {across} →", *columns]
+            yield ResultTable(title, names, [[row, *(means[row, column] for column in columns)] for row in rows])
+        else:
+            intervals = [cell.interval for cell in places.values()]
+            yield ResultTable(title, [down, "mean", "95 %"], list(zip(rows, means.values(), intervals, strict=True)))
+
+
+def _all(sheets: Sequence[Sheet]) -> ResultTable:
+    """Every setting, and the defaults: a row for each budget, a column for each price."""
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    for cell in (cell for sheet in sheets for cell in sheet):
+        at = dict(cell.condition)
+        price = at.pop("cached price")
+        rows.setdefault((cell.spec, *at.values()), {"setting": cell.spec} | at)[f"cost @{price}"] = cell.shown
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    return ResultTable(
+        "All settings, and the defaults", names, [[row[name] for name in names] for row in rows.values()]
+    )
+
+
+def _best(sheets: Sequence[Sheet]) -> ResultTable:
+    """The best setting of each sheet, and its comparisons with the second best and the default."""
+    rivals: list[dict[str, Cell]] = []
+    for *cells, default in sheets:
+        best = best_of([*cells, default])
+        others = sorted((cell for cell in cells if cell.scores != best.scores), key=lambda cell: cell.mean)
+        rivals.append(dict(zip(["second"], others, strict=False)))
+        rivals[-1] |= {"default": default} if default.spec != best.spec else {}
+    pairs = [(best_of(sheet), rival) for sheet, each in zip(sheets, rivals, strict=True) for rival in each.values()]
+    found = [paired(best.scores, rival.scores) for best, rival in pairs]
+    comparisons = zip(found, holm([one.p for one in found]), strict=True)
+    rows = []
+    for sheet, each in zip(sheets, rivals, strict=True):
+        best, scores = best_of(sheet), [cell.scores for cell in sheet[:-1]]
+        several = len(best.scores) > 1
+        same = scores.count(best.scores) - 1
+        chosen = least(scores)[scores.index(best.scores)]
+        setting = f"  {best.spec}{f' and {same} with the same scores' if same else ''}"
+        rows.append([", ".join(["cost", *map(" ".join, best.condition.items())]), "", "", ""])
+        rows.append([setting, f"{best.shown} {best.interval}".strip(), "", f"chosen {chosen:.0%}" if several else ""])
+        for name, rival in each.items():
+            of, p = next(comparisons)
+            apart = not of.low <= 0 <= of.high and p < SIGNIFICANT
+            verdict = "same" if of.low == of.high == 0 else "told apart" if apart else "not told apart"
+            told = [f"{p:.4f}", verdict] if several else ["", "one run"]
+            ends = _interval(of.low, of.high, _difference) if several else ""
+            rows.append([f"  against the {name}, {rival.spec}", f"{_difference(of.difference)} {ends}".strip(), *told])
+    return ResultTable("The best", ["setting", "mean, or difference", "p", "verdict"], rows, texts=4)
+
+
+def _value(value: float | None) -> str:
+    """A condition in words."""
+    return "none" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+def _change(change: float) -> str:
+    return f"{change:+z.1f}".replace("-", "−")
+
+
+def _difference(difference: float) -> str:
+    return f"{difference:+z.2f}".replace("-", "−")
+
+
+def _interval(low: float, high: float, form: Callable[[float], str]) -> str:
+    return f"[{form(low)}, {form(high)}]"
+
+
+main = partial(run_experiment, Sweep())

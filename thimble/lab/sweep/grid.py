@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, product, zip_longest
-from math import prod
 
 from thimble.agent.errors import UsageError
 from thimble.strategies.spec import parse_spec
@@ -26,11 +25,6 @@ class Grid:
     text: str
     pieces: Sequence[str]
     axes: Mapping[str, Sequence[str]]
-
-    @property
-    def size(self) -> int:
-        """The number of settings."""
-        return prod(map(len, self.axes.values()))
 
     def settings(self) -> Iterator[tuple[tuple[str, ...], str]]:
         """The values of each setting and its SPEC; the last axis changes fastest."""

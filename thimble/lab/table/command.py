@@ -1,72 +1,131 @@
-"""Compare strategies by rows of outcomes: rates, costs and paired differences, with their intervals."""
+"""Rows of outcomes of strategies over the same instances: those of The Complexity Trap, and anybody's own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from thimble.lab.experiment_flags import add_output
-from thimble.lab.findings import Findings, ResultTable, publish
-from thimble.lab.table.outcomes import OutcomeRow, chosen, compared, notes, outcomes
-from thimble.session.parser import Parser
+from thimble.agent.errors import UsageError, did_you_mean
+from thimble.lab.csv_records import read
+from thimble.lab.experiment import Experiment, Row, Rows, by, hash_of, run_experiment
+from thimble.lab.findings import ResultTable
+from thimble.lab.table.outcomes import FEW_PAIRS, corrected, difference, difference_table, rates, with_interval
 
-TABLE_EPILOG = """\
+OUTCOME_COLUMNS = ("instance", "strategy", "solved", "cost")
+NAMED_INSTANCES = 20
+"""The most instances that a line names."""
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyOutcomes:
+    """The rows of a strategy, and those of the baseline."""
+
+    rows: Rows
+    base: Rows
+
+    @property
+    def key(self) -> str:
+        """All of it."""
+        return hash_of([self.rows, self.base])
+
+    @property
+    def size(self) -> int:
+        """Rows."""
+        return len(self.rows)
+
+
+class Table(Experiment[StrategyOutcomes]):
+    """Compare strategies by rows of outcomes: rates, costs and paired differences, with their intervals."""
+
+    title = "Strategies over the same instances"
+    epilog = """\
 FILE is CSV, gzipped or not, with the columns instance, strategy, solved (1 or 0) and cost, a row for each instance
 under each strategy.
 """
-INTERVALS = "In brackets: 95 % intervals, Wilson's for the share solved, a bootstrap over instances for the others."
-DIFFERENCE_COLUMNS = ("strategy", "pairs", "Δ solved, points", "p", "Holm", "Δ cost", "p", "Holm")
+    verb = "compared"
+
+    def add_flags(self, parser: argparse.ArgumentParser) -> None:
+        """The file and the baseline."""
+        add = parser.add_argument
+        add("file", type=Path, metavar="FILE", help="rows of outcomes")
+        add("--baseline", metavar="NAME", help="the strategy to compare with; default: the first in FILE")
+
+    def cases(self, options: argparse.Namespace) -> list[StrategyOutcomes]:
+        """A case for each strategy."""
+        found = by(outcomes(options.file), "strategy")
+        names = [name for (name,) in found]
+        baseline = options.baseline = options.baseline or names[0]
+        if baseline not in names:
+            rest = f"the file has {', '.join(names)[:200]}"
+            raise UsageError(f"there is no strategy {baseline[:60]!r}", did_you_mean(baseline, names, rest))
+        return [StrategyOutcomes(rows, found[baseline,]) for rows in found.values()]
+
+    def measure(self, case: StrategyOutcomes) -> list[Row]:
+        """The rates of a strategy, in percent, and its differences from the baseline."""
+        return [{"strategy": "", **rates(case.rows), **difference(case.rows, case.base)}]
+
+    def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
+        """The rows with corrected p."""
+        return corrected(rows)
+
+    def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
+        """How to read the tables."""
+        yield (
+            "In brackets: 95 % intervals, Wilson's for the share solved, a bootstrap over instances for the others. "
+            f"Δ is against {options.baseline}."
+        )
+
+    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
+        """Rates and costs, and differences."""
+        cells = [
+            [
+                row["strategy"],
+                f"{row['instances']:,}",
+                with_interval(row, "solved", "z.1f"),
+                with_interval(row, "cost", ".4g"),
+            ]
+            for row in rows
+        ]
+        yield ResultTable("Rates and costs", ("strategy", "instances", "solved, %", "cost"), cells)
+        yield difference_table("Differences", rows)
+
+    def notes(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
+        """Which instances are in no difference, and where pairs are few."""
+        for row in rows:
+            names, of = row["unpaired"], row["strategy"]
+            if names:
+                rest = len(names) - NAMED_INSTANCES
+                more = f" and {rest:,} more (--json names all)" if rest > 0 else ""
+                named = ", ".join(names[:NAMED_INSTANCES])
+                yield f"Only {of} or only {options.baseline} has {named}{more}: left out of Δ."
+            if of != options.baseline and row["pairs"] < FEW_PAIRS:
+                yield f"{of} has {row['pairs']} pairs: so few make the interval of Δ too narrow and p too small."
+
+
+def outcomes(path: Path) -> list[Row]:
+    """The rows of a file.
+
+    Raises:
+        UsageError: the file or a value is wrong, an instance is there twice, or there is none.
+    """
+    found: dict[tuple[str, str], Row] = {}
+    for record in read(path, OUTCOME_COLUMNS):
+        strategy, instance = record.name("strategy"), record.name("instance")
+        if (strategy, instance) in found:
+            raise UsageError(f"{record.place}: {strategy} has {instance} already", "give each instance once")
+        found[strategy, instance] = {
+            "strategy": strategy,
+            "instance": instance,
+            "solved": 100.0 * record.truth("solved"),
+            "cost": record.number("cost"),
+        }
+    if not found:
+        raise UsageError(f"{path} has no rows", "give a row for each instance and strategy")
+    return [*found.values()]
 
 
 def main(arguments: Sequence[str], prog: str) -> None:
-    """Print the rows of the strategies.
-
-    Raises:
-        UsageError: a flag, the file, a record, or the baseline.
-    """
-    parser = Parser(prog, description=__doc__, epilog=TABLE_EPILOG, allow_abbrev=False)
-    parser.add_argument("file", type=Path, metavar="FILE", help="rows of outcomes")
-    parser.add_argument("--baseline", metavar="NAME", help="the strategy to compare with; default: the first in FILE")
-    add_output(parser)
-    options = parser.parse_args(arguments)
-    found = outcomes(options.file)
-    baseline = chosen(found, options.baseline)
-    publish(findings(compared(found, baseline), baseline), options, prog, arguments)
-
-
-def findings(rows: Sequence[OutcomeRow], baseline: str) -> Findings:
-    """What is shown of the rows of the strategies."""
-    return Findings(
-        f"Strategies against {baseline}",
-        [f"{INTERVALS} Δ is against {baseline}."],
-        [
-            ResultTable("Rates and costs", ("strategy", "instances", "solved, %", "cost"), [*map(_rates, rows)]),
-            difference_table("Differences", rows),
-        ],
-        rows,
-        after=list(notes(rows, baseline)),
-    )
-
-
-def _rates(row: OutcomeRow) -> list[str]:
-    return [row["strategy"], f"{row['instances']:,}", _interval(row, "solved", "z.1f"), _interval(row, "cost", ".4g")]
-
-
-def difference_table(title: str, rows: Sequence[OutcomeRow], told: str = "") -> ResultTable:
-    """The differences of those strategies that share an instance with the baseline."""
-    return ResultTable(title, DIFFERENCE_COLUMNS, [_differences(row) for row in rows if row["pairs"]], told)
-
-
-def _differences(row: OutcomeRow) -> list[str]:
-    shown = [row["strategy"], f"{row['pairs']:,}"]
-    for measure, form in (("solved", "+z.1f"), ("cost", "+.4g")):
-        if row[f"{measure}_p"] is None:
-            shown += "???"
-            continue
-        shown.append(_interval(row, f"{measure}_difference", form))
-        shown += [f"{row[f'{measure}_p']:.4f}", f"{row[f'{measure}_p_holm']:.4f}"]
-    return shown
-
-
-def _interval(row: OutcomeRow, name: str, form: str) -> str:
-    return f"{row[name]:{form}} [{row[f'{name}_low']:{form}}, {row[f'{name}_high']:{form}}]"
+    """Compare, and publish. Raises as `run_experiment` does."""
+    run_experiment(Table(), arguments, prog)

@@ -1,1 +1,0 @@
-"""Questions: which strategy keeps the answers."""
