@@ -14,7 +14,7 @@ SERVERS := .servers/bin
 
 TRAIN := .train/bin/python
 
-.PHONY: run test golden check test-servers test-ollama nightly format lock bench cassettes pictures reference memory-model test-training clean
+.PHONY: run test golden check test-servers test-cluster test-ollama nightly format lock bench cassettes pictures reference memory-model test-training clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m thimble $(ARGS)
@@ -36,6 +36,10 @@ check: .venv/dev.stamp
 
 test-servers: .venv/dev.stamp .servers/stamp  # against a real vLLM and llama-server on loopback
 	$(BIN)/python -m pytest tests/servers $(ARGS)
+
+test-cluster: .venv/dev.stamp  # on a Ray cluster of this machine
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-cluster.txt
+	$(BIN)/python -m pytest tests/lab/test_cluster.py -m "nightly or not nightly" $(ARGS)
 
 test-ollama: .venv/dev.stamp  # against the Ollama at OLLAMA_HOST; CALLER=NAME and TALKER=NAME choose its models
 	$(BIN)/python -m pytest tests/servers/test_ollama.py -rs $(ARGS)
@@ -85,6 +89,8 @@ lock:  # needs uv; hashes and versions only, no addresses
 		--excludes /dev/stdin --extra simulation --extra local --group build --group dev pyproject.toml -o requirements-dev.txt
 	echo 'dashscope>=1.20,<2' | uv pip compile -q --no-deps --generate-hashes --no-header --no-annotate - \
 		| tee -a requirements.txt >> requirements-dev.txt
+	echo 'ray[client]>=2.60' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
+		--constraints requirements-dev.txt - -o requirements-cluster.txt
 	printf 'torch\ntorchaudio\ntorchcodec\ntorchvision\ntriton\n' | uv pip compile -q --universal --generate-hashes \
 		--no-header --no-annotate --python-version 3.11 --excludes /dev/stdin --group servers -o requirements-servers.txt
 	printf 'toml\ntorch\n' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from thimble.agent.errors import Stopped, UsageError
+from thimble.lab.cluster import LOCAL_CLUSTER, clustered
 from thimble.lab.experiment_flags import add_output, whole
 from thimble.lab.findings import Findings, ResultTable, publish
 from thimble.lab.job_progress import progress
@@ -70,7 +71,7 @@ class Experiment(ABC, Generic[CaseT]):
     drawn: str = ""
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
-        """Add its own flags. Those of the frame are `--store`, `--jobs`, and the forms of output."""
+        """Add its own flags. Those of the frame are `--store`, `--jobs`, `--on`, and the forms of output."""
 
     @abstractmethod
     def cases(self, options: argparse.Namespace) -> Sequence[CaseT]:
@@ -127,6 +128,8 @@ def _add_flags(parser: Parser) -> None:
     parser.add_argument("--store", type=Path, metavar="FILE.jsonl", help=told)
     told = "cases at once; default: one for each core"
     parser.add_argument("--jobs", type=whole("--jobs", 1, 256), metavar="N", help=told)
+    told = f"the Ray cluster that measures; {LOCAL_CLUSTER}: one of this machine, to try it"
+    parser.add_argument("--on", metavar="ray://HOST:PORT", help=told)
     add_output(parser)
 
 
@@ -167,11 +170,11 @@ def _measure(
             yield case
 
     processes = max(1, min(options.jobs or os.cpu_count() or 1, len(left)))
+    done = pooled(experiment.measure, affordable(), processes)
+    if options.on:
+        done = clustered(experiment.measure, affordable(), options.jobs, options.on)
     total = sum(case.size for case in left)
-    with (
-        progress(experiment.verb, len(left), total) as advance,
-        closing(pooled(experiment.measure, affordable(), processes)) as results,
-    ):
+    with progress(experiment.verb, len(left), total) as advance, closing(done) as results:
         for case, rows in results:
             cost = sum(row.get("spent") or 0 for row in rows)
             key = _key(experiment, case)
