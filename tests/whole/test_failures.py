@@ -240,4 +240,4 @@ def test_the_doctor_finds_it(fault: str, server: Faulty, capsys: pytest.CaptureF
     *found, verdict = map(json.loads, captured.out.splitlines())
     assert re.search(FAILURES[fault][0], verdict["verdict"])
     assert verdict["fix"]
-    assert any(each["state"] == "fail" and server.kind in each["group"] for each in found)
+    assert any(each["state"] == "fail" and each["name"] == server.kind for each in found)

@@ -17,6 +17,7 @@ from thimble.plugins import broken, load, plugins
 
 if TYPE_CHECKING:
     from thimble.models.hardware import Hardware
+    from thimble.models.tool_calls.caller import ToolCaller
 
 READER = "reader"
 
@@ -67,7 +68,7 @@ def server_at(name: str, base_url: str = "", options: ServerOptions | None = Non
     return found
 
 
-def backend_on(server: Server, model: str, room: int) -> Backend:
+def backend_on(server: Server, model: str, room: int) -> ToolCaller:
     """A backend for a model of this server, with room for so many tokens of prompt and reply. Raises ModelError."""
     from thimble.models.tool_calls.caller import ToolCaller
     from thimble.models.wire.address import is_loopback
@@ -82,14 +83,17 @@ def embedder_on(server: Server, model: str) -> Embedder:
     return found
 
 
-def checks(server: Server, model: str) -> Iterator[Check]:
-    """The doctor's findings about a server: connection, model, tools, context, tokenizer, cache, calls. Never raises.
+def checks(server: Server, wanted: str, budget: int) -> Iterator[Check]:
+    """What the doctor finds about a server and its model. Raises ModelError, and UsageError for a broken package.
 
     Args:
         server: The server to examine.
-        model: The model that was asked for; "" for the server's own choice.
+        wanted: The model that was asked for; "" for the server's own choice.
+        budget: The tokens of a prompt.
     """
-    yield from _of(server.name, "checks")(server, model)
+    caller = backend_on(server, server.choose(wanted), room(budget))
+    yield from _of(server.name, "checks")(server, caller)
+    yield from caller.checks(budget)
 
 
 def find(base_url: str = "", options: ServerOptions | None = None, seconds: float = 0.3) -> Server | None:

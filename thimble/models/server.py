@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from thimble.agent.budget import LEAST_BUDGET
 from thimble.agent.errors import ModelError
@@ -27,10 +27,6 @@ NAMES_TOLD = 8
 
 THINKING_TOKENS = 4_096
 """What a model that thinks may use for it, beside the tokens of its reply."""
-
-
-LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
-"""What the doctor asks of a model: room for twice the default budget."""
 
 
 def fitting(context: int, thinks: bool = False) -> int:
@@ -122,19 +118,11 @@ class ServerOptions:
         return Bounds(min(ASK_SECONDS, self.timeout_seconds), min(ASK_WHOLE_SECONDS, self.reply_seconds))
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A finding of `thimble doctor`: it works, works with limits, or cannot be used; and the command that mends it."""
+class Check(NamedTuple):
+    """A finding of `thimble doctor`; where it limits a session, `fix` says what lifts the limit."""
 
-    name: str
-    state: Literal["ok", "warn", "fail"]
     found: str
     fix: str = ""
-
-    @classmethod
-    def of(cls, name: str, good: object, found: str, otherwise: str, fix: str = "") -> Check:
-        """`found` where it is good; else a warning that says `otherwise`, and the fix."""
-        return cls(name, "ok", found) if good else cls(name, "warn", otherwise, fix)
 
 
 @runtime_checkable

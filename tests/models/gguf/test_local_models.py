@@ -147,15 +147,15 @@ def test_a_bad_file_is_told_at_once_and_a_swap_to_it_changes_nothing(tmp_path: P
 
 
 def test_the_doctor_looks_at_a_file_without_starting_it(local: Local, tmp_path: Path) -> None:
-    found = {check.name: check for check in checks(server_at("gguf"), str(local.model))}
-    assert {check.state for check in found.values()} == {"ok", "warn"}
-    assert [*found] == ["package", "model", "file", "context", "memory", "threads", "calls"]
-    assert found["context"].fix == "--budget 6144"
+    package, calls, room = checks(server_at("gguf"), str(local.model), 8_000)
+    assert package.found.startswith("xllamacpp ")
+    assert (package.fix, calls.fix, room.fix) == ("", "", "--budget 6144")
     assert children() == []
     bad = tmp_path / "bad.gguf"
-    bad.write_text("not a model")
-    *_, last = checks(server_at("gguf"), str(bad))
-    assert (last.name, last.state) == ("file", "fail")
+    for content in (b"not a model", local.model.read_bytes()[: local.model.stat().st_size // 2]):
+        bad.write_bytes(content)
+        with pytest.raises(ModelError, match=r"bad\.gguf cannot be used"):
+            list(checks(server_at("gguf"), str(bad), 4_000))
 
 
 def test_it_is_a_backend_like_the_others_and_nobody_finds_it_by_itself(tiny: Path) -> None:

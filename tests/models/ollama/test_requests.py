@@ -18,7 +18,7 @@ from thimble.agent.protocols import Delta, Thinking, Usage, Waiting
 from thimble.models import checks
 from thimble.models.ollama.backend import Ollama as Backend
 from thimble.models.ollama.server import OllamaServer
-from thimble.models.server import ServerOptions, TooLong, ToolsRefused
+from thimble.models.server import Check, ServerOptions, TooLong, ToolsRefused
 
 THINKER = Model(("completion", "tools", "thinking"), family="qwen3")
 GROWN = (SYSTEM, USER, Message("a", "assistant", "A thimble."), Message("v", "user", "Sure? " * 300))
@@ -225,16 +225,15 @@ def test_tools_are_refused_before_anything_is_said(ollama: tuple[Ollama, str]) -
 
 def test_the_doctor_tells_of_each_thing(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
-    names = ("server", "model", "tools", "thinking", "context", "tokenizer", "prefix cache", "keep-alive", "calls")
-    assert {check.name: check.state for check in checks(OllamaServer(url), "")} == dict.fromkeys(names, "ok")
-    server.version = "0.15.5"
+    assert [*checks(OllamaServer(url), "", 4_000)] == [
+        Check(f"Ollama {server.version} at {url}"),
+        Check("qwen2.5:7b calls tools"),
+        Check("room for 16,384 tokens of prompt and reply"),
+    ]
     example = {"role": "user", "content": "Hi"}
     server.models = {"phi:latest": Model(("completion", "thinking"), 4_096, examples=[example] * 2)}
-    found = {check.name: check for check in checks(OllamaServer(url, ServerOptions("off", keep_alive="0")), "")}
-    warned = {name for name, check in found.items() if check.state == "warn"}
-    assert warned >= {"tools", "context", "tokenizer", "prefix cache", "keep-alive", "prompt"}
-    assert all(check.fix for check in found.values() if check.state != "ok")
-    assert "the model holds 4,096 tokens, 4,096 are asked for, it is not loaded now" in found["context"].found
-    assert found["thinking"].found == "off"
-    assert "2 messages" in found["prompt"].found
-    assert found["prompt"].fix == "see them: ollama show --modelfile phi:latest"
+    _, prompt, calls, room = checks(OllamaServer(url), "", 4_000)
+    assert "2 messages" in prompt.found
+    assert prompt.fix == "see them: ollama show --modelfile phi:latest"
+    assert calls == Check("phi:latest calls by schema")
+    assert room == Check("room for 4,096 tokens of prompt and reply", "--budget 2048")

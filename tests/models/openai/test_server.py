@@ -28,7 +28,7 @@ from thimble.agent.protocols import Text
 from thimble.models import SERVERS, backend_on, checks, find, make, server_at
 from thimble.models.openai import backend as module
 from thimble.models.openai.server import OpenAIServer
-from thimble.models.server import ServedBackend
+from thimble.models.server import Check, ServedBackend
 from thimble.models.wire import api_key
 
 
@@ -183,48 +183,44 @@ def test_a_server_does_not_grow_and_says_when_it_is_too_small() -> None:
 # ---- the doctor ----
 
 
-def checked(routes: dict[str, Any], name: Any = "openai", model: str = "") -> dict[str, tuple[str, str]]:
-    found = {check.name: check for check in checks(server(routes, name), model)}
-    assert all(check.fix or check.state == "ok" or check.name == "tokenizer" for check in found.values())
-    return {name: (check.state, f"{check.found} | {check.fix}") for name, check in found.items()}
-
-
 def test_the_doctor_finds_a_healthy_vllm() -> None:
     count = b'{"count":7,"max_model_len":8192,"tokens":[]}'
     routes = {CHAT: ANSWER, TOKENIZE: count, "/version": b'{"version":"0.32.0"}'}
-    found = checked(routes)
-    assert {state for state, _ in found.values()} == {"ok"}
-    assert list(found) == ["server", "model", "tools", "context", "tokenizer", "prefix cache", "calls"]
-    assert "vLLM 0.32.0 answers at" in found["server"][1]
-    assert "8,192 tokens" in found["context"][1]
+    assert [*checks(server(routes), "", 4_000)] == [
+        Check(f"vLLM 0.32.0 at {server(routes).url}"),
+        Check("tiny calls tools"),
+        Check("room for 8,192 tokens of prompt and reply"),
+    ]
 
 
 def test_the_doctor_says_what_to_type() -> None:
-    refused = b'{"error":{"message":"tools param requires --jinja flag","code":500}}'
-    found = checked({MODELS: LLAMA_MODELS, CHAT: (500, refused)})
-    assert {name: state for name, (state, _) in found.items()} == {
-        "server": "ok", "model": "ok", "tools": "warn", "context": "warn", "tokenizer": "warn", "prefix cache": "warn",
-        "calls": "ok",
-    }  # fmt: skip
-    assert "--jinja" in found["tools"][1]
-    assert "-c 16384" in found["context"][1]
+    def refuses(body: Any) -> Any:
+        refused = b'{"error":{"message":"tools param requires --jinja flag","code":500}}'
+        return (500, refused) if "tools" in body else ANSWER
+
+    *_, calls, room = checks(server({CHAT: refuses}), "", 8_000)
+    assert calls.found == "tiny calls by schema"
+    assert "--jinja" in calls.fix
+    assert room.fix == "--budget 6144"
     plain = ANSWER.replace(b'"prompt_tokens_details"', b'"x"')
-    found = checked({CHAT: plain})
-    assert "--enable-prefix-caching --enable-prompt-tokens-details" in found["prefix cache"][1]
+    _, cache, *_ = checks(server({CHAT: plain}), "", 8_000)
+    assert "--enable-prefix-caching --enable-prompt-tokens-details" in cache.fix
 
 
 @pytest.mark.parametrize(
-    ("routes", "model", "failing"),
+    ("routes", "model"),
     [
-        ({MODELS: (401, b"{}")}, "", "server"),
-        ({MODELS: PAGE}, "", "server"),
-        ({}, "gpt", "model"),
-        ({CHAT: (500, b"")}, "", "tools"),
-        ({CHAT: b'{"detail":"Not Found"}'}, "", "tools"),
+        ({MODELS: (401, b"{}")}, ""),
+        ({MODELS: PAGE}, ""),
+        ({}, "gpt"),
+        ({CHAT: (500, b"")}, ""),
+        ({CHAT: b'{"detail":"Not Found"}'}, ""),
     ],
 )
-def test_the_doctor_never_raises(routes: dict[str, Any], model: str, failing: str) -> None:
-    assert checked(routes, model=model)[failing][0] == "fail"
+def test_the_doctor_raises_what_a_session_would(routes: dict[str, Any], model: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        list(checks(server(routes), model, 4_000))
+    assert caught.value.fix
 
 
 # ---- real connections ----

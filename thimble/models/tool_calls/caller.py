@@ -13,7 +13,7 @@ from thimble.agent.budget import Counter
 from thimble.agent.errors import ModelError, RepetitionDetected
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Backend, Delta, Expects, Text, Usage, Waiting
-from thimble.models.server import Calls, CallUnreadable, Check, OptionRefused, ServedBackend, ToolsRefused
+from thimble.models.server import Calls, CallUnreadable, Check, OptionRefused, ServedBackend, ToolsRefused, fitting
 from thimble.models.tool_calls.next_turn import turn_schema
 from thimble.models.tool_calls.prompt import SchemaCounter, conversation
 from thimble.models.tool_calls.schema import Turn
@@ -71,11 +71,16 @@ class ToolCaller(Backend):
         """Whether its summaries are poor and slow: it calls by schema, or has few parameters."""
         return self.calls == "schema" or self._is_small
 
-    def how(self) -> Iterator[Check]:
-        """The doctor's finding of how this model calls tools."""
-        chosen = "" if self.wanted == "auto" else f", as --calls {self.wanted} says"
-        found = (self.protocol or "the tools of the server") + chosen
-        yield Check.of("calls", self._can(self.calls), found, NEITHER, OTHER_MODEL)
+    def checks(self, budget: int) -> Iterator[Check]:
+        """The doctor's findings: how this model calls tools, and whether prompts of so many tokens fit."""
+        from thimble.models.refusals import WITH_TOOLS
+
+        fix = "" if self._can(self.calls) else OTHER_MODEL
+        how = NEITHER if fix else self.protocol or "calls tools"
+        yield Check(f"{self.model} {how}", fix or (WITH_TOOLS if "tools" in self._refused else ""))
+        if context := getattr(self.inner, "context", None):
+            fits = fitting(context)
+            yield Check(f"room for {context:,} tokens of prompt and reply", f"--budget {fits}" if fits < budget else "")
 
     def use_schema(self) -> None:
         """Call by schema from now on, since the model made no call where one was due; unless the user says how."""

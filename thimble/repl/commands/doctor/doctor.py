@@ -1,11 +1,9 @@
-"""The doctor's report: a table for each group, lines to read aloud, or JSON Lines."""
+"""The doctor's report: a table, lines to read aloud, or JSON Lines."""
 
 from __future__ import annotations
 
 import io
 import sys
-from dataclasses import asdict
-from itertools import groupby
 from typing import Any
 
 from rich.console import Console
@@ -75,29 +73,23 @@ def as_now(session: Session) -> Settings:
 
 def write_fields(report: Report) -> None:
     """A line of JSON for each finding, then one for what follows from them."""
-    for group, check in report.findings:
-        write_json("check", group=group, **{**asdict(check), "fix": check.fix or None})
-    backend = report.backend
+    for name, state, check in report.findings:
+        write_json("check", name=name, state=state, found=check.found, fix=check.fix or None)
+    backend, end = report.backend, report.end
     model = {"backend": backend and backend.name, "model": backend and backend.model}
-    write_json("doctor", verdict=report.text, fix=report.fix or None, **model, code=report.code)
+    write_json("doctor", verdict=end.found, fix=end.fix or None, **model, code=report.code)
 
 
 def show(report: Report, console: Console) -> None:
-    """Print the report by group, what follows from it last."""
+    """Print a row for each finding, what follows from them last."""
     drawn = is_drawn(console) and console.encoding.lower().startswith("utf")
     mend = "→ " if drawn else "to mend it: "
-    longest = max(len(line(check.name)) for _, check in report.findings) if drawn else 0
-    for group, findings in groupby(report.findings, lambda finding: finding[0]):
-        rows = []
-        for _, check in findings:
-            sign, word, style = STATES[check.state]
-            head = Text.assemble((sign, style), " ") if drawn else Text(f"{word}: ")
-            fix = f"\n{mend}{check.fix}" if check.fix else ""
-            rows.append((head.append(f"{line(check.name):<{longest}}"), f"{line(check.found)}{fix}"))
-        Table(group, ("", ""), rows).show(console)
-        if drawn:
-            console.print()
-    state = "fail" if report.code else "warn" if report.backend and report.backend.name == READER else "ok"
-    say(console, line(report.text), STATES[state][2])
-    if report.fix:
-        say(console, f"{mend}{line(report.fix)}")
+    rows = []
+    for name, state, check in report.findings:
+        sign, word, style = STATES[state]
+        head = Text.assemble((sign, style), f" {name}") if drawn else Text(f"{word}: {name}")
+        rows.append((head, f"{line(check.found)}\n{mend}{check.fix}" if check.fix else line(check.found)))
+    Table("What a session needs", ("", ""), rows).show(console)
+    say(console, line(report.end.found), "error" if report.code else "calm")
+    if report.end.fix:
+        say(console, f"{mend}{line(report.end.fix)}")

@@ -28,7 +28,7 @@ def warm(settings: Settings) -> Iterator[Check]:
     try:
         agent = session.agent
         if not isinstance(agent.backend, ServedBackend):
-            yield Check("seconds", "ok", f"{agent.backend.id.called} is ready at any time")
+            yield Check(f"{agent.backend.id.called} is ready at any time")
             return
         reply, began = Reply(), perf_counter()
         for _ in agent.backend.loading():
@@ -44,9 +44,9 @@ def warm(settings: Settings) -> Iterator[Check]:
         session.leave()
     beginning = f"the beginning of the prompt {computed - began - load_seconds:.1f} s"
     answers = f"the first answer took {answered - began:.1f} s with both, the next takes {answered - computed:.1f} s"
-    yield Check("seconds", "ok", f"loading {load_seconds:.1f} s, {beginning}: {answers}")
-    stays = {"ollama": f"the model stays loaded for {alive}", "gguf": ""}.get(agent.backend.name, "the server keeps it")
-    ends = (
-        "the process of the model ends with thimble: each session loads it, and computes the beginning while you type"
-    )
-    yield Check.of("stays", stays, stays, ends, "for more: serve the model with Ollama or llama-server")
+    yield Check(f"loading {load_seconds:.1f} s, {beginning}: {answers}")
+    if agent.backend.name == "gguf":
+        ends = "the model ends with thimble: each session loads it, and computes the beginning while you type"
+        yield Check(ends, "for more: serve the model with Ollama or llama-server")
+    elif agent.backend.name == "ollama":
+        yield Check(f"the model stays loaded for {alive}")
