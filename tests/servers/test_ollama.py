@@ -87,7 +87,7 @@ def test_the_doctor_finds_it(caller: str) -> None:
     command = [sys.executable, "-m", "thimble", "doctor", "--backend", "ollama", "--base-url", SERVER.url]
     run = subprocess.run([*command, "--model", caller], capture_output=True, text=True, cwd=ROOT, timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr
-    assert f"Ollama {SERVER.version()}" in run.stdout
+    assert f"{SERVER.version()} at" in run.stdout
     assert f"{caller} calls tools" in run.stdout
 
 

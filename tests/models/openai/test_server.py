@@ -187,7 +187,7 @@ def test_the_doctor_finds_a_healthy_vllm() -> None:
     count = b'{"count":7,"max_model_len":8192,"tokens":[]}'
     routes = {CHAT: ANSWER, TOKENIZE: count, "/version": b'{"version":"0.32.0"}'}
     assert [*checks(server(routes), "", 4_000)] == [
-        Check(f"vLLM 0.32.0 at {server(routes).url}"),
+        Check(f"0.32.0 at {server(routes).url}"),
         Check("tiny calls tools"),
         Check("room for 8,192 tokens of prompt and reply"),
     ]

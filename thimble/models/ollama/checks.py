@@ -11,7 +11,7 @@ from thimble.models.tool_calls.caller import ToolCaller
 
 def checks(server: OllamaServer, caller: ToolCaller) -> Iterator[Check]:
     """Its version, and what it puts before every prompt. Raises ModelError."""
-    yield Check(f"Ollama {server.version()} at {server.url}")
+    yield Check(f"{server.version()} at {server.url}")
     if examples := server.info(caller.model).examples:
         found = f"the Modelfile puts {examples} messages of its own before every prompt"
         yield Check(found, f"see them: ollama show --modelfile {caller.model}")

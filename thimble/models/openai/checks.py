@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
 from thimble.agent.errors import ModelError
 from thimble.agent.messages import Message, Schema
@@ -16,23 +15,21 @@ from thimble.models.wire import api_key
 
 TELL_CACHE = {"vllm": "vllm serve … --enable-prefix-caching --enable-prompt-tokens-details"}
 _WORD = {"type": "object", "properties": {"word": {"type": "string"}}}
-_TOOL: Schema = {"type": "function", "function": {"name": "look", "description": "Look it up.", "parameters": _WORD}}
+_TOOL: Schema = {"type": "function", "function": {"name": "look", "parameters": _WORD}}
 _HELLO = (Message("s", "system", "Be brief."), Message("u", "user", "Hello."))
 
 
 def checks(server: OpenAIServer, caller: ToolCaller) -> Iterator[Check]:
     """What it is, and what a reply shows. A server that would load the model for it is not asked. Raises ModelError."""
-    kind = "vLLM" if server.name == "vllm" else "an OpenAI-compatible server"
-    yield Check(f"{kind} {_version(server.connection, '/version')}".rstrip() + f" at {server.url}")
+    yield Check(f"{_version(server.connection, '/version') or 'answers'} at {server.url}")
     if api_key.origin() and not api_key.is_private(server.url):
         what = f"the key in {api_key.origin()} is not sent: without https, everyone on the way could read it"
         yield Check(what, "take its https:// address, or a tunnel to this machine (ssh -L)")
     if _version(server.connection, "/api/version"):
         yield Check("this is an Ollama, which would load the model: no reply is asked for", "--backend ollama")
         return
-    usage: Any
     *_, usage = caller.stream(_HELLO, [_TOOL], max_tokens=1)
-    if usage.cached_tokens is None:
+    if getattr(usage, "cached_tokens", None) is None:
         fix = TELL_CACHE.get(server.name, "a newer llama-server reports them")
         yield Check("cached tokens are not reported: thimble estimates them (~)", fix)
 

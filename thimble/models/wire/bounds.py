@@ -32,6 +32,10 @@ TOLD_CHARACTERS = 300
 """Characters of a server's own words in an error."""
 
 
+class Late(ModelError):
+    """A server was given its time, and has not answered, or not all of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """The bounds of one answer: seconds of silence, seconds in all, and bytes."""
@@ -62,7 +66,7 @@ class Allowance:
         if self.seconds_left() <= 0:
             what = f"no whole answer came from {self._url} in {self.bounds.whole_seconds:g} seconds"
             fix = "ask for less at once, take a faster model, or wait longer: --reply-timeout SECONDS"
-            raise ModelError(what, fix)
+            raise Late(what, fix)
 
 
 def endless() -> ModelError:
@@ -70,10 +74,10 @@ def endless() -> ModelError:
     return ModelError("the server does not end its answer", "ask again, or take another model or server")
 
 
-def silent(url: str, seconds: float) -> ModelError:
+def silent(url: str, seconds: float) -> Late:
     """The error for a server that sends nothing."""
     what = f"nothing came from {url} for {seconds:g} seconds"
-    return ModelError(what, "it may be loading the model or answering others: ask again, or choose a smaller model")
+    return Late(what, "it may be loading the model or answering others: ask again, or choose a smaller model")
 
 
 def name(value: object) -> str:

@@ -7,6 +7,7 @@ import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from rich.console import Console
 
 from tests.support.family import family
 from tests.support.ollama_wire import SHOW, TAGS, loopback, send
+from tests.support.openai_wire import CHAT, MODELS, VLLM_MODELS
 from tests.support.paths import ROOT
 from tests.support.pty_terminal import Terminal
 from tests.support.sessions import Paper
@@ -100,6 +102,20 @@ def test_a_server_that_is_not_there(asked: tuple[str, ...], capsys: pytest.Captu
     assert ("ollama serve" in end["fix"]) if asked else ("ollama pull" in end["verdict"])
 
 
+def test_a_slow_reply_stops_no_session_that_has_a_model(capsys: pytest.CaptureFixture[str]) -> None:
+    done = Event()
+
+    def handle(handler: Any, body: Any) -> None:
+        if handler.path == CHAT:
+            done.wait(60)
+        send(handler, VLLM_MODELS if handler.path == MODELS else b"{}", 200)
+
+    with loopback(handle) as url:
+        end, states = doctor(capsys, "--backend", "vllm", "--base-url", url, "--timeout", "1")
+        done.set()
+    assert (end["code"], states["vllm"]) == (0, {"ok", "warn"})
+
+
 def test_a_server_that_hangs_is_named_and_hides_nothing() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
@@ -156,9 +172,9 @@ def test_all_that_is_left_out_of_the_articles_is_named(home: Path) -> None:
 
 def test_what_cannot_be_used_is_told_with_what_to_type(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "file").write_text("")
-    files, state, sessions = machine.folders(Settings(files=home / "gone", session_dir=home / "file" / "sessions"))
-    assert (files.fix, state.fix) == ("--files DIR", "")
-    assert f"{home / 'file' / 'sessions'} cannot be written" in sessions.found
+    files, state, sessions = machine.folders(Settings(files=home / "file", session_dir=home / "file" / "sessions"))
+    assert ("--files DIR" in files.fix, state.fix) == (True, "")
+    assert f"{home / 'file' / 'sessions'} cannot be used" in sessions.found
     assert "--session-dir DIR" in sessions.fix
     for term, width, fix in (("dumb", 90, "export TERM=xterm"), ("xterm", 79, "make it 80 columns"), ("xterm", 80, "")):
         monkeypatch.setenv("TERM", term)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 
-from thimble.agent.errors import ModelError, ThimbleError, UsageError
+from thimble.agent.errors import ThimbleError, UsageError
 from thimble.agent.protocols import Backend
 from thimble.models import SERVERS, built_in, checks
 from thimble.models.server import Check
+from thimble.models.wire.bounds import Late
 from thimble.repl.commands.doctor import machine
 from thimble.repl.commands.doctor.warm import warm
 from thimble.session.backends import SIDE_MODELS, Backends, SideName
@@ -59,8 +60,7 @@ def examine(settings: Settings, console: Console, warms: bool = False) -> Report
         console: Where it would be shown.
         warms: Whether to make the model ready, if a session can start.
     """
-    waits = {name: min(getattr(settings, name), WAIT_SECONDS) for name in ("timeout", "reply_timeout")}
-    soon = settings.replace(**waits)
+    soon = settings.replace(timeout=min(settings.timeout, WAIT_SECONDS), reply_timeout=WAIT_SECONDS)
     notices: list[str] = []
     backends, report = Backends(soon, notices.append), Report()
     look = report.look
@@ -69,7 +69,7 @@ def examine(settings: Settings, console: Console, warms: bool = False) -> Report
         report.end = Check(notices[-1] if notices else f"A session uses {report.backend.id}.")
     for side in SIDE_MODELS:
         look(side, _side_model(backends, side))
-    look("embeddings", _embeddings(soon))
+    look("embeddings", _embeddings(soon), needed=False)
     look("strategy", _strategy(settings))
     look("articles", machine.articles(settings.corpus))
     used = report.backend.name if report.backend else settings.backend
@@ -95,7 +95,10 @@ def _side_model(backends: Backends, name: SideName) -> Iterator[Check]:
 
 
 def _server(backends: Backends, kind: str, settings: Settings, used: bool) -> Iterator[Check]:
-    yield from checks(backends.server_of(kind), settings.model if used else "", settings.budget)
+    try:
+        yield from checks(backends.server_of(kind), settings.model if used else "", settings.budget)
+    except Late as error:  # a session with a model would wait longer
+        yield Check(error.what, error.fix)
 
 
 def _embeddings(settings: Settings) -> Iterator[Check]:
@@ -103,12 +106,9 @@ def _embeddings(settings: Settings) -> Iterator[Check]:
     embedder = unkept(settings)
     if embedder is None:
         yield Check("none: the search goes by words alone", "" if settings.embeddings == NONE else INSTALL)
-        return
-    try:
+    else:
         numbers = len(embedder.embed(["Is anybody there?"])[0])
         yield Check(f"{embedder.name}, vectors of {numbers} numbers, kept in {folder()}")
-    except ModelError as error:  # a session starts all the same
-        yield Check(error.what, error.fix)
 
 
 def _strategy(settings: Settings) -> Iterator[Check]:

@@ -32,18 +32,16 @@ def folders(settings: Settings) -> Iterator[Check]:
     """What the file tools read, and where prompt history and sessions are kept. None is made for it."""
     from platformdirs import user_state_dir
 
-    readable = os.access(settings.files, os.R_OK | os.X_OK)
-    cannot = "" if readable else " cannot be read"
-    yield Check(f"{settings.files}{cannot}: what file tools read", "" if readable else "--files DIR")
     state = Path(user_state_dir("thimble"))
-    for folder, use, another in (
-        (state, "what you type is remembered", f"export XDG_STATE_HOME={Path.home()}/state"),
-        (settings.session_dir, "sessions are kept", "--session-dir DIR"),
+    for folder, mode, use, another in (
+        (settings.files, os.R_OK | os.X_OK, "for file tools", "--files DIR"),
+        (state, os.W_OK, "for what you type", f"export XDG_STATE_HOME={Path.home()}/state"),
+        (settings.session_dir, os.W_OK, "for sessions", "--session-dir DIR"),
     ):
         above = next(each for each in (folder, *folder.absolute().parents) if each.exists())
-        writable = above.is_dir() and os.access(above, os.W_OK)
-        cannot = "" if writable else " cannot be written"
-        yield Check(f"{folder}{cannot}: where {use}", "" if writable else f"make it yours, or name another: {another}")
+        able = above.is_dir() and os.access(above, mode)
+        found = f"{folder} {'can' if able else 'cannot'} be used {use}"
+        yield Check(found, "" if able else f"make it yours, or name another: {another}")
 
 
 def terminal(console: Console) -> Iterator[Check]:
