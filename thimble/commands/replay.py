@@ -50,15 +50,14 @@ def calls(history: Sequence[Message]) -> list[int]:
     return [*(at for at, message in enumerate(history) if message.role == "assistant" and at), len(history)]
 
 
-def newest_calls(history: Sequence[Message]) -> list[int]:
-    """The calls at which a strategy is asked about a history that is not its own: all, or the newest if it is long.
+def newest(every: list[int]) -> list[int]:
+    """Of these calls those at which a strategy is asked about a history that is not its own: the newest if it is long.
 
     They begin at a multiple of a power of two, mostly with the same one as for the next call: so its prefix stays.
     """
-    every = calls(history)
     if sum(every) <= MOST_READ:
         return every
-    block = 1 << max(1, MOST_READ // len(history)).bit_length() - 1
+    block = 1 << max(1, MOST_READ // every[-1]).bit_length() - 1
     return every[(len(every) - 1) // block * block :]
 
 

@@ -83,18 +83,13 @@ def conversation(document: object, observations: str | None = None) -> Conversat
     if given.get("system"):
         entries = [{"role": "system", "content": given["system"]}, *_listed(entries)]
     messages = read(entries)
-    sent = [_sendable(message) for message in messages]
+    sent = [*map(sendable, messages)]
     repaired = repair(sent)
     for before, after in zip(messages, sent, strict=True):
         if before is not after:
             repaired.note(RAW, after)
     repaired.messages = recognise(repaired.messages, observations)
     return Conversation(entries, repaired, tools)
-
-
-def _sendable(message: Message) -> Message:
-    calls = (*map(sendable, message.calls),)
-    return message if calls == message.calls else replace(message, calls=calls)
 
 
 def read(entries: object) -> list[Message]:

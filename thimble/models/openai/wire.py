@@ -36,8 +36,7 @@ def sent(message: Message, thinking: str) -> dict[str, Any]:
 
     Arguments other than an object are sent as an object, since templates read them.
     """
-    calls = (*map(sendable, message.calls),)
-    written = write(replace(message, content=message.content or "", thinking="", calls=calls))
+    written = write(replace(sendable(message), content=message.content or "", thinking=""))
     if not (thinking and message.thinking):
         return written
     tagged = f"{OPEN}\n{message.thinking}\n{CLOSE}\n\n{written['content']}"

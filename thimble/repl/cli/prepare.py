@@ -15,7 +15,7 @@ from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.steps import FIT
 from thimble.agent.view import View
-from thimble.commands.replay import calls, newest_calls, replay
+from thimble.commands.replay import calls, newest, replay
 from thimble.models.chat import Conversation, conversation
 from thimble.models.chat import write as written
 from thimble.models.prices import read_prices
@@ -102,7 +102,8 @@ def prepare_document(
     next one.
     """
     history, edits = document.repaired.messages, 0
-    asked, every = newest_calls(history), calls(history)
+    every = calls(history)
+    asked = newest(every)
     for call in replay(history, strategy, budget, document.tools, side, at=asked):
         edits += call.view is not None and call.view.edited
         for event in call.events:

@@ -76,8 +76,8 @@ def write_fields(report: Report) -> None:
     for name, state, check in report.findings:
         write_json("check", name=name, state=state, found=check.found, fix=check.fix or None)
     backend, end = report.backend, report.end
-    name, model = (backend.name, backend.model) if backend else (None, None)
-    write_json("doctor", verdict=end.found, fix=end.fix or None, backend=name, model=model, code=report.code)
+    model = {"backend": backend and backend.name, "model": backend and backend.model}
+    write_json("doctor", verdict=end.found, fix=end.fix or None, **model, code=report.code)
 
 
 def show(report: Report, console: Console) -> None:
