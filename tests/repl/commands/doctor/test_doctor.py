@@ -198,8 +198,9 @@ def test_80_columns_lose_nothing(checks: list[Check], drawn: bool) -> None:
 
 @pytest.mark.parametrize("environment", family([{}, {"NO_COLOR": "1"}]))
 def test_in_a_terminal_it_says_that_it_looks_and_then_shows_a_table(home: Path, environment: dict[str, str]) -> None:
-    addresses = {"OLLAMA_HOST": NOWHERE, "OPENAI_BASE_URL": NOWHERE}
-    terminal = Terminal("repl", "doctor", state=home, columns=120, **addresses, **environment)
+    terminal = Terminal(
+        "repl", "doctor", state=home, columns=120, OLLAMA_HOST=NOWHERE, OPENAI_BASE_URL=NOWHERE, **environment
+    )
     assert terminal.end() == 0
     assert "a server that does not answer is waited for" in terminal.raw
     assert "is waited for" not in terminal.text  # it is wiped
