@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.histories import TinyCounter
-from tests.support.ollama_http import served
+from tests.support.ollama_server import served
 from tests.support.scripted import Scripted
 from tests.support.sessions import tool_call
 from tests.support.studies import job, question

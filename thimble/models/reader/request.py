@@ -70,7 +70,7 @@ ASKING_WORDS = frozenset(
 )
 """Words that ask for something, and say nothing of what it is about."""
 ASKS_OF_THIMBLE = _any(
-    r"(?<![\w/.])/[a-z]+\b(?![/.])|(?<!\S)--[a-z]|\bthimble\b",
+    r"(?<![\w/.])/[a-z]+\b(?![/.])|(?<!\S)--[a-z]|(?<!\ba )(?<!\bthe )\bthimble\b",
     r"\bthis (?:program|app|application|tool|thing|terminal|session|conversation|chat)\b",
     r"\bmy last (?:question|answer)\b",
     r"\bstrateg(?:y|ies)\b.{0,12}\b(?:do you|have you|are you|can i|in use|are there)\b",
