@@ -11,7 +11,10 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 
@@ -184,12 +187,21 @@ class Trial:
         return took is not None
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """Let no other process of the tests try so many at once: what is timed needs a core."""
+    with Path(gettempdir(), "thimble-malicious-server.lock").open("w") as file:
+        flock(file, LOCK_EX)
+        yield
+
+
 def tried(home: Path, cases: Sequence[Case], everywhere: bool) -> list[str]:
     """The faults of all trials."""
-    with ThreadPoolExecutor(TOGETHER) as pool:
+    with alone(), ThreadPoolExecutor(TOGETHER) as pool:
         trials = list(pool.map(lambda case: Trial(home, case, everywhere).run(), cases))
     # On a busy machine one of many may be late: it is tried once more, alone.
-    late = [Trial(home, trial.case, everywhere).run() for trial in trials if trial.faults]
+    with alone():
+        late = [Trial(home, trial.case, everywhere).run() for trial in trials if trial.faults]
     return [fault for trial in late for fault in trial.faults]
 
 
@@ -219,7 +231,7 @@ def examined(home: Path, cases: Sequence[Case]) -> list[str]:
         sound = code in (0, 3) and peak < MOST_BYTES and not UNCLEAN.search(terminal.raw)
         return "" if sound else f"{kind} {case.path} {case.mode}: {ended} {terminal.raw[-300:]!r}"
 
-    with ThreadPoolExecutor(TOGETHER) as pool:
+    with alone(), ThreadPoolExecutor(TOGETHER) as pool:
         return list(filter(None, pool.map(look, cases)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
@@ -183,6 +184,4 @@ def _speedups(full: Row, cell: Row) -> Row:
     return {f"{name}_speedup": full[name] / cell[name] if full[name] and cell[name] else None for name in both}
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
-    """Simulate, and publish. Raises as `run_experiment` does."""
-    run_experiment(CoMem(), arguments, prog)
+main = partial(run_experiment, CoMem())

@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from pathlib import Path
 from secrets import randbelow
 
@@ -169,6 +170,4 @@ def _cells(row: Row) -> list[str]:
     return [row["strategy"], "", f"{row['score']:.1f}", cost, facts, faults]
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
-    """Judge, and publish. Raises as `run_experiment` does."""
-    run_experiment(Judge(), arguments, prog)
+main = partial(run_experiment, Judge())

@@ -155,6 +155,4 @@ def _ceiling(text: str) -> float:
     return cost
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
-    """Ask, and publish. Raises as `run_experiment` does."""
-    run_experiment(Run(), arguments, prog)
+main = partial(run_experiment, Run())

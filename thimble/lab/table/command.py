@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from thimble.agent.errors import UsageError, did_you_mean
@@ -126,6 +127,4 @@ def outcomes(path: Path) -> list[Row]:
     return [*found.values()]
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
-    """Compare, and publish. Raises as `run_experiment` does."""
-    run_experiment(Table(), arguments, prog)
+main = partial(run_experiment, Table())
