@@ -426,7 +426,7 @@ def apart(sent: bytes, size: int, seconds: float) -> Iterator[Step]:
 
 TIMING: dict[str, Mode] = {
     "a sound answer, slowly": lambda asked: apart(sound(asked), 40, 0.05),
-    "a sound answer, late": lambda asked: [0.7, sound(asked)],
+    "a sound answer, late": lambda asked: [0.5, sound(asked)],
     "a sound answer by the byte": lambda asked: apart(sound(asked), 1, 0),
     "a head in drips": lambda asked: apart(head(asked), 1, DRIP_SECONDS),
     "a body in drips": lambda asked: streamed(asked, apart(asked.say(content="a" * 999), 1, DRIP_SECONDS)),
