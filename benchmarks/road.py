@@ -31,7 +31,7 @@ from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 PACKAGE = str(Path(thimble.__file__).parent) + os.sep
-MOST = {"frames": 11, "generators": 8, "files": 80}
+MOST = {"frames": 13, "generators": 10, "files": 80}
 QUESTIONS = "What is context rot?\nWhat is masking?\n"
 CALL = chunk(
     '"tool_calls":[{"id":"call_1","type":"function","index":0,'
