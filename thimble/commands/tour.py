@@ -143,6 +143,12 @@ def tour_of(session: Session) -> Tour | None:
     return found if isinstance(found, Tour) else None
 
 
+def offered_line(session: Session) -> str | None:
+    """The line that the session's tour offers; None if it has no tour, or none is offered yet."""
+    tour = tour_of(session)
+    return tour.line(session) if tour else None
+
+
 def put_on(session: Session, tour: Tour | None) -> None:
     """Let this tour lead through the session from now on; None for no tour."""
     if tour:

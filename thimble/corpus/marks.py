@@ -25,7 +25,7 @@ REPEATED = re.compile(
     rf"^\[(?P<lines>\d[\d,]{{0,10}}) lines?{ABOVE}(?:now )?from `(?P<first>.*)`(?:{ALL.format('repeated')})?\]$",
     re.MULTILINE,
 )
-"""A reference: so many lines, the first of which begins so, stand above in the view (`strategies.references`)."""
+"""A reference: so many lines, the first of which begins so, stand above in the view (`compression.references`)."""
 GAP = re.compile(
     rf"(?P<cut>{CUT_MARK})|(?:\A\[[\d,]+ of [\d,]+ [^\[\]\n]+?{ALL.format('excerpt')}"
     rf"|\[[\d,]+ (?:left out|more characters))\]\n?|{REPEATED.pattern}\n?",

@@ -169,10 +169,11 @@ def _measure(
                 return
             yield case
 
-    processes = max(1, min(options.jobs or os.cpu_count() or 1, len(left)))
-    done = pooled(experiment.measure, affordable(), processes)
     if options.on:
         done = clustered(experiment.measure, affordable(), options.jobs, options.on)
+    else:
+        processes = max(1, min(options.jobs or os.cpu_count() or 1, len(left)))
+        done = pooled(experiment.measure, affordable(), processes)
     total = sum(case.size for case in left)
     with progress(experiment.verb, len(left), total) as advance, closing(done) as results:
         for case, rows in results:

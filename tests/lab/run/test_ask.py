@@ -22,7 +22,7 @@ from thimble.agent.view import measure
 from thimble.corpus.questions import Fact, Proof
 from thimble.lab.experiment import Row, made_by
 from thimble.lab.run.ask import NO_ROOM, Job, ask, hold, place
-from thimble.lab.run.command import Run
+from thimble.lab.run.command import Study
 from thimble.models import READER
 from thimble.session.parser import Parser
 from thimble.session.session import Session
@@ -33,9 +33,9 @@ SPECS = ("none", "observation-masking", "hybrid")
 def jobs(*flags: str) -> list[Job]:
     """The jobs of these flags."""
     parser = Parser("x")
-    Run().add_flags(parser)
+    Study().add_flags(parser)
     parser.set_defaults(store=None, jobs=None)
-    return Run().cases(parser.parse_args(flags))
+    return Study().cases(parser.parse_args(flags))
 
 
 @given(

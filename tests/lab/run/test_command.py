@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.studies import UNANSWERED
 from thimble.lab.__main__ import main
-from thimble.lab.run.command import Run
+from thimble.lab.run.command import Study
 from thimble.session.parser import Parser
 
 ASKED = ("run", "--questions", "asked.yaml")
@@ -60,12 +60,12 @@ def test_without_a_store_the_answers_are_shown_in_every_form_and_nothing_is_kept
 
 def test_a_ceiling_in_dollars_is_that_of_the_card_and_a_server_gets_one_job_at_once() -> None:
     parser = Parser("x")
-    Run().add_flags(parser)
+    Study().add_flags(parser)
     parser.set_defaults(store=None, jobs=None)
     options = parser.parse_args(
         ["--questions", "asked.yaml", "--ceiling", "0.5", "--price", "dollars=2,output=4", "--model", "ollama:m"]
     )
-    assert {job.price for job in Run().cases(options)} == {"cached=0.1,output=4"}
+    assert {job.price for job in Study().cases(options)} == {"cached=0.1,output=4"}
     assert (options.ceiling, options.jobs) == (250_000, 1)
 
 

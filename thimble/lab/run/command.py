@@ -29,7 +29,7 @@ PAPER_TEMPERATURE = 0.8
 """The agent's, as in The Complexity Trap."""
 
 
-class Run(Experiment[Job]):
+class Study(Experiment[Job]):
     """Ask questions under strategies, budgets, seeds and models: which strategy keeps the answers?"""
 
     title = "A study of strategies"
@@ -155,4 +155,4 @@ def _ceiling(text: str) -> float:
     return cost
 
 
-main = partial(run_experiment, Run())
+main = partial(run_experiment, Study())

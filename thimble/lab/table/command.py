@@ -37,7 +37,7 @@ class StrategyOutcomes:
         return len(self.rows)
 
 
-class Table(Experiment[StrategyOutcomes]):
+class OutcomesTable(Experiment[StrategyOutcomes]):
     """Compare strategies by rows of outcomes: rates, costs and paired differences, with their intervals."""
 
     title = "Strategies over the same instances"
@@ -65,7 +65,7 @@ under each strategy.
 
     def measure(self, case: StrategyOutcomes) -> list[Row]:
         """The rates of a strategy, in percent, and its differences from the baseline."""
-        return [{"strategy": "", **rates(case.rows), **difference(case.rows, case.base)}]
+        return [{"strategy": case.rows[0]["strategy"], **rates(case.rows), **difference(case.rows, case.base)}]
 
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
         """The rows with corrected p."""
@@ -127,4 +127,4 @@ def outcomes(path: Path) -> list[Row]:
     return [*found.values()]
 
 
-main = partial(run_experiment, Table())
+main = partial(run_experiment, OutcomesTable())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from thimble.agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
 from thimble.agent.events import Answered, Event
-from thimble.commands.tour import tour_of
+from thimble.commands import tour
 from thimble.repl.screen.redirect_output import RedirectedOutput
 from thimble.repl.screen.sanitise import clean
 from thimble.repl.screen.streams import Unwritable, aside, tell, write, write_json
@@ -65,7 +65,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     if session.saved:
         _tell_resumed(session, as_json)
     _tell_news(session, as_json)
-    tour_of(session)  # the tour of a resumed session watches from the first prompt on
+    tour.tour_of(session)  # the tour of a resumed session watches from the first prompt on
     printer = _printer(session, as_json)
     code = DONE
     try:
@@ -136,7 +136,7 @@ def _tell_resumed(session: Session, as_json: bool) -> None:
 
 def _guide(session: Session, as_json: bool) -> None:
     """Go on with the tour, and tell the line that it offers: an empty one sends it."""
-    if not tour_of(session):
+    if not tour.tour_of(session):
         return
     from thimble.repl.commands.tour import guide
     from thimble.repl.screen.tables import Paper
@@ -154,8 +154,7 @@ def offered_line(session: Session | None) -> str:
     """The line that a tour offers; "" where there is none."""
     while session and session.successor:
         session = session.successor
-    tour = tour_of(session) if session else None
-    return (tour.line(session) or "") if session and tour else ""
+    return (tour.offered_line(session) or "") if session else ""
 
 
 def _aside(text: str) -> None:

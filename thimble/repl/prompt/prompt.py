@@ -27,7 +27,7 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style, merge_styles
 
-from thimble.commands.tour import tour_of
+from thimble.commands.tour import offered_line
 from thimble.repl.prompt.meter import Meter
 from thimble.repl.screen.sanitise import line, without_controls
 from thimble.repl.screen.theme import GLYPH
@@ -203,8 +203,7 @@ def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> 
     def suggested() -> str | None:
         if session.playback:
             return session.playback.suggested()
-        tour = tour_of(session)
-        return tour.line(session) if tour else None
+        return offered_line(session)
 
     label = "recorded" if session.playback else "next"
     if plain or not sys.stdin.isatty():

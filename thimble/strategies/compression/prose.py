@@ -19,7 +19,7 @@ PROSE_LINE = re.compile(r"[^\n]*+\n++|[^\n]++")
 ENDS_SENTENCE = re.compile(r"[.!?][)\]\"'”’*_]*\Z")
 LOOKED_AT = 300
 """Words from which it is decided whether a text is prose."""
-COMMON, ENDS = 0.2, 1 / 60
+STOP_WORDS, SENTENCE_ENDS = 0.2, 1 / 60
 """Shares in prose, at least: of stop words, of which English has twice as many; of words that end a sentence."""
 NEGATIONS = frozenset(words("no not nor never none neither nothing nobody cannot without except unless only"))
 """Words that reverse the meaning of a sentence: they stay."""
@@ -43,7 +43,7 @@ def is_prose(text: str) -> bool:
     read = text[:20_000].split(None, LOOKED_AT)[:LOOKED_AT]
     common = sum(word.strip(AROUND).casefold() in STOPWORDS for word in read)
     ends = sum(bool(ENDS_SENTENCE.search(word)) for word in read)
-    return len(read) >= 20 and common >= COMMON * len(read) and ends >= ENDS * len(read)
+    return len(read) >= 20 and common >= STOP_WORDS * len(read) and ends >= SENTENCE_ENDS * len(read)
 
 
 def fewer_words(text: str, most: int) -> str:
