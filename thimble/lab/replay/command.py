@@ -22,6 +22,7 @@ from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, by, code_of
 from thimble.lab.experiment_flags import CACHED_PRICES, MODEL_FORM, add_lag, add_prompts, model_name, price_cards
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay import cost_tables
+from thimble.lab.replay.as_recorded import AS_RECORDED, calibrated
 from thimble.lab.replay.recorded_replay import (
     RecordedCall,
     ReplaySetting,
@@ -97,6 +98,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
         if told := recognised(*(run.messages for run in runs)):
             print(told, file=sys.stderr)
         specs = options.strategy or [*STRATEGIES]
+        specs = [*([AS_RECORDED] if any(run.sent for run in runs) else []), *specs]
         made = replay_cases(runs, [RAW_AGENT, *specs], options, [options.budget], [options.lag], options.act or "")
         if not options.views:
             return made
@@ -128,6 +130,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
                     "characters_left_out": run.repaired.lost,
                     "cost": cost(found, price),
                 }
+                | _calibrated(run, setting.strategy, calls)
             )
             if case.part and (case.priced or len(rows) == 1):
                 lines += (line(case, call, price) for call in calls if call.view)
@@ -157,10 +160,12 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
         yield cost_tables.described(rows)
         prices = ", ".join(f"{price:.4g}" for price in dict.fromkeys(row["cached_price"] for row in rows))
         yield f"Cost against sending everything, in percent, where a cached token costs {prices}."
+        yield from cost_tables.calibration(rows)
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
         """Sums, spreads, and medians by length."""
-        return cost_tables.tables(rows, options.strategy or [*STRATEGIES])
+        own = [AS_RECORDED] if any(row["strategy"] == AS_RECORDED for row in rows) else []
+        return cost_tables.tables(rows, [*own, *(options.strategy or STRATEGIES)])
 
     def lines(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, Sequence[float]]:
         """The changes of all runs in ascending order, at the last price."""
@@ -211,6 +216,14 @@ def line(case: ReplayCase, call: RecordedCall, price: Prices) -> str:
             {"messages": [*map(chat.write, messages)], "output_tokens": output} for messages, output in call.prompts
         ]
     return f"{json.dumps(record)}\n"
+
+
+def _calibrated(run: Trajectory, strategy: str, calls: Sequence[RecordedCall]) -> Row:
+    """How near the prompts as recorded are to what their provider counted, of a run that says so."""
+    if strategy != AS_RECORDED or not run.sent:
+        return {}
+    predicted = [call.view.tokens if call.view else None for call in calls]
+    return calibrated(predicted, [run.reported.get(run.messages[at].id) for at in run.calls])
 
 
 def _check_views(options: argparse.Namespace) -> None:

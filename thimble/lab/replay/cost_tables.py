@@ -42,6 +42,18 @@ def turn_class(turns: int) -> str:
     return next(name for name, most in CLASSES.items() if turns <= most)
 
 
+def calibration(rows: Rows) -> Iterator[str]:
+    """A line for each run whose provider counted its prompts: how near ours are to them."""
+    for (run,), found in by([row for row in rows if row.get("reported_calls")], "run").items():
+        one = found[0]
+        told = (
+            f"{run}: {one['close_calls']:,} of {several(one['reported_calls'], 'prompt')} within 2 % of the provider's"
+        )
+        if one["token_ratio"] is not None:
+            told += f", with {one['token_ratio']:.2f} of its tokens for one of ours and {one['unseen_tokens']:,} unseen"
+        yield f"{told}."
+
+
 def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
     """The tables of these strategies. A cell has a number for each price; of an amount one if all are the same."""
     prices = [*dict.fromkeys(row["cached_price"] for row in rows)]

@@ -22,6 +22,7 @@ from thimble.commands.replay import ReplayedCall
 from thimble.commands.replay import replay as replay_history
 from thimble.lab.action_similarity import Action, similarity
 from thimble.lab.experiment_flags import settings_of
+from thimble.lab.replay.as_recorded import AS_RECORDED, as_recorded
 from thimble.lab.replay.fake_model import AnsweredPrompt, FakeModel
 from thimble.lab.replay.trajectories import Trajectory
 from thimble.models.counting.estimate import EstimateCounter
@@ -79,8 +80,12 @@ def replay(run: Trajectory, setting: ReplaySetting, make: Make = parse) -> Itera
         FakeModel(counter, setting.summary_tokens, setting.side_cache, writer, name) for name in ("server", "memory")
     )
     side = SideModel(server, static_embedder(), memory, StepWorker(setting.lag))
-    strategy = make(setting.strategy, side)
     model = server.id if setting.side_cache else UNKNOWN_MODEL  # under another id neither finds the other's prompts
+    if setting.strategy == AS_RECORDED:
+        views = enumerate(as_recorded(run, budget, model), 1)
+        yield from (RecordedCall(view, None, (), turn) for turn, view in views)
+        return
+    strategy = make(setting.strategy, side)
     sent = [at for at in run.calls if can_be_sent(run.messages[:at], budget)]
     calls = replay_history(run.messages, strategy, budget, run.tools, side, model, sent)
     for turn, at in enumerate(run.calls, 1):
@@ -120,6 +125,8 @@ def counter_of(model: str) -> Counter:
 
 def decides_by_price(spec: str, model: str, make: Make = parse) -> bool:
     """Whether a strategy depends on the price card. Raises UsageError if there is no such strategy."""
+    if spec == AS_RECORDED:
+        return False
     return bool(getattr(make(spec, SideModel(FakeModel(counter_of(model), 0), static_embedder())), "priced", False))
 
 

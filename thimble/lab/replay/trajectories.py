@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -13,7 +15,11 @@ from thimble.agent.messages import Message, Schema
 from thimble.agent.repair import Repaired
 from thimble.lab.experiment import hash_of
 from thimble.lab.file_text import file_text
+from thimble.logs.forms import form_of
+from thimble.logs.forms import read as read_logs
+from thimble.logs.log import Log
 from thimble.models.chat import conversation, write
+from thimble.models.chat import read as chat_read
 from thimble.session.bounded import MOST_RUNS_BYTES
 from thimble.session.jsonl import from_json
 
@@ -25,14 +31,28 @@ MOST_LOST = 0.1
 """The share of the text of a run that may be left out: with less of it, its costs are those of another run."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What the prompts of a recorded agent began with: from the message `since` on, `base` and the messages since."""
+
+    since: int
+    base: Sequence[Message]
+
+
 @dataclass(frozen=True)
 class Trajectory:
-    """One recorded run, and what was repaired in it; `tools` are the tool schemas of the run, if the file has them."""
+    """One recorded run, and what was repaired in it; `tools` are the tool schemas of the run, if the file has them.
+
+    `sent`: what its prompts began with, if it is the log of another agent. `reported`: tokens of the prompt of each
+    reply, by its id, as the provider counted them.
+    """
 
     name: str
     messages: Sequence[Message]
     tools: Sequence[Schema] = ()
     repaired: Repaired = field(default_factory=lambda: Repaired([]))
+    sent: Sequence[Sent] = ()
+    reported: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
     def calls(self) -> list[int]:
@@ -53,7 +73,8 @@ class Trajectory:
     def digest(self) -> str:
         """A hash of the run and of what was repaired in it."""
         repaired = self.repaired.notes, self.repaired.touched, self.repaired.lost
-        return hash_of([self.name, [*map(write, self.messages)], list(self.tools), *repaired])
+        sent = [[one.since, [*map(write, one.base)]] for one in self.sent]
+        return hash_of([self.name, [*map(write, self.messages)], list(self.tools), *repaired, *sent])
 
 
 def read(paths: Iterable[Path], observations: str | None = None) -> list[Trajectory]:
@@ -73,6 +94,9 @@ def read(paths: Iterable[Path], observations: str | None = None) -> list[Traject
 
 
 def _runs(path: Path, observations: str | None) -> Iterator[Trajectory]:
+    if _is_log(path):
+        yield from (_of_log(log, path, observations) for log in read_logs(path))
+        return
     found = [(line, number, run) for line, value in _values(path) for number, run in _several(value)]
     if not found:
         raise UsageError(f"{path} holds no trajectory", TRAJECTORY_FORMS)
@@ -109,6 +133,38 @@ def _several(value: object) -> Iterable[tuple[int, object]]:
 
 def _holds_messages(value: object) -> bool:
     return isinstance(value, Mapping) and ("messages" in value or "traj" in value)
+
+
+def _is_log(path: Path) -> bool:
+    """Whether a file is the log of another agent; a list of messages is read below, with the line of each error."""
+    with suppress(UsageError):
+        return path.is_file() and form_of(path) not in ("", "chat_messages")
+    return False
+
+
+def _of_log(log: Log, path: Path, observations: str | None) -> Trajectory:
+    """The run in a log, without what its agent's own context management wrote; that is in `sent`."""
+    places = [place for place in range(len(log.entries)) if place not in log.summaries]
+    document = {"messages": [log.entries[place] for place in places], "tools": [*log.tools], "id": log.name}
+    run = _run(document, str(path), log.name, observations)
+    ids = {place: f"m{number}" for number, place in enumerate(places, 1)}
+    kept = {message.id: at for at, message in enumerate(run.messages)}
+    written = {place: replace(chat_read([log.entries[place]])[0], id=f"s{place}") for place in log.summaries}
+    messages = written | {place: run.messages[kept[id_]] for place, id_ in ids.items() if id_ in kept}
+    sent = []
+    for context in log.contexts:
+        since = sum(place < context.since and ids[place] in kept for place in places)
+        sent.append(Sent(since, [messages[place] for place in context.base if place in messages]))
+    reported = {ids[call.at]: call.reported.prompt for call in log.calls if call.at in ids}
+    _tell(log, path)
+    return replace(run, sent=sent, reported=reported)
+
+
+def _tell(log: Log, path: Path) -> None:
+    """Say on standard error what a file holds, and what of it was left out."""
+    left = ", ".join(f"{count:,} {name}" for name, count in log.left_out.most_common())
+    told = [f"{path}: {log.form}, {len(log.entries):,} messages, {len(log.calls):,} calls."]
+    print(" ".join([*told, *log.notes, *([f"Left out: {left}."] if left else [])]), file=sys.stderr)
 
 
 def _run(value: object, place: str, name: str, observations: str | None) -> Trajectory:

@@ -1,0 +1,54 @@
+"""A recorded agent's own context management as one more strategy, and how near our counts are to its provider's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from thimble.agent.budget import Budget
+from thimble.agent.prefix_cache import PrefixCache
+from thimble.agent.protocols import ModelId
+from thimble.agent.view import View, measure
+from thimble.lab.replay.trajectories import Trajectory
+
+AS_RECORDED = "as-recorded"
+CLOSE = 0.02
+"""A predicted prompt is close to the reported one if it differs by at most this share of it."""
+LEAST_REPORTS = 3
+
+
+def as_recorded(run: Trajectory, budget: Budget, model: ModelId) -> Iterator[View]:
+    """The prompt of each call as the recorded agent sent it, as far as its file tells.
+
+    Nothing is repaired, shortened or put back: no law of thimble was kept there. What a model was asked for a summary
+    is not in most files, and so in no view.
+    """
+    prefixes = PrefixCache(slot=False)
+    held = partial(prefixes.kept, model, run.tools, budget.counter)
+    before: View | None = None
+    for at in run.calls:
+        sent = next(one for one in reversed(run.sent) if one.since <= at)
+        messages = [*sent.base, *run.messages[sent.since : at]]
+        before = measure(run.messages[:at], messages, budget, before, held=held)
+        prefixes.forget(model)
+        prefixes.read(model, run.tools, before.messages, budget.counter)
+        yield before
+
+
+def calibrated(predicted: Sequence[int | None], reported: Sequence[int | None]) -> dict[str, Any]:
+    """How many reported prompts are close to ours, by the line through them (least squares).
+
+    `unseen_tokens` is its height: what is in the prompts and not in the file, such as a system prompt. `token_ratio` is
+    its slope: tokens of the provider for one of ours. Both are None for fewer than three calls.
+    """
+    pairs = [(ours, theirs) for ours, theirs in zip(predicted, reported, strict=True) if ours and theirs]
+    found: dict[str, Any] = {"reported_calls": len(pairs), "close_calls": 0, "unseen_tokens": None, "token_ratio": None}
+    if len(pairs) < LEAST_REPORTS:
+        return found
+    mean_x, mean_y = (sum(column) / len(pairs) for column in zip(*pairs, strict=True))
+    spread = sum((x - mean_x) ** 2 for x, _ in pairs)
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in pairs) / spread if spread else 1.0
+    height = mean_y - slope * mean_x
+    close = sum(abs(height + slope * x - y) <= CLOSE * y for x, y in pairs)
+    return found | {"close_calls": close, "unseen_tokens": round(height), "token_ratio": round(slope, 3)}
