@@ -23,7 +23,7 @@ from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
 from thimble.lab.replay.recorded_replay import can_be_sent
-from thimble.lab.replay.trajectories import Trajectory, read
+from thimble.commands.trajectories import Trajectory, read
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.embeddings.static import static_embedder
 from thimble.strategies.spec import parse

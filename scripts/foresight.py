@@ -25,7 +25,7 @@ from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
 from thimble.agent.view import View, prepare
 from thimble.lab.exit_code import exit_code
-from thimble.lab.replay.trajectories import read
+from thimble.commands.trajectories import read
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.strategies.masks import mask
 from thimble.strategies.spec import parse

@@ -22,6 +22,16 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class PutIn:
+    """Messages came into the history that nobody asked: the program of a recorded agent put them in.
+
+    Recorded; `run` never yields it.
+    """
+
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Preparing:
     """The strategy starts to make the view; if it asks a model, this can take a while."""
 
@@ -260,5 +270,5 @@ Event = (
     | Answered
     | Planted
 )
-Entry = Event | ReplyCancelled | QuestionWithdrawn | ReplyDiscarded | Cancelled | Changed
+Entry = Event | PutIn | ReplyCancelled | QuestionWithdrawn | ReplyDiscarded | Cancelled | Changed
 """Everything that changes the state of a session: the events of its exchanges, and the changes between them."""

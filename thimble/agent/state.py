@@ -14,6 +14,7 @@ from thimble.agent.events import (
     Changed,
     Entry,
     Planted,
+    PutIn,
     QuestionWithdrawn,
     Replied,
     ReplyCancelled,
@@ -63,7 +64,7 @@ class State:
                 self._append(message if event.returns_thinking else without_thinking(message))
             case ToolReturned(message=message):
                 self._append(message)
-            case Cancelled(messages):
+            case Cancelled(messages) | PutIn(messages):
                 self._append(*messages)
             case Planted(messages=messages):
                 self._append(*messages)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from thimble.agent.agent import Agent
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError, UsageError
-from thimble.agent.events import SideBegan, SideCalled
+from thimble.agent.events import Prepared, SideBegan, SideCalled
 from thimble.agent.fates import Fate
 from thimble.agent.messages import Message, Schema
 from thimble.agent.prefix_cache import PrefixCache
 from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.steps import FIT
-from thimble.agent.view import View, prepare
+from thimble.agent.view import View, measure, prepare
+from thimble.commands.as_recorded import AS_RECORDED
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
@@ -151,6 +152,8 @@ def replayed(session: Session, spec: str) -> Replayed:
     Raises:
         UsageError: the SPEC names no strategy.
     """
+    if spec == AS_RECORDED:
+        return _recorded(session)
     found, fork = Replayed(spec), session.fork(spec)
     try:
         for call in replay_agent(fork):
@@ -161,6 +164,26 @@ def replayed(session: Session, spec: str) -> Replayed:
     if found.next and not found.failed:
         found.fates = Tally(found.next.fates)
         found.fitted = Tally(steps[-1].fate for steps in found.next.steps.values() if steps[-1].by == FIT)
+    return found
+
+
+def is_as_recorded(session: Session) -> bool:
+    """Whether the newest call of a session is one of a recorded run of another agent."""
+    prepared = session.agent.ledger.prepared
+    return prepared is not None and prepared.strategy == AS_RECORDED
+
+
+def _recorded(session: Session) -> Replayed:
+    """The figures of the agent's own context management; in the next call it would do nothing."""
+    agent, tree, last = session.agent, session.journal.tree, session.agent.ledger.prepared
+    if last is None or not is_as_recorded(session):
+        raise UsageError(f"{AS_RECORDED} is for the calls of a recorded run", "thimble open FILE opens one")
+    views = [line.record.view for line in tree.path(tree.current) if isinstance(line.record, Prepared)]
+    whole, history = last.view, agent.history
+    next_ = measure(history, [*whole.messages, *history[len(whole.history) :]], agent.budget(last.tools), whole)
+    found = Replayed(AS_RECORDED, fates=Tally(next_.fates))
+    for view in (*views, next_):
+        found.add(ReplayedCall(replace(view, limit=agent.limit)))
     return found
 
 

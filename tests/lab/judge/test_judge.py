@@ -20,7 +20,7 @@ from thimble.lab.judge.command import FORMULA, JUDGED_BESIDE, JudgeCase, judged,
 from thimble.lab.judge.dialogues import FACT_WORDS, FACTS, generated, planted
 from thimble.lab.judge.measure import WEIGHTS, asked_again, measured
 from thimble.lab.replay.recorded_replay import ReplaySetting, replay
-from thimble.lab.replay.trajectories import Trajectory
+from thimble.commands.trajectories import Trajectory
 from thimble.strategies.table import STRATEGIES
 from thimble.workshop.exercise_set import OURS
 

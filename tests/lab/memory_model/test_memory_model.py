@@ -28,7 +28,7 @@ from thimble.lab.memory_model.held_out import NO_SUMMARY, findings, measure, mem
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 from thimble.lab.memory_model.summaries import MemoryModel, guideline, own_words, target
 from thimble.lab.replay.fake_model import newest_name
-from thimble.lab.replay.trajectories import Trajectory, read
+from thimble.commands.trajectories import Trajectory, read
 from thimble.lab.store import Store
 from thimble.models import built_in
 from thimble.models.counting.estimate import EstimateCounter

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from thimble.lab.replay.as_recorded import AS_RECORDED, calibrated
+from thimble.commands.as_recorded import AS_RECORDED
+from thimble.lab.replay.calibration import calibrated
 from thimble.lab.replay.command import main
 from thimble.lab.replay.recorded_replay import counter_of
-from thimble.lab.replay.trajectories import read
+from thimble.commands.trajectories import read
 
 COUNTER = counter_of("")
 

@@ -35,7 +35,7 @@ from thimble.lab.replay.command import ReplayCase, line, main
 from thimble.lab.replay.cost_tables import described, tables, turn_class
 from thimble.lab.replay.fake_model import FakeModel
 from thimble.lab.replay.recorded_replay import ReplaySetting, cost, counter_of, figures, replay
-from thimble.lab.replay.trajectories import Trajectory
+from thimble.commands.trajectories import Trajectory
 from thimble.models import READER, chat
 from thimble.session.session import Session
 from thimble.strategies.none import NoManagement

@@ -20,7 +20,7 @@ from thimble.lab.judge.dialogues import Dialogue, generated, planted
 from thimble.lab.judge.entry import Entry, EntryServer
 from thimble.lab.judge.measure import measured, score, shares
 from thimble.lab.replay.recorded_replay import ReplaySetting
-from thimble.lab.replay.trajectories import read
+from thimble.commands.trajectories import read
 from thimble.session.figures import several
 from thimble.session.jail import Jail
 

@@ -20,7 +20,7 @@ from thimble.lab.replay.recorded_replay import (
     figures,
     replay,
 )
-from thimble.lab.replay.trajectories import Trajectory
+from thimble.commands.trajectories import Trajectory
 from thimble.strategies.spec import parse
 
 WEIGHTS: Mapping[str, int] = {"saved": 30, "facts": 40, "found": 30}

@@ -23,7 +23,7 @@ from thimble.lab.memory_model.held_out import findings, measure, memories
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 from thimble.lab.memory_model.summaries import MemoryModel, guideline, target
 from thimble.lab.replay.recorded_replay import actor_of
-from thimble.lab.replay.trajectories import read
+from thimble.commands.trajectories import read
 from thimble.lab.store import Store
 from thimble.lab.training.base_model import check_packages
 from thimble.lab.training.fine_tune import Example, FineTuning, ended, fine_tune

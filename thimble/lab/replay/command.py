@@ -22,7 +22,8 @@ from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, by, code_of
 from thimble.lab.experiment_flags import CACHED_PRICES, MODEL_FORM, add_lag, add_prompts, model_name, price_cards
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay import cost_tables
-from thimble.lab.replay.as_recorded import AS_RECORDED, calibrated
+from thimble.commands.as_recorded import AS_RECORDED
+from thimble.lab.replay.calibration import calibrated
 from thimble.lab.replay.recorded_replay import (
     RecordedCall,
     ReplaySetting,
@@ -32,7 +33,7 @@ from thimble.lab.replay.recorded_replay import (
     figures,
     replay,
 )
-from thimble.lab.replay.trajectories import Trajectory, read
+from thimble.commands.trajectories import Trajectory, read
 from thimble.models import chat
 from thimble.models.text_observations import recognised
 from thimble.strategies.table import STRATEGIES
@@ -97,6 +98,9 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
         runs = read(options.files, options.observations)
         if told := recognised(*(run.messages for run in runs)):
             print(told, file=sys.stderr)
+        for run in runs:
+            for remark in run.remarks:
+                print(f"{run.name}: {remark}", file=sys.stderr)
         specs = options.strategy or [*STRATEGIES]
         specs = [*([AS_RECORDED] if any(run.sent for run in runs) else []), *specs]
         made = replay_cases(runs, [RAW_AGENT, *specs], options, [options.budget], [options.lag], options.act or "")
@@ -223,7 +227,7 @@ def _calibrated(run: Trajectory, strategy: str, calls: Sequence[RecordedCall]) -
     if strategy != AS_RECORDED or not run.sent:
         return {}
     predicted = [call.view.tokens if call.view else None for call in calls]
-    return calibrated(predicted, [run.reported.get(run.messages[at].id) for at in run.calls])
+    return calibrated(predicted, [run.logged[run.messages[at].id].reported.prompt for at in run.calls])
 
 
 def _check_views(options: argparse.Namespace) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from thimble.agent import events
@@ -20,13 +20,14 @@ class Opened:
     """The first line: the version of the form, which session it is, and what it began with.
 
     `settings` are those that shape what a model is sent, those of `Changed` among them; none of them is a secret.
-    `one_shot` says that its prompts were given beforehand, with -p or through a pipe.
+    `one_shot` says that its prompts were given beforehand, with -p or through a pipe. `run`: whose recorded run it is.
     """
 
     version: int
     id: str
     settings: Mapping[str, Value]
     one_shot: bool = False
+    run: str = field(default="", metadata={"if_set": True})
 
     @property
     def changes(self) -> list[events.Changed]:
@@ -116,6 +117,7 @@ KINDS: dict[str, type] = {
     "branched": Branched,
     "switched": Switched,
     "asked": events.Asked,
+    "put_in": events.PutIn,
     "preparing": events.Preparing,
     "side_began": events.SideBegan,
     "side_called": events.SideCalled,

@@ -8,7 +8,8 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
-from thimble.commands.replay import Replayed, replayed
+from thimble.commands.as_recorded import AS_RECORDED
+from thimble.commands.replay import Replayed, is_as_recorded, replayed
 from thimble.repl.commands.command import command
 from thimble.repl.commands.compare.each import under_each
 from thimble.repl.commands.compare.replay_table import show_replayed
@@ -60,6 +61,8 @@ def parse_arguments(text: str) -> tuple[list[str], str | None]:
 def check(session: Session, specs: Sequence[str]) -> None:
     """Raises UsageError for the first SPEC that names no strategy."""
     for spec in specs:
+        if spec == AS_RECORDED:
+            continue
         try:
             parse(spec, SideModel(session.agent.backend, session.agent.side.embedder))
         except UsageError as error:
@@ -67,8 +70,8 @@ def check(session: Session, specs: Sequence[str]) -> None:
 
 
 def by_default(session: Session) -> list[str]:
-    """The strategy in use, and all that ask no model."""
-    return [*dict.fromkeys((session.spec, *without_a_model()))]
+    """The strategy in use, and all that ask no model; of a recorded run what its agent did, too."""
+    return [*dict.fromkeys((*[AS_RECORDED] * is_as_recorded(session), session.spec, *without_a_model()))]
 
 
 def _replay(session: Session, specs: Sequence[str], console: Console) -> None:

@@ -13,7 +13,7 @@ from thimble.repl.commands.command import command, one_of
 from thimble.repl.commands.context.listing import folded, most_rows, show_list, span
 from thimble.repl.commands.context.message import sentence, show_message
 from thimble.repl.commands.context.request import show_prompt, show_raw
-from thimble.repl.commands.context.rows import Xray, last_call, next_call
+from thimble.repl.commands.context.rows import Xray, call_at, last_call, next_call
 from thimble.repl.commands.context.strip import show_strip
 from thimble.repl.commands.next_prompt import say_tidy_saves
 from thimble.repl.screen.footer import fitting
@@ -25,6 +25,7 @@ from thimble.session import figures
 from thimble.session.session import Session
 
 MESSAGE = re.compile(r"\+?\d{1,9}")
+CALL = re.compile(r"\d{1,9}\.\d{1,9}")
 RANGE = re.compile(r"(\d{1,9})\s*[-–]\s*(\d{1,9})")
 
 
@@ -34,7 +35,7 @@ def context(session: Session, rest: str, console: Console) -> None:
 
     A block for each message, as wide as its tokens, with the letter of its fate; then a row for each message.
     /context next: the next call. /context 12: message 12 before and after (+1: the first inserted one). /context
-    12-57: these messages, a row each. /context raw: the exact request. /context prompt: the last call as the model
+    12-57: these messages, a row each. /context 3.2: the call of exchange 3, turn 2. /context raw: the exact request. /context prompt: the last call as the model
     reads it, where its server tells.
     """
     between = RANGE.fullmatch(rest)
@@ -51,10 +52,12 @@ def context(session: Session, rest: str, console: Console) -> None:
     elif MESSAGE.fullmatch(rest):
         xray = last_call(session)
         show_message(xray, xray.find(rest), console)
+    elif CALL.fullmatch(rest):
+        show_call(call_at(session, rest), console)
     elif between:
         _show_range(last_call(session), between[1], between[2], console)
     else:
-        forms = ("", " next", " raw", " prompt", " 12", " +1", " 12-57")
+        forms = ("", " next", " raw", " prompt", " 12", " +1", " 12-57", " 3.2")
         raise UsageError(f"/context cannot show {rest[:40]!r}", f"write {', '.join(f'/context{one}' for one in forms)}")
 
 

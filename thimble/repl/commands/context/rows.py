@@ -10,13 +10,14 @@ from typing import Literal
 
 from thimble.agent.errors import UsageError
 from thimble.agent.fates import Fate
-from thimble.agent.ledger import Amount
+from thimble.agent.ledger import Amount, Ledger
 from thimble.agent.messages import Message
 from thimble.agent.view import View
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.trace import who
 from thimble.session import figures
 from thimble.session.session import Session
+from thimble.session.story import turn_lines
 
 Shown = Fate | Literal["inserted"]
 
@@ -94,10 +95,20 @@ class Xray:
 def last_call(session: Session) -> Xray:
     """The last call of the session, or the next one if there was none. Raises UsageError."""
     ledger = session.agent.ledger
-    if ledger.prepared is None:
-        return next_call(session)
-    call = f"last call: turn {ledger.prepared.turn} of exchange {ledger.prepared_in}"
+    return _call_of(session, ledger, "last call") if ledger.prepared else next_call(session)
+
+
+def call_at(session: Session, place: str) -> Xray:
+    """The call of this place on the branch, EXCHANGE.TURN. Raises UsageError."""
+    tree = session.journal.tree
+    there = session.journal.state(until=turn_lines(tree.path(tree.current), place)[-1])
+    return _call_of(session, there.ledger, "call")
+
+
+def _call_of(session: Session, ledger: Ledger, called: str) -> Xray:
     last = ledger.prepared
+    assert last is not None, "there is a call"
+    call = f"{called}: turn {last.turn} of exchange {ledger.prepared_in}"
     replied = ledger.last
     found = (replied.cached, replied.prefill) if replied else estimated(last.view)
     return _xray(session, last.view, call, last.strategy, last.exact, bool(last.tools), *found)

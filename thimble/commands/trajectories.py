@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.repair import Repaired
-from thimble.lab.experiment import hash_of
-from thimble.lab.file_text import file_text
+from thimble.session.file_text import file_text
 from thimble.logs.forms import form_of
 from thimble.logs.forms import read as read_logs
-from thimble.logs.log import Log
+from thimble.logs.log import Log, LoggedCall
 from thimble.models.chat import conversation, write
-from thimble.models.chat import read as chat_read
+from thimble.models.chat import read as read_messages
 from thimble.session.bounded import MOST_RUNS_BYTES
 from thimble.session.jsonl import from_json
 
@@ -35,16 +35,17 @@ MOST_LOST = 0.1
 class Sent:
     """What the prompts of a recorded agent began with: from the message `since` on, `base` and the messages since."""
 
-    since: int
-    base: Sequence[Message]
+    since: int = 0
+    base: Sequence[Message] = ()
 
 
 @dataclass(frozen=True)
 class Trajectory:
     """One recorded run, and what was repaired in it; `tools` are the tool schemas of the run, if the file has them.
 
-    `sent`: what its prompts began with, if it is the log of another agent. `reported`: tokens of the prompt of each
-    reply, by its id, as the provider counted them.
+    Of the log of another agent: its `form`, what its prompts began with (`sent`), its calls by the id of their reply
+    (`logged`), the ids of messages that nobody asked but the agent's program put in (`put_in`), and `remarks` on what
+    of the file is not here.
     """
 
     name: str
@@ -52,12 +53,19 @@ class Trajectory:
     tools: Sequence[Schema] = ()
     repaired: Repaired = field(default_factory=lambda: Repaired([]))
     sent: Sequence[Sent] = ()
-    reported: Mapping[str, int | None] = field(default_factory=dict)
+    logged: Mapping[str, LoggedCall] = field(default_factory=dict)
+    form: str = ""
+    put_in: Collection[str] = ()
+    remarks: Sequence[str] = ()
 
     @property
     def calls(self) -> list[int]:
         """The messages before each of its model calls: its assistant messages."""
         return [at for at, message in enumerate(self.messages) if message.role == "assistant"]
+
+    def sent_before(self, at: int) -> Sent:
+        """What the prompt of the call at message `at` began with."""
+        return next((one for one in reversed(self.sent) if one.since <= at), Sent())
 
     @property
     def turns(self) -> int:
@@ -74,18 +82,21 @@ class Trajectory:
         """A hash of the run and of what was repaired in it."""
         repaired = self.repaired.notes, self.repaired.touched, self.repaired.lost
         sent = [[one.since, [*map(write, one.base)]] for one in self.sent]
-        return hash_of([self.name, [*map(write, self.messages)], list(self.tools), *repaired, *sent])
+        whole = [self.name, [*map(write, self.messages)], list(self.tools), *repaired, *sent]
+        return sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def read(paths: Iterable[Path], observations: str | None = None) -> list[Trajectory]:
+def read(paths: Iterable[Path], observations: str | None = None, keep_secrets: bool = False) -> list[Trajectory]:
     """The runs in these files, in order, each with its own name. The pattern is one of `recognise`.
+
+    Keys and tokens in the logs of other agents are masked, unless `keep_secrets`.
 
     Raises:
         UsageError: a file or a line cannot be read; the error names it.
     """
     taken: set[str] = set()
     runs = []
-    for run in (run for path in paths for run in _runs(path, observations)):
+    for run in (run for path in paths for run in _runs(path, observations, keep_secrets)):
         names = (run.name if number == 1 else f"{run.name}~{number}" for number in count(1))
         name = next(name for name in names if name not in taken)
         taken.add(name)
@@ -93,9 +104,9 @@ def read(paths: Iterable[Path], observations: str | None = None) -> list[Traject
     return runs
 
 
-def _runs(path: Path, observations: str | None) -> Iterator[Trajectory]:
+def _runs(path: Path, observations: str | None, keep_secrets: bool) -> Iterator[Trajectory]:
     if _is_log(path):
-        yield from (_of_log(log, path, observations) for log in read_logs(path))
+        yield from (_of_log(log, path, observations) for log in read_logs(path, keep_secrets=keep_secrets))
         return
     found = [(line, number, run) for line, value in _values(path) for number, run in _several(value)]
     if not found:
@@ -147,24 +158,45 @@ def _of_log(log: Log, path: Path, observations: str | None) -> Trajectory:
     places = [place for place in range(len(log.entries)) if place not in log.summaries]
     document = {"messages": [log.entries[place] for place in places], "tools": [*log.tools], "id": log.name}
     run = _run(document, str(path), log.name, observations)
+    there = {message.id: message for message in run.messages}
     ids = {place: f"m{number}" for number, place in enumerate(places, 1)}
-    kept = {message.id: at for at, message in enumerate(run.messages)}
-    written = {place: replace(chat_read([log.entries[place]])[0], id=f"s{place}") for place in log.summaries}
-    messages = written | {place: run.messages[kept[id_]] for place, id_ in ids.items() if id_ in kept}
-    sent = []
-    for context in log.contexts:
-        since = sum(place < context.since and ids[place] in kept for place in places)
+    messages = {place: there[id_] for place, id_ in ids.items() if id_ in there}
+    sent = [Sent(0, ())]
+    for context, before in zip(log.contexts[1:], log.contexts, strict=False):
+        prompt = [*before.base, *range(before.since, context.since)]
+        gone = [messages[place] for place in prompt if place in messages and place not in context.base]
+        for place in context.base:
+            if place in log.summaries and place not in messages:
+                messages[place], gone = _written(log, place, gone)
+        since = sum(place in messages for place in places if place < context.since)
         sent.append(Sent(since, [messages[place] for place in context.base if place in messages]))
-    reported = {ids[call.at]: call.reported.prompt for call in log.calls if call.at in ids}
-    _tell(log, path)
-    return replace(run, sent=sent, reported=reported)
+    return replace(
+        run,
+        sent=sent,
+        logged={ids[call.at]: call for call in log.calls if ids.get(call.at) in there},
+        form=log.form,
+        put_in={ids[place] for place in places if log.entries[place].get("put_in")},
+        remarks=[*log.notes, *_left_out(log)],
+    )
 
 
-def _tell(log: Log, path: Path) -> None:
-    """Say on standard error what a file holds, and what of it was left out."""
+def _written(log: Log, place: int, gone: Sequence[Message]) -> tuple[Message, Sequence[Message]]:
+    """What the agent's own context management wrote there, and what of `gone` it does not stand for.
+
+    It is a copy of the result of the same call, or a summary of all that is gone.
+    """
+    (message,) = read_messages([log.entries[place]])
+    for one in gone:
+        if message.call_id and one.call_id == message.call_id:
+            return one.rewritten(message.content, f"{log.form} put this in place of the result"), gone
+    covers = dict.fromkeys(id_ for one in gone for id_ in ([*one.covers] or [one.id]))
+    return replace(message, id=f"s{place}", why=f"the summary that {log.form} wrote", covers=tuple(covers)), ()
+
+
+def _left_out(log: Log) -> list[str]:
+    """What of a log is not among its messages, in a sentence."""
     left = ", ".join(f"{count:,} {name}" for name, count in log.left_out.most_common())
-    told = [f"{path}: {log.form}, {len(log.entries):,} messages, {len(log.calls):,} calls."]
-    print(" ".join([*told, *log.notes, *([f"Left out: {left}."] if left else [])]), file=sys.stderr)
+    return [f"Left out: {left}."] if left else []
 
 
 def _run(value: object, place: str, name: str, observations: str | None) -> Trajectory:

@@ -1,39 +1,13 @@
-"""A recorded agent's own context management as one more strategy, and how near our counts are to its provider's."""
+"""How near our counts of a recorded run's prompts are to those of its provider."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-from thimble.agent.budget import Budget
-from thimble.agent.prefix_cache import PrefixCache
-from thimble.agent.protocols import ModelId
-from thimble.agent.view import View, measure
-from thimble.lab.replay.trajectories import Trajectory
-
-AS_RECORDED = "as-recorded"
 CLOSE = 0.02
 """A predicted prompt is close to the reported one if it differs by at most this share of it."""
 LEAST_REPORTS = 3
-
-
-def as_recorded(run: Trajectory, budget: Budget, model: ModelId) -> Iterator[View]:
-    """The prompt of each call as the recorded agent sent it, as far as its file tells.
-
-    Nothing is repaired, shortened or put back: no law of thimble was kept there. What a model was asked for a summary
-    is not in most files, and so in no view.
-    """
-    prefixes = PrefixCache(slot=False)
-    held = partial(prefixes.kept, model, run.tools, budget.counter)
-    before: View | None = None
-    for at in run.calls:
-        sent = next(one for one in reversed(run.sent) if one.since <= at)
-        messages = [*sent.base, *run.messages[sent.since : at]]
-        before = measure(run.messages[:at], messages, budget, before, held=held)
-        prefixes.forget(model)
-        prefixes.read(model, run.tools, before.messages, budget.counter)
-        yield before
 
 
 def calibrated(predicted: Sequence[int | None], reported: Sequence[int | None]) -> dict[str, Any]:
