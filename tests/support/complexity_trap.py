@@ -8,8 +8,8 @@ from thimble.agent.budget import Budget, Counter
 from thimble.agent.messages import Message
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.protocols import Strategy, Text
-from thimble.lab.replay.fake_model import FakeModel
 from thimble.commands.trajectories import Trajectory
+from thimble.lab.replay.fake_model import FakeModel
 from thimble.strategies.hybrid import Hybrid
 from thimble.strategies.llm_summary import LLMSummary
 from thimble.strategies.none import NoManagement

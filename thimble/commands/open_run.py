@@ -43,9 +43,20 @@ def open_run(run: Trajectory, settings: Settings) -> Session:
     Raises:
         ThimbleError: the model of the settings cannot be used.
     """
-    journal = Journal(path_of(run, settings.session_dir), run=run.form or ANOTHER_AGENT)
-    session = Session(settings, journal)
-    agent, now = session.agent, 0.0
+    path = path_of(run, settings.session_dir)
+    session = Session(settings, Journal(path, run=run.form or ANOTHER_AGENT))
+    try:
+        _fill(session, run)
+    except BaseException:  # Ctrl-C too: half of a run would be taken for the whole one
+        session.journal.close()
+        path.unlink(missing_ok=True)
+        raise
+    return session
+
+
+def _fill(session: Session, run: Trajectory) -> None:
+    """Let the run happen in a session, and put what must be known of it into its notices."""
+    agent, journal, now = session.agent, session.journal, 0.0
     run = _with_system(run, journal.run)
     agent.state.system = run.messages[0].content
     clock, journal.clock = journal.clock, lambda: now
@@ -59,7 +70,6 @@ def open_run(run: Trajectory, settings: Settings) -> Session:
     session.use_recorded_tools()
     told = f"A run of {journal.run}: {several(len(run.calls), 'call')}, {several(len(run.messages), 'message')}."
     session.notices += [told, *run.remarks, *_told(edited)]
-    return session
 
 
 def _told(edited: Sequence[str]) -> list[str]:
@@ -83,7 +93,10 @@ def _with_system(run: Trajectory, form: str) -> Trajectory:
 
     messages = [system, *map(renumbered, run.messages)]
     there = {message.id: message for message in messages}
-    sent = [Sent(one.since + 1, [system, *(_same(renumbered(each), there) for each in one.base)]) for one in run.sent or [Sent()]]
+    sent = [
+        Sent(one.since + 1, [system, *(_same(renumbered(each), there) for each in one.base)])
+        for one in run.sent or [Sent()]
+    ]
     logged = {ids[id_]: call for id_, call in run.logged.items()}
     put_in = {ids[id_] for id_ in run.put_in}
     return replace(run, messages=messages, sent=sent, logged=logged, put_in=put_in)

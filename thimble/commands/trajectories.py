@@ -14,13 +14,13 @@ from pathlib import Path
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.repair import Repaired
-from thimble.session.file_text import file_text
 from thimble.logs.forms import form_of
 from thimble.logs.forms import read as read_logs
 from thimble.logs.log import Log, LoggedCall
 from thimble.models.chat import conversation, write
 from thimble.models.chat import read as read_messages
 from thimble.session.bounded import MOST_RUNS_BYTES
+from thimble.session.file_text import file_text
 from thimble.session.jsonl import from_json
 
 TRAJECTORY_FORMS = (
@@ -180,7 +180,7 @@ def _of_log(log: Log, path: Path, observations: str | None) -> Trajectory:
     )
 
 
-def _written(log: Log, place: int, gone: Sequence[Message]) -> tuple[Message, Sequence[Message]]:
+def _written(log: Log, place: int, gone: list[Message]) -> tuple[Message, list[Message]]:
     """What the agent's own context management wrote there, and what of `gone` it does not stand for.
 
     It is a copy of the result of the same call, or a summary of all that is gone.
@@ -190,7 +190,7 @@ def _written(log: Log, place: int, gone: Sequence[Message]) -> tuple[Message, Se
         if message.call_id and one.call_id == message.call_id:
             return one.rewritten(message.content, f"{log.form} put this in place of the result"), gone
     covers = dict.fromkeys(id_ for one in gone for id_ in ([*one.covers] or [one.id]))
-    return replace(message, id=f"s{place}", why=f"the summary that {log.form} wrote", covers=tuple(covers)), ()
+    return replace(message, id=f"s{place}", why=f"the summary that {log.form} wrote", covers=tuple(covers)), []
 
 
 def _left_out(log: Log) -> list[str]:

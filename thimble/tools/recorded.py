@@ -46,7 +46,7 @@ class RecordedTool:
         if isinstance(given, dict):
             self._results[_key(given)] = result
             self._types = {name: JSON_TYPES.get(type(value), "string") for name, value in given.items()} | self._types
-            self._given.update(given)
+            self._given.update([*given])
             self._calls += 1
 
     @property

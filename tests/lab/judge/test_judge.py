@@ -15,12 +15,12 @@ from tests.support.family import family
 from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
+from thimble.commands.trajectories import Trajectory
 from thimble.lab.experiment import Row
 from thimble.lab.judge.command import FORMULA, JUDGED_BESIDE, JudgeCase, judged, main, scored
 from thimble.lab.judge.dialogues import FACT_WORDS, FACTS, generated, planted
 from thimble.lab.judge.measure import WEIGHTS, asked_again, measured
 from thimble.lab.replay.recorded_replay import ReplaySetting, replay
-from thimble.commands.trajectories import Trajectory
 from thimble.strategies.table import STRATEGIES
 from thimble.workshop.exercise_set import OURS
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from thimble.commands.as_recorded import AS_RECORDED
+from thimble.commands.trajectories import read
 from thimble.lab.replay.calibration import calibrated
 from thimble.lab.replay.command import main
 from thimble.lab.replay.recorded_replay import counter_of
-from thimble.commands.trajectories import read
 
 COUNTER = counter_of("")
 
@@ -68,8 +68,10 @@ def test_prompts_as_recorded_begin_with_the_summary_and_what_the_agent_kept(
 def test_what_a_log_leaves_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = session(tmp_path)
     file.write_text(file.read_text() + line(type="label", id="x") + "\n")
-    read([file])
-    assert capsys.readouterr().err.endswith("Left out: 1 label.\n")
+    (run,) = read([file])
+    assert run.remarks[-1] == "Left out: 1 label."
+    main([str(file), "--strategy", "none", "--model", ""], "thimble lab replay")
+    assert "Left out: 1 label." in capsys.readouterr().err
 
 
 def test_counts_are_compared_by_the_line_through_them() -> None:

@@ -30,12 +30,12 @@ from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.protocols import Text
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
+from thimble.commands.trajectories import Trajectory
 from thimble.lab.experiment_flags import price_cards, settings_of
 from thimble.lab.replay.command import ReplayCase, line, main
 from thimble.lab.replay.cost_tables import described, tables, turn_class
 from thimble.lab.replay.fake_model import FakeModel
 from thimble.lab.replay.recorded_replay import ReplaySetting, cost, counter_of, figures, replay
-from thimble.commands.trajectories import Trajectory
 from thimble.models import READER, chat
 from thimble.session.session import Session
 from thimble.strategies.none import NoManagement

@@ -20,8 +20,8 @@ from tests.support.histories import react
 from thimble.agent.budget import UNLIMITED, Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
-from thimble.lab.replay.recorded_replay import ReplaySetting, cost, counter_of, figures, replay
 from thimble.commands.trajectories import read
+from thimble.lab.replay.recorded_replay import ReplaySetting, cost, counter_of, figures, replay
 from thimble.lab.statistics import RESAMPLES, holm, least, paired
 from thimble.lab.sweep.command import Cell, Sheet, main, sweep_tables
 from thimble.lab.sweep.grid import parse_grid

@@ -13,6 +13,7 @@ from secrets import randbelow
 
 from thimble.agent.budget import read_limit
 from thimble.agent.errors import UsageError, in_line
+from thimble.commands.trajectories import read
 from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, hash_of, run_experiment
 from thimble.lab.experiment_flags import price_cards, whole
 from thimble.lab.findings import ResultTable
@@ -20,7 +21,6 @@ from thimble.lab.judge.dialogues import Dialogue, generated, planted
 from thimble.lab.judge.entry import Entry, EntryServer
 from thimble.lab.judge.measure import measured, score, shares
 from thimble.lab.replay.recorded_replay import ReplaySetting
-from thimble.commands.trajectories import read
 from thimble.session.figures import several
 from thimble.session.jail import Jail
 

@@ -8,6 +8,7 @@ from itertools import cycle
 from statistics import mean
 
 from thimble.agent.errors import UsageError
+from thimble.commands.trajectories import Trajectory
 from thimble.lab.experiment import Row
 from thimble.lab.judge.dialogues import Dialogue, shown
 from thimble.lab.replay.recorded_replay import (
@@ -20,7 +21,6 @@ from thimble.lab.replay.recorded_replay import (
     figures,
     replay,
 )
-from thimble.commands.trajectories import Trajectory
 from thimble.strategies.spec import parse
 
 WEIGHTS: Mapping[str, int] = {"saved": 30, "facts": 40, "found": 30}

@@ -18,11 +18,12 @@ from typing import Any
 
 from thimble.agent.budget import UNLIMITED, Prices
 from thimble.agent.errors import UsageError
+from thimble.commands.as_recorded import AS_RECORDED
+from thimble.commands.trajectories import Trajectory, read
 from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, by, code_of, hash_of, run_experiment
 from thimble.lab.experiment_flags import CACHED_PRICES, MODEL_FORM, add_lag, add_prompts, model_name, price_cards
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay import cost_tables
-from thimble.commands.as_recorded import AS_RECORDED
 from thimble.lab.replay.calibration import calibrated
 from thimble.lab.replay.recorded_replay import (
     RecordedCall,
@@ -33,7 +34,6 @@ from thimble.lab.replay.recorded_replay import (
     figures,
     replay,
 )
-from thimble.commands.trajectories import Trajectory, read
 from thimble.models import chat
 from thimble.models.text_observations import recognised
 from thimble.strategies.table import STRATEGIES

@@ -18,13 +18,13 @@ from thimble.agent.reply import Reply
 from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned, task
 from thimble.agent.view import View
+from thimble.commands.as_recorded import AS_RECORDED, as_recorded
 from thimble.commands.replay import ReplayedCall
 from thimble.commands.replay import replay as replay_history
+from thimble.commands.trajectories import Trajectory
 from thimble.lab.action_similarity import Action, similarity
 from thimble.lab.experiment_flags import settings_of
-from thimble.commands.as_recorded import AS_RECORDED, as_recorded
 from thimble.lab.replay.fake_model import AnsweredPrompt, FakeModel
-from thimble.commands.trajectories import Trajectory
 from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.vocabulary import counter_for
 from thimble.models.embeddings.static import static_embedder

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from thimble.agent.budget import read_limit
 from thimble.agent.errors import UsageError
+from thimble.commands.trajectories import read
 from thimble.lab.experiment import RAW_AGENT, Rows, by, run_experiment
 from thimble.lab.experiment_flags import add_costs, add_lag, whole
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay.command import Replay, ReplayCase, replay_cases
 from thimble.lab.replay.cost_tables import described, sent
 from thimble.lab.replay.recorded_replay import counter_of
-from thimble.commands.trajectories import read
 from thimble.lab.simulate.command import MOST_TOKENS, MOST_TURNS, TURN_LIMIT
 from thimble.lab.simulate.equal_turns import MeanTurn, run
 from thimble.lab.statistics import holm, interval, least, paired, resampled

@@ -50,7 +50,7 @@ budget is too small, 5 the model (or the reader) said that it cannot answer.
 """
 
 
-USAGE = "thimble [config|doctor|prepare|open|tour] [-p TEXT]... [--json] [options]"
+USAGE = "thimble [COMMAND] [-p TEXT]... [--json] [options]"
 
 
 FLAGS: dict[str, dict[str, Any]] = {

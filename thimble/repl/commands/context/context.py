@@ -35,8 +35,8 @@ def context(session: Session, rest: str, console: Console) -> None:
 
     A block for each message, as wide as its tokens, with the letter of its fate; then a row for each message.
     /context next: the next call. /context 12: message 12 before and after (+1: the first inserted one). /context
-    12-57: these messages, a row each. /context 3.2: the call of exchange 3, turn 2. /context raw: the exact request. /context prompt: the last call as the model
-    reads it, where its server tells.
+    12-57: these messages, a row each. /context 3.2: the call of exchange 3, turn 2. /context raw: the exact request.
+    /context prompt: the last call as the model reads it, where its server tells.
     """
     between = RANGE.fullmatch(rest)
     if not rest:
