@@ -25,8 +25,8 @@ commands:
                    to type to mend what is wrong; with --json a check a line
   prepare          manage the context of any program: its messages in, what to
                    send out; thimble prepare --help
-  open             sessions of other agents' recorded runs (Claude Code, Codex, pi,
-                   OpenHands and others): thimble open FILE...
+  open             a session of each recorded run of another agent (Claude Code,
+                   Codex, pi and others) in files: thimble open FILE...
   tour             a lesson that leads: thimble tour [context|hour|strategies]
   lab              experiments, such as a replay of recorded runs; lists them
   laws             try the laws of all strategies on one of yours, and show the
