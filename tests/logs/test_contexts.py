@@ -96,18 +96,17 @@ def test_claude_code_clears_results_for_the_calls_after(tmp_path: Path) -> None:
     assert words(log, log.prompt(log.calls[1]))[-1] == "42 pages"
 
 
-def test_claude_code_rewinds_to_a_prompt_and_keeps_the_other_branch(tmp_path: Path) -> None:
+def test_claude_code_rewinds_to_a_prompt(tmp_path: Path) -> None:
     again = [
         claude("user", "v1", "a3", "And the annex?"),
         claude("assistant", "v2", "v1", texts("Ten."), id="m3", usage=usage(1, 1, 1)),
         claude("user", "w1", "a3", "And the cover?"),
         claude("assistant", "w2", "w1", texts("One."), id="m4", usage=usage(1, 1, 1)),
     ]
-    main, branch = logs_of(tmp_path, lines(*CLAUDE, *again))
-    assert last(main)[-2:] == [ANSWER, "And the cover?"]
-    assert last(branch)[-2:] == [ANSWER, "And the annex?"]
-    assert (len(main.calls), len(branch.calls)) == (3, 3)
-    assert main.left_out["summary"] == 1
+    (log,) = logs_of(tmp_path, lines(*CLAUDE, *again))
+    assert last(log)[-2:] == [ANSWER, "And the cover?"]
+    assert words(log, log.prompt(log.calls[2]))[-2:] == [ANSWER, "And the annex?"], "what is taken back was sent"
+    assert not log.summaries
 
 
 def test_claude_code_joins_parallel_calls_and_counts_a_message_once(tmp_path: Path) -> None:
@@ -180,7 +179,7 @@ def test_codex_does_not_count_what_a_fork_copied(tmp_path: Path) -> None:
 
 def test_a_second_developer_message_of_codex_stays_in_its_place(tmp_path: Path) -> None:
     (log,) = logs_of(tmp_path, lines(*CODEX))
-    assert [log.entries[place]["role"] for place in (0, 1)] == ["system", "user"]
+    assert [message.role for message in conversation(log.entries).repaired.messages][:2] == ["system", "user"]
     (log,) = logs_of(tmp_path, lines({**CODEX[0], "payload": {"id": "s"}}, *CODEX[1:]))
     assert conversation(log.entries).repaired.messages[0].content == "Ask before you write."
 
@@ -302,8 +301,8 @@ def test_opencode_prunes_results_and_compacts_to_a_tail(tmp_path: Path) -> None:
                     *compaction,
                     *summary,
                     *end,
-                    {**begun[0], "sessionID": "two", "id": "m0"},
-                    {"id": "p", "messageID": "m0", **texts(ASK)[0]},
+                    {**begun[0], "sessionID": "two", "id": "m9"},
+                    {"id": "p", "messageID": "m9", **texts(ASK)[0]},
                 ],
             )
         ),
@@ -326,7 +325,8 @@ def test_requests_that_have_nothing_in_common_are_conversations_of_their_own(tmp
     asked = [*({"role": "developer", "content": words} for words in ("Be brief.", "Be kind.")), CHAT[0]]
     said_on = [{"type": "message", "role": "assistant", "content": "On"}]
     (log,) = logs_of(tmp_path, lines(responses(None, asked, said_on, "r1")))
-    assert [entry["role"] for entry in log.entries] == ["developer", "user", "user", "assistant"]
+    told = [message.role for message in conversation(log.entries).repaired.messages]
+    assert told == ["system", "user", "user", "assistant"]
 
 
 def test_swe_agent_takes_what_its_steps_were_sent_and_leaves_other_agents_out(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from thimble.logs.log import Entry, Log, seconds, take_each
-from thimble.logs.parts import blocks, reported
+from thimble.logs.parts import dig, join, reported, said
 
 SENT = ("user", "assistant", "system", "attachment")
 """Types of lines that may hold what the model was sent."""
@@ -17,158 +17,109 @@ CLEARED = "[Old tool result content cleared]"
 
 
 def recognises(opening: Sequence[Any]) -> bool:
-    """A line with `uuid`, `sessionId` and a `message` inside."""
-    return any(
-        isinstance(one, Mapping) and {"uuid", "parentUuid", "sessionId"} <= one.keys() and one.get("type") in SENT
-        for one in opening
-    )
+    """A line with `uuid`, `parentUuid` and `sessionId`."""
+    return any(dig(one, "type") in SENT and {"uuid", "parentUuid", "sessionId"} <= one.keys() for one in opening)
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:
-    """The session, then a log for each abandoned branch and each sub-agent in the file."""
+    """The session, then a log for each sub-agent in the file."""
     session = _Session(name)
     take_each(values, session.take, session.main)
-    return session.logs()
+    return [*{id(log): log for log in (session.main, *session.side.values()) if log.entries}.values()]
 
 
 class _Session:
     def __init__(self, name: str) -> None:
         self.main = Log(name, "Claude Code")
-        self.main.notes.append("The system prompt and the tools are not in the file.")
-        self.abandoned: list[Log] = []
-        self.side: dict[str, Log] = {}  # by the uuids of their lines
-        self.parents: dict[str, str | None] = {}  # of the lines so far
-        self.places: dict[str, int] = {}  # of entries, by the uuid of their line
-        self.results: dict[object, int] = {}  # the places of results, by the id of their call
-        self.replies: dict[str, tuple[Log, int]] = {}  # by message.id
-        self.asked: dict[str | None, int] = {}  # the place of the prompt below each line
-        self.preserved: Sequence[str] = ()
-
-    def logs(self) -> list[Log]:
-        """Those with an entry; the main one first."""
-        sides = [*{id(log): log for log in self.side.values()}.values()]
-        return [log for log in (self.main, *self.abandoned, *sides) if log.entries]
+        self.main.notes.append(
+            "The system prompt, the tools, and files put back after a compaction are not in the file."
+        )
+        self.side: dict[str, Log] = {}  # of each line of a sub-agent
+        self.lines: dict[str, Entry | None] = {}  # the entry of each line so far
+        self.replies: dict[str, Entry] = {}  # by message.id
+        self.asked: dict[str | None, Entry] = {}  # the prompt below each line
+        self.preserved: list[str] = []  # lines
 
     def take(self, line: Any) -> None:
         """Take a line. One that is there twice counts once."""
-        kind = line.get("type") if isinstance(line, Mapping) else None
-        if kind not in SENT or "uuid" not in line:
-            self.main.leave_out(str(kind or type(line).__name__), line)
+        kind, uuid, parent = (dig(line, key) for key in ("type", "uuid", "parentUuid"))
+        if kind not in SENT or uuid is None or uuid in self.lines:
+            self.main.leave_out("repeated line" if uuid in self.lines else kind, line)
             return
-        uuid = str(line["uuid"])
-        if uuid in self.parents:
-            self.main.leave_out("repeated line", line)
-            return
-        self.parents[uuid] = line.get("parentUuid")
         if "toolUseResult" in line:
             self.main.leave_out("toolUseResult", line["toolUseResult"])
-        log = self._log_of(line, uuid)
-        if kind == "assistant":
-            self._assistant(log, line, uuid)
-        elif kind == "user":
-            self._user(log, line, uuid)
-        elif kind == "attachment":
-            self._attachment(log, line.get("attachment") or {}, uuid)
-        else:
+        log = self.main
+        if line.get("isSidechain"):
+            log = self.side.get(parent) or Log(f"{log.name}, sub-agent {uuid[:8]}", log.form)
+            self.side[uuid] = log
+        self.lines[uuid] = None
+        if kind == "system":
             self._boundary(log, line)
+        elif kind == "assistant":
+            self.lines[uuid] = self._reply(log, line)
+        else:
+            for entry in self._heard(log, line):
+                self.lines[uuid] = entry
+                log.add(entry)
 
     def _boundary(self, log: Log, line: Mapping[str, Any]) -> None:
-        compacted, cleared = line.get("compactMetadata"), line.get("microcompactMetadata")
-        if compacted is not None:
-            self.preserved = (compacted.get("preservedMessages") or {}).get("uuids") or self._segment(
-                compacted.get("preservedSegment") or {}
-            )
-        elif cleared is not None:
-            places = [self.results[id_] for id_ in cleared.get("compactedToolIds") or () if id_ in self.results]
-            log.swap({place: {**log.entries[place], "content": CLEARED} for place in places})
+        if "compactMetadata" in line:
+            segment = dig(line, "compactMetadata", "preservedSegment") or {}
+            named = dig(line, "compactMetadata", "preservedMessages", "uuids")
+            self.preserved = named or [segment.get("headUuid"), segment.get("tailUuid")]
+        elif "microcompactMetadata" in line:
+            ids = line["microcompactMetadata"].get("compactedToolIds") or ()
+            log.view = [
+                {**entry, "content": CLEARED} if entry.get("tool_call_id") in ids else entry for entry in log.view
+            ]
         else:
-            log.leave_out(f"system {line.get('subtype') or ''}".strip(), line)
+            log.leave_out(f"system {line.get('subtype')}", line)
 
-    def _segment(self, segment: Mapping[str, Any]) -> list[str]:
-        """The lines from the head to the tail."""
-        at, lines = segment.get("tailUuid"), []
-        while at in self.parents and at not in lines:
-            lines.append(at)
-            at = None if at == segment.get("headUuid") else self.parents[at]
-        return lines[::-1]
-
-    def _log_of(self, line: Mapping[str, Any], uuid: str) -> Log:
-        """The main log, or that of the sub-agent whose line it is."""
-        if not line.get("isSidechain"):
-            return self.main
-        parent = str(line.get("parentUuid"))
-        log = self.side.get(parent) or Log(f"{self.main.name}, sub-agent {uuid[:8]}", self.main.form)
-        self.side[uuid] = log
-        return log
-
-    def _assistant(self, log: Log, line: Mapping[str, Any], uuid: str) -> None:
+    def _reply(self, log: Log, line: Mapping[str, Any]) -> Entry | None:
+        """The entry of the reply whose block a line holds."""
         message = line["message"]
         if message.get("model") == "<synthetic>" or line.get("isApiErrorMessage"):
             log.leave_out("error shown as a reply", message)
-            return
-        entry, _ = blocks("assistant", message.get("content"), log)
-        key = str(message.get("id") or uuid)
-        usage = reported(message.get("usage"))
-        if key in self.replies:
-            log, at = self.replies[key]
-            _join(log.entries[at], entry)
-            call = next(call for call in reversed(log.calls) if call.at == at)
-            call.reported = max(call.reported, usage, key=lambda one: one.output or 0)
-        else:
-            at = log.reply(entry, usage, str(message.get("model") or ""), seconds(line.get("timestamp")))
-            self.replies[key] = log, at
-        self.places[uuid] = at
+            return None
+        entry: Entry = {"role": "assistant", "content": []}
+        for more in said(message, log):
+            join(entry, more)
+        usage, key = reported(message.get("usage")), message.get("id") or line["uuid"]
+        if key not in self.replies:
+            log.say([entry], usage, message.get("model"), seconds(line.get("timestamp")))
+            self.replies[key] = entry
+            return entry
+        join(self.replies[key], entry)
+        call = next(call for call in reversed(log.calls) if log.entries[call.at] is self.replies[key])
+        call.reported = max(call.reported, usage, key=lambda one: one.output or 0)
+        return self.replies[key]
 
-    def _user(self, log: Log, line: Mapping[str, Any], uuid: str) -> None:
-        entry, results = blocks("user", line["message"].get("content"), log)
+    def _heard(self, log: Log, line: Mapping[str, Any]) -> list[Entry]:
+        """What a line of the user, or an attachment to one, says to the model."""
+        if line["type"] == "attachment":
+            attachment = line["attachment"]
+            words = [*_words(attachment)]
+            if not words or str(attachment.get("type")).startswith("hook_success"):
+                log.leave_out(f"attachment {attachment.get('type')}", attachment)
+                return []
+            return said({"role": "user", "content": words}, log)
+        entries = said(line["message"], log)
         if line.get("isCompactSummary"):
-            at = log.add(entry, summary=True)
-            preserved = [self.places[one] for one in self.preserved if one in self.places]
-            log.begin_context(dict.fromkeys([at, *preserved]))
-            self.preserved = ()
-            self.places[uuid] = at
-            log.notes.append("Files that Claude Code puts back after a compaction may not be in the file.")
-            return
-        for result in results:
-            self.places[uuid] = self.results[result["tool_call_id"]] = log.add(result)
-        if entry["content"]:
-            if log is self.main and not results and not line.get("isMeta"):
-                log = self._rewind(line.get("parentUuid"))
-            self.places[uuid] = log.add(entry)
-
-    def _attachment(self, log: Log, attachment: Mapping[str, Any], uuid: str) -> None:
-        """What Claude Code put in beside the user's words."""
-        words = [*_words(attachment)]
-        if not words or str(attachment.get("type")).startswith("hook_success"):
-            log.leave_out(f"attachment {attachment.get('type')}", attachment)
-            return
-        entry, _ = blocks("user", words, log)
-        self.places[uuid] = log.add(entry)
-
-    def _rewind(self, parent: str | None) -> Log:
-        """The main log. A second prompt below a line takes back the first: what followed that is a log of its own."""
-        at, whole = self.asked.get(parent), self.main
-        if parent is not None and at is not None:
-            self.main = whole.until(at, whole.name)
-            self.main.notes, self.main.left_out = whole.notes, whole.left_out
-            self.main.bytes_left_out = whole.bytes_left_out
-            whole.name = f"{whole.name}, branch {len(self.abandoned) + 2}"
-            self.abandoned.append(whole)
-            self.asked = {line: place for line, place in self.asked.items() if place < at}
-        self.asked[parent] = len(self.main.entries)
-        return self.main
-
-
-def _join(entry: Entry, more: Entry) -> None:
-    """Add the blocks of a further line of the same message."""
-    for key in ("content", "tool_calls"):
-        if more.get(key):
-            entry[key] = [*entry.get(key, ()), *more[key]]
+            kept = [log.at(self.lines.get(uuid)) for uuid in self.preserved]
+            log.view = [*entries, *(log.view[min(kept) : max(kept) + 1] if kept else ())]
+            return []
+        if log is self.main and [entry["role"] for entry in entries] == ["user"] and not line.get("isMeta"):
+            parent = line.get("parentUuid")
+            if parent in self.asked:  # a second prompt below a line takes back the first
+                log.view = log.view[: log.at(self.asked[parent])]
+            if parent is not None:
+                self.asked[parent] = entries[0]
+        return entries
 
 
 def _words(value: Any) -> Iterable[Any]:
     """The texts and images below the keys of an attachment that hold what is sent."""
-    if isinstance(value, str) or (isinstance(value, Mapping) and value.get("type") == "image"):
+    if isinstance(value, str) or dig(value, "type") == "image":
         yield value
     else:
         for one in value if isinstance(value, list) else [value[key] for key in ATTACHED if key in value]:

@@ -27,8 +27,6 @@ FORMS: Mapping[str, str] = {
     "openhands": "OpenHands (events of both generations)",
     "inspect_ai": "Inspect (.json, .eval)",
     "atif": "ATIF (Harbor)",
-    "tau2": "tau2-bench",
-    "langchain": "LangChain and LangSmith",
     "requests": "requests and responses of OpenAI or Anthropic",
     "chat_messages": "lists of messages (OpenAI, Anthropic, tau-bench, mini-swe-agent)",
     "aider": "aider (refused: it cannot be replayed)",
@@ -50,7 +48,7 @@ def form_of(path: Path) -> str:
     """The module of the form of a file; "" if it has no known form. Raises UsageError if it cannot be read."""
     with closing(iter(Values(path))) as values:
         opening = [*islice(values, OPENING)]
-    return next((module for module in FORMS if _form(module).recognises(opening)), "")
+    return next((module for module in FORMS if opening and _form(module).recognises(opening)), "")
 
 
 def _form(module: str) -> Form:
@@ -79,9 +77,9 @@ def _read(path: Path, values: Iterator[Any]) -> list[Log]:
     opening = [*islice(values, OPENING)]
     for module, title in FORMS.items():
         form = _form(module)
-        if form.recognises(opening):
+        if opening and form.recognises(opening):
             try:
-                return form.read(chain(opening, values), path.name)
+                return [log for log in form.read(chain(opening, values), path.name) if log.entries]
             except ODD as error:
                 what = f"{path} looks like {title}, but something in it is not as that form has it: {error}"
                 raise UsageError(what, f"known forms: {'; '.join(FORMS.values())}") from error

@@ -8,57 +8,44 @@ from typing import Any
 
 from thimble.logs.items import Items
 from thimble.logs.log import Entry, Log, key_of, seconds
-from thimble.logs.parts import blocks, parts, reported, schemas
+from thimble.logs.parts import dig, listed, reported, said, schemas
 
 REQUESTS = ("request", "request_body", "body", "kwargs")
 RESPONSES = ("response", "response_body")
-KEPT = ("name", "reasoning_content", "reasoning", "thinking_blocks", "function_call", "refusal")
-"""Keys of a message that hold words beside its content, or what a server needs."""
 
 
 def recognises(opening: Sequence[Any]) -> bool:
     """A request with `messages` or `input` and its response, or requests of the Responses API."""
-    first = opening[0] if opening else None
-    listed = first if isinstance(first, list) else [first]
-    return bool(listed) and isinstance(listed[0], Mapping) and _is_exchange(listed[0])
-
-
-def _is_exchange(value: Mapping[str, Any]) -> bool:
+    value = next(iter(listed(opening[0])), None)
     request = _request(value)
-    return (
-        bool(_response(value) and ("messages" in request or "input" in request)) or {"model", "input"} <= request.keys()
-    )
+    with_response = _object(value, RESPONSES) and {"messages", "input"} & request.keys()
+    return bool(with_response) or {"model", "input"} <= request.keys()
 
 
-def _request(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = [_object(value.get(key)) for key in REQUESTS]
-    return next((one.get("body") or one for one in found if one.keys() & {"messages", "input", "body"}), value)
+def _object(value: Any, keys: Sequence[str]) -> Mapping[str, Any]:
+    """The object below the first of these keys that has one, as JSON or as a text of it; or the `body` of that."""
+    for found in (dig(value, key) for key in keys):
+        if isinstance(found, str) and found.startswith("{"):
+            found = json.loads(found)
+        if isinstance(found, Mapping):
+            return _object(found, ("body",)) or found
+    return {}
 
 
-def _response(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = next(filter(None, (_object(value.get(key)) for key in RESPONSES)), {})
-    return _object(found.get("body")) or found
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    if isinstance(value, str) and value.startswith("{"):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return {}
-    return value if isinstance(value, Mapping) else {}
+def _request(value: Any) -> Mapping[str, Any]:
+    found = _object(value, REQUESTS)
+    return found if {"messages", "input"} & found.keys() else value if isinstance(value, Mapping) else {}
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:
     """A log for each conversation: a request goes on with one if they have a message in common, and the same tools."""
     chains = _Chains(name)
-    listed = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    if all(isinstance(one, Mapping) and isinstance(one.get("timestamp"), int | float) for one in listed):
-        listed.sort(key=lambda one: float(one["timestamp"]))
-    for value in listed:
-        if isinstance(value, Mapping):
-            chains.take(value)
-    return [log for log in chains.logs if log.entries]
+    exchanges = [one for value in values for one in listed(value) if isinstance(one, Mapping)]
+    if all(isinstance(one.get("timestamp"), int | float) for one in exchanges):
+        exchanges.sort(key=lambda one: float(one["timestamp"]))
+    for one in exchanges:
+        chains.take(one)
+    return chains.logs
 
 
 class _Chains:
@@ -69,40 +56,32 @@ class _Chains:
 
     def take(self, value: Mapping[str, Any]) -> None:
         """Take a request with its response."""
-        request, response = _request(value), _response(value)
+        request, response = _request(value), _object(value, RESPONSES)
         if value.get("raw_messages"):  # OpenHands, where the model has no calls of its own: these are before that
             request = {**request, "messages": value["raw_messages"]}
         draft = Log("", "")
-        entries = _sent(request, draft)
+        sent = _sent(request, draft)
         tools = schemas(request.get("tools") or value.get("tools"))
-        log = self._log(entries, tools, request.get("previous_response_id"))
-        for kind, count in draft.left_out.items():
-            log.left_out[kind] += count
-            log.bytes_left_out[kind] += draft.bytes_left_out[kind]
+        log = self._log(sent, tools, request.get("previous_response_id"))
+        log.left_out += draft.left_out
+        log.bytes_left_out += draft.bytes_left_out
         log.leave_out_rest(request, "messages", "input", "system", "instructions", "tools", "response")
-        if request.get("previous_response_id") in self.by_response:
-            entries = [*(log.entries[place] for place in log.now()), *entries]
-        log.send(entries)
+        log.send([*log.view, *sent] if request.get("previous_response_id") in self.by_response else sent)
         log.tools = tools or log.tools
         reply = _reply(response, log)
-        if reply is None:
+        if not reply:
             log.leave_out("response that is not one of an API", response)
-            return
-        model = str(response.get("model") or request.get("model") or "")
-        log.reply(reply, reported(response.get("usage")), model, seconds(value.get("timestamp")))
+        model = response.get("model") or request.get("model")
+        log.say(reply, reported(response.get("usage")), model, seconds(value.get("timestamp")))
         self.by_response[response.get("id")] = log
 
-    def _log(self, entries: Sequence[Entry], tools: Sequence[Any], previous: object) -> Log:
-        if previous is not None and previous in self.by_response:
-            return self.by_response[previous]
-        said = {key_of(entry) for entry in entries if entry["role"] != "system"}
+    def _log(self, sent: Sequence[Entry], tools: Sequence[Any], previous: object) -> Log:
+        keys = {key_of(entry) for entry in sent if entry["role"] != "system"}
         for log in reversed(self.logs):
-            if (
-                previous is None
-                and said & {key_of(log.entries[place]) for place in log.now()}
-                and len(log.tools) == len(tools)
-            ):
+            if len(log.tools) == len(tools) and previous is None and not keys.isdisjoint(map(key_of, log.view)):
                 return log
+        if previous in self.by_response:
+            return self.by_response[previous]
         log = Log(f"{self.name}:{len(self.logs) + 1}", "requests")
         if previous is not None:
             log.notes.append("It goes on from a response that is not in the file: what came before is not known.")
@@ -112,39 +91,18 @@ class _Chains:
 
 def _sent(request: Mapping[str, Any], log: Log) -> list[Entry]:
     """The messages of a request."""
-    system = request.get("system") or request.get("instructions")
-    entries: list[Entry] = [{"role": "system", "content": parts(system, log)}] if system else []
+    system = {"role": "system", "content": request.get("system") or request.get("instructions")}
     given = request.get("input")
-    if given is not None:
-        items = Items(log, has_system=bool(system))
-        listed = [{"role": "user", "content": given}] if isinstance(given, str) else given
-        return [*entries, *filter(None, map(items.take, listed))]
-    for message in request.get("messages") or ():
-        entries += _entries(message, log)
-    return entries
+    if given is None:
+        return [entry for one in (system, *(request.get("messages") or ())) for entry in said(one, log)]
+    items = Items(log)
+    given = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    return [*said(system, log), *(entry for item in given for entry in items.take(item))]
 
 
-def _entries(message: Mapping[str, Any], log: Log) -> list[Entry]:
-    """A message without what a reply says of itself beside its words, so that it is equal when it is sent again."""
-    entry, results = blocks(str(message.get("role")), message.get("content"), log)
-    if message.get("tool_calls"):
-        functions = [(one.get("id"), one.get("function") or {}) for one in message["tool_calls"]]
-        entry["tool_calls"] = [
-            {"id": id_, "type": "function", "function": dict(function)} for id_, function in functions
-        ]
-    entry |= {key: message[key] for key in KEPT if message.get(key)}
-    if entry["role"] == "tool":
-        entry["tool_call_id"] = message.get("tool_call_id")
-    return [*results, *([entry] if entry["content"] or len(entry) > 2 or not results else [])]
-
-
-def _reply(response: Mapping[str, Any], log: Log) -> Entry | None:
-    choices = response.get("choices") or ()
-    if choices:
-        return _entries(choices[0].get("message") or {}, log)[0] | {"role": "assistant"}
-    if "output" in response:
-        items = Items(log)
-        return next(filter(None, [items.take(item) for item in response["output"]]), None)
-    if "content" in response:
-        return blocks("assistant", response["content"], log)[0]
-    return None
+def _reply(response: Mapping[str, Any], log: Log) -> list[Entry]:
+    """The reply in a response, if it is one of an API."""
+    items = Items(log)
+    taken = [entry for item in response.get("output") or () for entry in items.take(item)]
+    message = response["choices"][0]["message"] if response.get("choices") else response
+    return taken[:1] or said({**message, "role": "assistant"}, log)

@@ -6,54 +6,40 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from thimble.logs.log import Entry, Log
-
-TAKEN = ("role", "content", "tool_calls", "thinking_blocks", "reasoning_content")
-EXAMPLE = ("demonstration",)
+from thimble.logs.parts import dig, listed, said
 
 
 def recognises(opening: Sequence[Any]) -> bool:
     """An object with a `history` of messages, and mostly a `trajectory` of steps."""
-    first = opening[0] if len(opening) == 1 else None
-    history = first.get("history") if isinstance(first, Mapping) else None
-    return isinstance(history, list) and any(isinstance(one, Mapping) and "role" in one for one in history)
+    return len(opening) == 1 and any(dig(one, "role") for one in listed(dig(opening[0], "history")))
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:
     """The run of the main agent."""
     log = Log(name, "SWE-agent")
     for run in values:
-        prompts = _prompts(run.get("trajectory") or ())
+        steps = run.get("trajectory") or ()
+        prompts = [step.get("query") for step in steps]
+        if not any(prompts):
+            prompts = [None, *(step.get("messages") for step in steps)]
         for message in run.get("history") or ():
+            log.leave_out("thought and action, said twice", [message.get("thought"), message.get("action")])
             if message.get("agent") not in (None, "main", "primary"):
                 log.leave_out("message of another agent", message)
-                continue
-            entry = _entry(message)
-            if entry["role"] == "assistant" and not (message.get("is_demo") or message.get("message_type") in EXAMPLE):
-                if sent := prompts.get(len(log.calls)):
-                    log.send([*map(_entry, sent)])
-                log.reply(entry)
+            elif message.get("is_demo") or message.get("message_type") == "demonstration":
+                log.add(*_said(message, log))
             else:
-                log.add(entry)
-            log.leave_out("thought and action, said twice", [message.get("thought"), message.get("action")])
+                if message["role"] == "assistant" and (sent := prompts[len(log.calls) :][:1]) and sent[0]:
+                    log.send([entry for one in sent[0] for entry in _said(one, log)])
+                log.say(_said(message, log))
         log.leave_out_rest(run, "history")
-        if not prompts:
+        if not any(prompts):
             log.notes.append("Which results were elided for a call is not in the file.")
-        stats = (run.get("info") or {}).get("model_stats") or {}
-        if stats.get("tokens_sent"):
-            log.notes.append(
-                f"Usage of the session: {stats['tokens_sent']:,} tokens sent in {stats.get('api_calls')} calls."
-            )
-    return [log] if log.entries else []
+        if stats := dig(run, "info", "model_stats"):
+            sent, calls = stats.get("tokens_sent"), stats.get("api_calls")
+            log.notes.append(f"Usage of the session: {sent} tokens sent in {calls} calls.")
+    return [log]
 
 
-def _prompts(steps: Sequence[Mapping[str, Any]]) -> dict[int, Sequence[Mapping[str, Any]]]:
-    """What each call was sent: a step's `query`, or the `messages` after the step before."""
-    before = {at: step["query"] for at, step in enumerate(steps) if step.get("query")}
-    return before or {at: step["messages"] for at, step in enumerate(steps, 1) if step.get("messages")}
-
-
-def _entry(message: Mapping[str, Any]) -> Entry:
-    entry = {key: message[key] for key in TAKEN if message.get(key)} | {"content": message.get("content") or ""}
-    if ids := message.get("tool_call_ids"):
-        entry["tool_call_id"] = ids[0]
-    return entry
+def _said(message: Mapping[str, Any], log: Log) -> list[Entry]:
+    return said({**message, "tool_call_id": (message.get("tool_call_ids") or [None])[0]}, log)
