@@ -138,7 +138,7 @@ def test_claude_code_gives_sub_agents_logs_and_attachments_words(tmp_path: Path)
     mode = {**attachment, "uuid": "t2", "attachment": {"type": "auto_mode"}}
     main, agent = logs_of(tmp_path, lines(CLAUDE[1], skills, mode, *CLAUDE[2:], *side))
     assert words(main, main.prompt(main.calls[0])) == [ASK, "Use the index"]
-    assert main.left_out["attachment auto_mode"] == 1
+    assert main.left_out["part auto_mode"] == 1
     assert last(agent) == ["Search it"]
     (alone,) = logs_of(tmp_path, lines(*side))
     assert last(alone) == ["Search it"], "a file of a sub-agent alone"

@@ -28,7 +28,7 @@ def _log(trajectory: Mapping[str, Any], name: str) -> Log:
     take_each(
         trajectory.get("steps") or (), lambda step: _take(log, {"model_name": agent.get("model_name"), **step}), log
     )
-    log.leave_out_rest(trajectory, "steps", "subagent_trajectories")
+    log.leave_out_rest(trajectory, "steps subagent_trajectories")
     if then := trajectory.get("continued_trajectory_ref"):
         log.notes.append(f"It goes on in {then}.")
     return log

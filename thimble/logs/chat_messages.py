@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from thimble.logs.log import Log
-from thimble.logs.parts import KEPT, dig, reported, said, schemas
+from thimble.logs.parts import IDS, KEPT, dig, reported, said, schemas
 
 
 def recognises(opening: Sequence[Any]) -> bool:
@@ -35,9 +35,9 @@ def _runs(value: Any) -> Iterator[Mapping[str, Any]]:
 def _log(run: Mapping[str, Any], name: str) -> Log:
     log = Log(name, "messages")
     log.tools = schemas(run.get("tools") or run.get("functions"))
-    log.leave_out_rest(run, "messages", "traj", "tools", "functions", "system")
+    log.leave_out_rest(run, "messages traj tools functions system")
     for message in ({"role": "system", "content": run.get("system")}, *run["messages"]):
         usage = dig(message, "extra", "response", "usage") or message.get("usage")  # of mini-swe-agent, or beside
         log.say(said(message, log), reported(usage))
-        log.leave_out_rest(message, "role", "content", "tool_calls", "tool_call_id", *KEPT)
+        log.leave_out_rest(message, f"role content tool_calls {IDS} {' '.join(KEPT)}")
     return log

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from thimble.logs.items import Items
-from thimble.logs.log import Log, Reported, seconds, take_each
-from thimble.logs.parts import dig, reported
+from thimble.logs.log import Entry, Log, Reported, seconds, take_each
+from thimble.logs.parts import dig, reported, said
 
 CONTEXT = ("# AGENTS.md", "<environment_context>", "<user_instructions>")
 """How messages of the user's role begin that are not the user's."""
@@ -16,8 +16,8 @@ BURST = 2.0
 
 
 def recognises(opening: Sequence[Any]) -> bool:
-    """A line `session_meta` with a payload."""
-    return any(dig(one, "type") == "session_meta" and "payload" in one for one in opening)
+    """A line `session_meta`."""
+    return any(dig(one, "type") == "session_meta" for one in opening)
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:
@@ -32,17 +32,15 @@ class _Rollout:
     def __init__(self, name: str) -> None:
         self.log = Log(name, "Codex")
         self.items = Items(self.log)
-        self.opened = False
-        self.copied_until = 0.0  # in seconds since 1970: the file of a fork begins with its parent's lines
+        self.copied_until: float | None = None  # in seconds since 1970: a fork's file begins with its parent's lines
         self.usages: list[Reported] = []
         self.total: object = None
 
     def take(self, line: Any) -> None:
         """Take a line."""
-        kind, payload = dig(line, "type"), dig(line, "payload")
-        event, time = dig(payload, "type"), seconds(dig(line, "timestamp"))
-        is_copied = (time or self.copied_until) < self.copied_until
-        if kind == "session_meta" and not self.opened:
+        kind, payload, time = dig(line, "type"), dig(line, "payload"), seconds(dig(line, "timestamp"))
+        event, is_copied = dig(payload, "type"), (time or 0) < (self.copied_until or 0)
+        if kind == "session_meta" and self.copied_until is None:
             self._opened(payload)
         elif kind == "response_item":
             entries = self.items.take(payload)
@@ -51,46 +49,41 @@ class _Rollout:
             else:
                 self.log.say(entries, began=time)
         elif kind == "compacted":
-            self._compacted(payload)
+            self._go_on_with(self._compacted(payload))
         elif event == "thread_rolled_back":
-            view = self.log.view
-            asked = [at for at, entry in enumerate(view) if entry["role"] == "user" and not _is_context(entry)]
             turns = int(payload.get("num_turns") or 1)
-            self.log.view = view[: asked[-turns]] if turns <= len(asked) else []
-            self.items.reply = None
+            asked = [at for at, entry in enumerate(self.log.view) if _is_asked(entry)]
+            self._go_on_with(self.log.view[: min(asked[-turns:], default=None)])
         elif event == "token_count" and payload.get("info"):
-            info = payload["info"]
-            if info.get("total_token_usage") != self.total:  # most records are written twice
-                self.total = info.get("total_token_usage")
-                self.usages += [] if is_copied else [reported(info.get("last_token_usage"))]
+            total, last = (payload["info"].get(key) for key in ("total_token_usage", "last_token_usage"))
+            self.usages += [reported(last)] if total != self.total and not is_copied else []  # most are written twice
+            self.total = total
         else:
             self.log.leave_out(f"event {event}" if kind == "event_msg" else kind, line)
 
     def _opened(self, meta: Mapping[str, Any]) -> None:
-        self.opened = True
         self.log.name = str(meta.get("id") or self.log.name)
+        self.copied_until = 0
         if meta.get("forked_from_id") or dig(meta, "source", "subagent"):
             self.copied_until = (seconds(meta.get("timestamp")) or 0) + BURST
             self.log.notes.append("A fork: calls that its parent made are context here.")
-        given = meta.get("base_instructions") or meta.get("instructions")
-        text = dig(given, "text") or given
-        if text:
+        if text := dig(meta, "base_instructions", "text") or meta.get("instructions"):
             self.log.add({"role": "system", "content": str(text)})
         else:
             self.log.notes.append("The system prompt and the tools are not in the file.")
 
-    def _compacted(self, payload: Mapping[str, Any]) -> None:
-        """The list is replaced; before there was a new one in the file, it was what the user said, and a summary."""
-        self.items.reply = None
-        view, items = self.log.view, payload.get("replacement_history")
+    def _go_on_with(self, view: list[Entry]) -> None:
+        self.log.view, self.items.reply = view, None
+
+    def _compacted(self, payload: Mapping[str, Any]) -> list[Entry]:
+        """The new list. Old files do not have it: it was what the user said, and a summary."""
+        system = [entry for entry in self.log.view if entry["role"] == "system"]
+        items, taken = payload.get("replacement_history"), Items(self.log)
         if items is None:
-            said = [entry for entry in view if entry["role"] in ("user", "system", "developer")]
-            self.log.view = [*said, {"role": "user", "content": str(payload.get("message") or "")}]
-            return
-        taken = Items(self.log)
-        system = [entry for entry in view if entry["role"] == "system"]
-        self.log.view = [*system, *self.log.same(entry for item in items for entry in taken.take(item))]
+            asked = [entry for entry in self.log.view if entry["role"] in ("user", "developer")]
+            return [*system, *asked, *said({"role": "user", "content": payload.get("message")}, self.log)]
+        return [*system, *self.log.same(entry for item in items for entry in taken.take(item))]
 
 
-def _is_context(entry: Mapping[str, Any]) -> bool:
-    return any(part.get("text", "").startswith(CONTEXT) for part in entry["content"])
+def _is_asked(entry: Entry) -> bool:
+    return entry["role"] == "user" and not any(part.get("text", "").startswith(CONTEXT) for part in entry["content"])

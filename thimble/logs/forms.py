@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from thimble.agent.errors import UsageError
 from thimble.logs.log import ODD, Log
 from thimble.logs.secrets import masked
-from thimble.logs.values import Values
+from thimble.logs.values import values
 
 OPENING = 50
 """The values that a reader sees before it says whether they are of its form."""
@@ -32,28 +32,32 @@ FORMS: Mapping[str, str] = {
     "aider": "aider (refused: it cannot be replayed)",
 }
 """The module of each form, and what people call it. The first that recognises a file reads it."""
+KNOWN = f"known forms: {'; '.join(FORMS.values())}"
 
 
 class Form(Protocol):
     """The module of a form."""
 
     def recognises(self, opening: Sequence[Any]) -> bool:
-        """Whether a file that begins with these values has this form."""
+        """Whether a file that begins with these values has this form. There is at least one."""
 
     def read(self, values: Iterable[Any], name: str) -> list[Log]:
         """The logs in the values of a file; `name` is for one without an id. Raises UsageError."""
 
 
-def form_of(path: Path) -> str:
-    """The module of the form of a file; "" if it has no known form. Raises UsageError if it cannot be read."""
-    with closing(iter(Values(path))) as values:
-        opening = [*islice(values, OPENING)]
-    return next((module for module in FORMS if opening and _form(module).recognises(opening)), "")
-
-
 def _form(module: str) -> Form:
     found: Form = import_module(f"thimble.logs.{module}")
     return found
+
+
+def form_of(path: Path) -> str:
+    """The module of the form of a file; "" if it has no known form. Raises UsageError if it cannot be read."""
+    with closing(values(path)) as found:
+        return _form_of([*islice(found, OPENING)])
+
+
+def _form_of(opening: Sequence[Any]) -> str:
+    return next((module for module in FORMS if opening and _form(module).recognises(opening)), "")
 
 
 def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
@@ -62,47 +66,40 @@ def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
     Raises:
         UsageError: it cannot be read, or has no known form; the error says what it looks like.
     """
-    found = Values(path)
-    with closing(iter(found)) as values:
-        logs = _read(path, values)
-    for log in logs:
-        if not keep_secrets:
-            _mask(log)
-    if found.torn and logs:
-        logs[0].left_out["line that is not JSON"] += found.torn
+    torn: list[str] = []
+    with closing(values(path)) as found:
+        opening = [*islice(found, OPENING)]
+        if not (module := _form_of(opening)):
+            raise UsageError(f"{path} is not a recorded session of a known form: {_looks(opening)}", KNOWN)
+        try:
+            logs = [log for log in _form(module).read(_sound(chain(opening, found), torn), path.name) if log.entries]
+        except ODD as error:
+            what = f"{path} looks like {FORMS[module]}, but something in it is not as that form has it: {error}"
+            raise UsageError(what, KNOWN) from error
+    for log in logs if not keep_secrets else ():
+        masks: Counter[str] = Counter()
+        log.entries, log.tools = masked(log.entries, masks), masked([*log.tools], masks)
+        log.left_out.update({f"masked: {kind}": count for kind, count in masks.items()})
+    if torn and logs:
+        logs[0].left_out["line that is not JSON"] += len(torn)
     return logs
 
 
-def _read(path: Path, values: Iterator[Any]) -> list[Log]:
-    opening = [*islice(values, OPENING)]
-    for module, title in FORMS.items():
-        form = _form(module)
-        if opening and form.recognises(opening):
-            try:
-                return [log for log in form.read(chain(opening, values), path.name) if log.entries]
-            except ODD as error:
-                what = f"{path} looks like {title}, but something in it is not as that form has it: {error}"
-                raise UsageError(what, f"known forms: {'; '.join(FORMS.values())}") from error
-    what = f"{path} is not a recorded session of a known form: {_looks(opening)}"
-    raise UsageError(what, f"known forms: {'; '.join(FORMS.values())}")
-
-
-def _mask(log: Log) -> None:
-    masks: Counter[str] = Counter()
-    for at, entry in enumerate(log.entries):
-        log.entries[at] = masked(entry, masks)
-    log.tools = masked([*log.tools], masks)
-    log.left_out.update({f"masked: {kind}": count for kind, count in masks.items()})
+def _sound(found: Iterable[Any], torn: list[str]) -> Iterator[Any]:
+    for value in found:
+        if isinstance(value, str):
+            torn.append(value)
+        else:
+            yield value
 
 
 def _looks(opening: Sequence[Any]) -> str:
     """What values look like, in words."""
     first = opening[0] if opening else None
-    if not opening:
+    if first is None:
         return "it is empty"
     if isinstance(first, str):
-        kind = "JSON that breaks off" if first.lstrip()[:1] in ("{", "[") else "text"
-        return f"it is {kind}, and begins {first.strip()[:40]!r}"
+        return f"it is {'JSON that breaks off' if first[:1] in '{[' else 'text'}, and begins {first.strip()[:40]!r}"
     if isinstance(first, Mapping):
         return f"its first value has {', '.join([*map(str, first)][:8])}"
     return f"its first value is a {type(first).__name__}"

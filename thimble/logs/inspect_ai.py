@@ -34,7 +34,7 @@ class _Sample:
         self.attachments = sample.get("attachments") or {}
         self.pool = sample.get("message_pool") or dig(sample, "events_data", "messages") or []
         self.log = Log(f"{name}, sample {sample.get('id')}, epoch {sample.get('epoch')}", "Inspect")
-        self.log.leave_out_rest(sample, "events", "transcript", "attachments", "events_data", "message_pool")
+        self.log.leave_out_rest(sample, "events transcript attachments events_data message_pool")
         scoring: set[object] = set()  # spans, and "step" in the logs of 2024, which have no spans
         for event in sample.get("events") or dig(sample, "transcript", "events") or ():
             kind, scores = event.get("event"), event.get("type") in ("scorer", "scorers")

@@ -151,9 +151,9 @@ class Log:
         self.left_out[name] += 1
         self.bytes_left_out[name] += len(what if isinstance(what, str) else json.dumps(what))
 
-    def leave_out_rest(self, value: Mapping[str, Any], *taken: str) -> None:
+    def leave_out_rest(self, value: Mapping[str, Any], taken: str) -> None:
         """Count what else an object holds that is not sent: results, rewards, settings."""
-        if rest := {key: value[key] for key in value if key not in taken}:
+        if rest := {key: value[key] for key in value if key not in taken.split()}:
             self.leave_out("about the run", rest)
 
     def report(self, usages: Sequence[Reported]) -> None:
