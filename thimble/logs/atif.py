@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from thimble.logs.log import Log, seconds, take_each
+from thimble.logs.log import Json, Log, seconds, take_each
 from thimble.logs.parts import dig, reported, said, schemas
 
 ROLES = {"agent": "assistant", "system": "system"}
@@ -21,7 +21,7 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
     return [_log(one, name) for value in values for one in (value, *(value.get("subagent_trajectories") or ()))]
 
 
-def _log(trajectory: Mapping[str, Any], name: str) -> Log:
+def _log(trajectory: Json, name: str) -> Log:
     log = Log(str(trajectory.get("trajectory_id") or trajectory.get("session_id") or name), "ATIF")
     agent = trajectory.get("agent") or {}
     log.tools = schemas(agent.get("tool_definitions"))
@@ -34,7 +34,7 @@ def _log(trajectory: Mapping[str, Any], name: str) -> Log:
     return log
 
 
-def _take(log: Log, step: Mapping[str, Any]) -> None:
+def _take(log: Log, step: Json) -> None:
     calls = step.get("llm_call_count", 1)
     entries = said({**step, "role": ROLES.get(step["source"], "user"), "content": step.get("message")}, log)
     if dig(step, "extra", "context_management", "type") == "compaction":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Log
+from thimble.logs.log import Json, Log
 from thimble.logs.parts import IDS, KEPT, dig, reported, said, schemas
 
 
@@ -23,7 +23,7 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
     ]
 
 
-def _runs(value: Any) -> Iterator[Mapping[str, Any]]:
+def _runs(value: Any) -> Iterator[Json]:
     messages = dig(value, "messages") or dig(value, "traj") or value
     if isinstance(messages, list) and messages and all(dig(one, "role") for one in messages):
         yield {**(value if isinstance(value, Mapping) else {}), "messages": messages}
@@ -32,7 +32,7 @@ def _runs(value: Any) -> Iterator[Mapping[str, Any]]:
             yield from _runs(one)
 
 
-def _log(run: Mapping[str, Any], name: str) -> Log:
+def _log(run: Json, name: str) -> Log:
     log = Log(name, "messages")
     log.tools = schemas(run.get("tools") or run.get("functions"))
     log.leave_out_rest(run, "messages traj tools functions system")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Log, LoggedCall, seconds, take_each
-from thimble.logs.parts import dig, join, reported, said
+from thimble.logs.log import Entry, Json, Log, seconds, take_each
+from thimble.logs.parts import dig, reported, said
 
 SENT = ["user", "assistant", "system", "attachment"]
 """Types of lines that may hold what the model was sent."""
@@ -34,7 +34,6 @@ class _Session:
         )
         self.side: dict[str, Log] = {}  # of each line of a sub-agent
         self.lines: dict[str, Entry | None] = {}  # the last entry of each line so far
-        self.replies: dict[str, LoggedCall] = {}  # by message.id
         self.asked: dict[str | None, Entry] = {}  # the prompt below each line
         self.preserved: list[Entry] = []  # by the compaction whose summary comes next
 
@@ -60,7 +59,7 @@ class _Session:
         else:
             self._heard(log, line, uuid)
 
-    def _boundary(self, log: Log, line: Mapping[str, Any]) -> None:
+    def _boundary(self, log: Log, line: Json) -> None:
         if compacted := line.get("compactMetadata"):
             ends = [dig(compacted, "preservedSegment", key) for key in ("headUuid", "tailUuid")]
             named = dig(compacted, "preservedMessages", "uuids") or ends
@@ -74,7 +73,7 @@ class _Session:
         else:
             log.leave_out(f"system {line.get('subtype')}", line)
 
-    def _reply(self, log: Log, line: Mapping[str, Any], uuid: str) -> None:
+    def _reply(self, log: Log, line: Json, uuid: str) -> None:
         """Take a block of a reply."""
         message = line["message"]
         if message.get("model") == "<synthetic>" or line.get("isApiErrorMessage"):
@@ -82,15 +81,10 @@ class _Session:
             return
         entry = [*said(message, log), {"role": "assistant", "content": []}][0]
         usage, key = reported(message.get("usage")), message.get("id") or uuid
-        if call := self.replies.get(key):
-            join(log.entries[call.at], entry)
-            call.reported = max(call.reported, usage, key=lambda one: one.output or 0)
-        else:
-            log.say([entry], usage, message.get("model"), seconds(line.get("timestamp")))
-            self.replies[key] = log.calls[-1]
-        self.lines[uuid] = log.entries[self.replies[key].at]
+        log.say([entry], usage, message.get("model"), seconds(line.get("timestamp")), key)
+        self.lines[uuid] = log.entries[log.replies[key].at]
 
-    def _heard(self, log: Log, line: Mapping[str, Any], uuid: str) -> None:
+    def _heard(self, log: Log, line: Json, uuid: str) -> None:
         """Take what the user, a tool or a compaction says. A second prompt below a line takes back the first."""
         entries, parent = said(line["message"], log), line.get("parentUuid")
         if line.get("isCompactSummary"):

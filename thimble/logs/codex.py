@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from thimble.logs.items import Items
-from thimble.logs.log import Entry, Log, Reported, seconds, take_each
-from thimble.logs.parts import dig, reported, said
+from thimble.logs.log import Entry, Json, Log, Reported, seconds, take_each
+from thimble.logs.parts import dig, reported, said, said_in_item, said_in_items
 
 CONTEXT = ("# AGENTS.md", "<environment_context>", "<user_instructions>")
 """How messages of the user's role begin that are not the user's."""
@@ -31,7 +30,7 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
 class _Rollout:
     def __init__(self, name: str) -> None:
         self.log = Log(name, "Codex")
-        self.items = Items(self.log)
+        self.turn = 0  # what the model says up to an output of a tool, or to another's message, is one reply
         self.copied_until: float | None = None  # in seconds since 1970: a fork's file begins with its parent's lines
         self.usages: list[Reported] = []
         self.total: object = None
@@ -43,11 +42,11 @@ class _Rollout:
         if kind == "session_meta" and self.copied_until is None:
             self._opened(payload)
         elif kind == "response_item":
-            entries = self.items.take(payload)
+            entries = said_in_item(payload, self.log)
+            self.turn += any(entry["role"] != "assistant" for entry in entries)
+            self.log.say(entries, began=time, key=self.turn)
             if is_copied:
-                self.log.add(*entries)
-            else:
-                self.log.say(entries, began=time)
+                self.log.calls.clear()
         elif kind == "compacted":
             self._go_on_with(self._compacted(payload))
         elif event == "thread_rolled_back":
@@ -61,7 +60,7 @@ class _Rollout:
         else:
             self.log.leave_out(f"event {event}" if kind == "event_msg" else kind, line)
 
-    def _opened(self, meta: Mapping[str, Any]) -> None:
+    def _opened(self, meta: Json) -> None:
         self.log.name = str(meta.get("id") or self.log.name)
         self.copied_until = 0
         if meta.get("forked_from_id") or dig(meta, "source", "subagent"):
@@ -73,16 +72,17 @@ class _Rollout:
             self.log.notes.append("The system prompt and the tools are not in the file.")
 
     def _go_on_with(self, view: list[Entry]) -> None:
-        self.log.view, self.items.reply = view, None
+        self.log.view = view
+        self.turn += 1
 
-    def _compacted(self, payload: Mapping[str, Any]) -> list[Entry]:
+    def _compacted(self, payload: Json) -> list[Entry]:
         """The new list. Old files do not have it: it was what the user said, and a summary."""
         system = [entry for entry in self.log.view if entry["role"] == "system"]
-        items, taken = payload.get("replacement_history"), Items(self.log)
+        items = payload.get("replacement_history")
         if items is None:
             asked = [entry for entry in self.log.view if entry["role"] in ("user", "developer")]
             return [*system, *asked, *said({"role": "user", "content": payload.get("message")}, self.log)]
-        return [*system, *self.log.same(entry for item in items for entry in taken.take(item))]
+        return [*system, *self.log.same(entry for entry in said_in_items(items, self.log))]
 
 
 def _is_asked(entry: Entry) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Log, seconds
+from thimble.logs.log import Entry, Json, Log, seconds
 from thimble.logs.parts import dig, listed, reported, result, said
 
 ROLES = {"user": "user", "gemini": "assistant"}
@@ -40,7 +40,7 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
     return [log]
 
 
-def _entries(record: Mapping[str, Any], log: Log) -> list[Entry]:
+def _entries(record: Json, log: Log) -> list[Entry]:
     if record.get("type") not in ROLES:
         log.leave_out(f"record {record.get('type')}", record)
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Log, seconds
+from thimble.logs.log import Entry, Json, Log, seconds
 from thimble.logs.parts import dig, reported, said, schemas
 
 ATTACHED = "attachment://"
@@ -21,7 +21,7 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
     return [_Sample(sample, name).log for sample in _samples(values)]
 
 
-def _samples(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+def _samples(values: Iterable[Any]) -> Iterator[Json]:
     for value in values:
         if dig(value, "input") is not None:
             yield value
@@ -30,7 +30,7 @@ def _samples(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
 
 
 class _Sample:
-    def __init__(self, sample: Mapping[str, Any], name: str) -> None:
+    def __init__(self, sample: Json, name: str) -> None:
         self.attachments = sample.get("attachments") or {}
         self.pool = sample.get("message_pool") or dig(sample, "events_data", "messages") or []
         self.log = Log(f"{name}, sample {sample.get('id')}, epoch {sample.get('epoch')}", "Inspect")
@@ -49,7 +49,7 @@ class _Sample:
             else:
                 self._call(event)
 
-    def _call(self, event: Mapping[str, Any]) -> None:
+    def _call(self, event: Json) -> None:
         choices = dig(event, "output", "choices")
         if not choices:
             self.log.leave_out("call without a reply", event)

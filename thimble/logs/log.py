@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+Json = Mapping[str, Any]
+"""An object in a file."""
 Entry = dict[str, Any]
 """A message in its chat-completions form."""
 ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -67,6 +69,7 @@ class Log:
         tools: The schemas of its tools, if they are in the file.
         left_out: What is not in `entries`, by name: how often, and how many bytes.
         notes: What a reader of the log must know, a sentence each.
+        replies: Calls whose reply may have further pieces, by what their reader knows them by.
     """
 
     name: str
@@ -79,6 +82,7 @@ class Log:
     left_out: Counter[str] = field(default_factory=Counter)
     bytes_left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
+    replies: dict[object, LoggedCall] = field(default_factory=dict)
 
     def prompt(self, call: LoggedCall) -> list[int]:
         """The places of the entries that this call was sent, as far as the file tells."""
@@ -125,12 +129,23 @@ class Log:
         self.entries += entries
 
     def say(
-        self, entries: Iterable[Entry], reported: Reported = Reported(), model: object = "", began: float | None = None
+        self,
+        entries: Iterable[Entry],
+        reported: Reported = Reported(),
+        model: object = "",
+        began: float | None = None,
+        key: object = None,
     ) -> None:
-        """Append what is said; an entry of the assistant is the reply of a call."""
+        """Append what is said; an entry of the assistant is the reply of a call, or a further piece of that `key`."""
         for entry in entries:
+            if entry["role"] == "assistant" and (call := self.replies.get(key)):
+                call.reported = max(call.reported, reported, key=lambda one: one.output or 0)
+                for name in ("content", "tool_calls"):
+                    self.entries[call.at][name] = [*self.entries[call.at].get(name, ()), *entry.get(name, ())]
+                continue
             if entry["role"] == "assistant":
                 self.calls.append(LoggedCall(len(self.entries), reported, str(model or ""), began))
+                self.replies |= {key: self.calls[-1]} if key is not None else {}
             self.add(entry)
 
     def send(self, request: list[Entry]) -> None:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Log
+from thimble.logs.log import Entry, Json, Log
 from thimble.logs.parts import dig, reported, result, said
 
 CLEARED = "[Old tool result content cleared]"
@@ -18,7 +18,7 @@ def recognises(opening: Sequence[Any]) -> bool:
     return any("messageID" in one or ("sessionID" in one and "role" in one) for one in _objects(opening))
 
 
-def _objects(values: Iterable[Any]) -> Iterable[Mapping[str, Any]]:
+def _objects(values: Iterable[Any]) -> Iterable[Json]:
     """The objects of an export and of lists, one by one."""
     for value in values:
         if isinstance(value, list):
@@ -31,9 +31,9 @@ def _objects(values: Iterable[Any]) -> Iterable[Mapping[str, Any]]:
 
 def read(values: Iterable[Any], name: str) -> list[Log]:
     """A log for each session."""
-    messages: dict[object, Mapping[str, Any]] = {}
+    messages: dict[object, Json] = {}
     sessions: dict[object, _Session] = {}
-    pieces: dict[object, dict[object, Mapping[str, Any]]] = defaultdict(dict)
+    pieces: dict[object, dict[object, Json]] = defaultdict(dict)
     for one in _objects(values):
         if "messageID" in one or "role" not in one:
             pieces[one.get("messageID")][one.get("id")] = one
@@ -57,7 +57,7 @@ class _Session:
         self.pruned: dict[int, float] = {}  # when a result was, in milliseconds, by the identity of its entry
         self.tail: object = None  # the first message that a compaction keeps
 
-    def take(self, message: Mapping[str, Any], given: Sequence[Mapping[str, Any]]) -> None:
+    def take(self, message: Json, given: Sequence[Json]) -> None:
         """Take a message with its parts."""
         log, role, began = self.log, message["role"], dig(message, "time", "created") or 0
         calls = [{**part, **(part.get("state") or {})} for part in given if part.get("type") == "tool"]

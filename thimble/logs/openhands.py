@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Log, Reported, seconds, take_each
-from thimble.logs.parts import dig, first, join, listed, reported, said, schemas
+from thimble.logs.log import Entry, Json, Log, Reported, seconds, take_each
+from thimble.logs.parts import dig, first, listed, reported, said, schemas
 
 KINDS = "kind action observation"
 SILENT = ["change_agent_state", "recall", "null", "agent_state_changed", "condensation_request", "loop_recovery"]
@@ -51,11 +51,10 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
 class _Run:
     def __init__(self, name: str) -> None:
         self.log = Log(name, "OpenHands")
-        self.replies: dict[object, Entry] = {}  # by the id of the model's response
         self.calls: dict[object, object] = {}  # the ids of calls, by the id of their event
         self.events: list[tuple[object, list[Entry]]] = []  # what each said, in the order of the view
         self.forgotten: set[object] = {"summary"}
-        self.used: Mapping[str, Any] = {}
+        self.used: Json = {}
         self.usages: list[Reported] = []
 
     def take(self, event: Any) -> None:
@@ -70,19 +69,13 @@ class _Run:
             return
         if shown := [event[key] for key in ("message", "extras") if event.get(key)]:
             self.log.leave_out("shown on the screen", shown)
-        for entry in said(message, self.log):
-            response, key = message.get("response") or {}, message.get("key")
-            if key is None or entry["role"] != "assistant":
-                self.log.add(entry)
-            elif key in self.replies:
-                join(self.replies[key], entry)
-            else:
-                self.replies[key] = entry
-                time = seconds(event.get("timestamp"))
-                self.log.say([entry], reported(response.get("usage")), response.get("model"), time)
+        response, time = message.get("response") or {}, seconds(event.get("timestamp"))
+        self.log.say(
+            said(message, self.log), reported(response.get("usage")), response.get("model"), time, message.get("key")
+        )
         self.events.append((id_, self.log.entries[before:]))
 
-    def _first(self, event: Mapping[str, Any], id_: object, kind: str) -> Mapping[str, Any] | None:
+    def _first(self, event: Json, id_: object, kind: str) -> Json | None:
         """The message of an event of the first generation. A response stands at each of its actions."""
         args, metadata = event.get("args") or event, event.get("tool_call_metadata") or {}
         words, response = args.get("content") or event.get("message"), metadata.get("model_response")
@@ -92,17 +85,17 @@ class _Run:
         if kind == "system" or event.get("source") == "user" or not self.log.entries:
             self.log.tools = schemas(args.get("tools")) or self.log.tools
             return {"role": "system" if kind == "system" else "user", "content": words}
-        call = self.calls[id_] = metadata.get("tool_call_id") or f"event {id_}"
+        call = self.calls[id_] = self.calls[None] = metadata.get("tool_call_id") or f"event {id_}"
         if message := dig(response, "choices", 0, "message"):
             key = dig(response, "id")
-            return {} if key in self.replies else {**message, "role": "assistant", "key": key, "response": response}
+            return {} if key in self.log.replies else {**message, "role": "assistant", "key": key, "response": response}
         given = {key: args[key] for key in args if key not in APART}
         calls = [{"id": call, "name": metadata.get("function_name") or kind, "arguments": given}]
         if kind == "message":
             return {"role": "assistant", "key": id_, "content": args.get("thought") or words}
         return {"role": "assistant", "key": id_, "content": args.get("thought"), "tool_calls": calls}
 
-    def _second(self, event: Mapping[str, Any], id_: object, kind: str) -> Mapping[str, Any] | None:
+    def _second(self, event: Json, id_: object, kind: str) -> Json | None:
         """The message of an event of the second generation. A response has an event for each of its calls."""
         key = event.get("llm_response_id") or id_
         if kind == "SystemPromptEvent":
@@ -117,8 +110,8 @@ class _Run:
             words = {"content": event.get("thought"), "reasoning_content": event.get("reasoning_content")}
             return {**words, "role": "assistant", "key": key, "tool_calls": [call]}
         if "tool_call_id" in event or "action_id" in event:
-            call = event.get("tool_call_id") or self.calls.get(event.get("action_id"))
-            return {"role": "tool", "id": call, "content": first(event, ANSWERS)}
+            id_ = event.get("tool_call_id") or self.calls.get(event.get("action_id"))
+            return {"role": "tool", "id": id_, "content": first(event, ANSWERS)}
         uses = dig(event, "value", "usage_to_metrics") or {}  # running sums: the difference to the last is a call's
         now = dig(uses.get("agent") or uses.get("default"), "accumulated_token_usage") or self.used
         usage = {name: (now.get(name) or 0) - (self.used.get(name) or 0) for name in COUNTS}
@@ -126,7 +119,7 @@ class _Run:
         self.used = now
         return None
 
-    def _condense(self, given: Mapping[str, Any]) -> None:
+    def _condense(self, given: Json) -> None:
         """Forget events, and put the summary where it says; a summary before this one is forgotten with the rest."""
         start, end = given.get("forgotten_events_start_id"), given.get("forgotten_events_end_id")
         self.forgotten |= {*(given.get("forgotten_event_ids") or range(start or 0, (end or -1) + 1))}

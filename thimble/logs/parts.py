@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from thimble.logs.log import Entry, Log, Reported
+from thimble.logs.log import Entry, Json, Log, Reported
 from thimble.models.chat import TAKEN
 
 IDS = "tool_call_id call_id callID toolCallId tool_use_id source_call_id id"
@@ -78,12 +78,12 @@ def listed(value: Any, *keys: str) -> list[Any]:
     return value if isinstance(value, list) else [value] if value else []
 
 
-def first(value: Mapping[str, Any], names: str) -> Any:
+def first(value: Json, names: str) -> Any:
     """What an object has under the first of these names that it has, or None."""
     return next((value[name] for name in names.split() if value.get(name) is not None), None)
 
 
-def said(message: Mapping[str, Any], log: Log) -> list[Entry]:
+def said(message: Json, log: Log) -> list[Entry]:
     """The entries of a message: the results in it, each for itself, then what it says besides, if anything."""
     role, content = message.get("role"), listed(message, "content")
     if role == "tool":
@@ -97,11 +97,23 @@ def said(message: Mapping[str, Any], log: Log) -> list[Entry]:
     return [*(result(part, log) for part in results), *([entry] if entry["content"] or len(entry) > 2 else [])]
 
 
-def join(entry: Entry, more: Entry) -> None:
-    """Add what a further piece of the same message says."""
-    for key in ("content", "tool_calls"):
-        if more.get(key):
-            entry[key] = [*entry.get(key, ()), *more[key]]
+def said_in_item(item: Json, log: Log) -> list[Entry]:
+    """The same for an item of OpenAI's Responses API, which Codex keeps too."""
+    kind = item.get("type", "message")
+    if kind in ("message", "reasoning", *CALLS, *RESULTS):
+        return said(item if kind == "message" else {"role": "assistant", "content": [item]}, log)
+    log.leave_out(f"item {kind}", item)
+    return []
+
+
+def said_in_items(items: Iterable[Json], log: Log) -> list[Entry]:
+    """The same for a list: what the model says up to an output of a tool, or to another's message, is one entry."""
+    list_, turn = Log("", ""), 0
+    for item in items:
+        entries = said_in_item(item, log)
+        turn += any(entry["role"] != "assistant" for entry in entries)
+        list_.say(entries, key=turn)
+    return list_.entries
 
 
 def parts(content: Any, log: Log) -> list[Entry]:
@@ -133,7 +145,7 @@ def _words(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def call(given: Mapping[str, Any]) -> Entry:
+def call(given: Json) -> Entry:
     """A call of a tool. Free text is an argument."""
     function = given["function"] if isinstance(given.get("function"), Mapping) else given
     key = next((key for key in ARGUMENTS.split() if function.get(key)), "arguments")
@@ -144,7 +156,7 @@ def call(given: Mapping[str, Any]) -> Entry:
     return {"id": first(given, IDS), "type": "function", "function": named}
 
 
-def result(given: Mapping[str, Any], log: Log) -> Entry:
+def result(given: Json, log: Log) -> Entry:
     """The result of a call of a tool."""
     output = first(given, OUTPUTS)
     if isinstance(output, Mapping):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Log, seconds
+from thimble.logs.log import Json, Log, seconds
 from thimble.logs.parts import dig, first, reported, said
 
 ROLES: Mapping[object, str] = {"assistant": "assistant", "toolResult": "tool"}
@@ -27,7 +27,7 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
     inner = {line["parentId"] for line in by_id.values()}
     logs: list[Log] = []
     for at in reversed([id_ for id_ in by_id if id_ not in inner]):
-        path: list[Mapping[str, Any]] = []
+        path: list[Json] = []
         while at in by_id:
             path.insert(0, by_id[at])
             at = path[0]["parentId"]
@@ -35,7 +35,7 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
     return logs
 
 
-def _log(name: str, path: Sequence[Mapping[str, Any]]) -> Log:
+def _log(name: str, path: Sequence[Json]) -> Log:
     log = Log(name, "pi")
     log.notes.append("The system prompt and the tools are not in the file.")
     starts: dict[object, int] = {}  # the place of the next entry, by the id and by the number of each line

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from thimble.logs.items import Items
-from thimble.logs.log import Entry, Log, key_of, seconds
-from thimble.logs.parts import dig, listed, reported, said, schemas
+from thimble.logs.log import Entry, Json, Log, key_of, seconds
+from thimble.logs.parts import dig, listed, reported, said, said_in_items, schemas
 
 
 def recognises(opening: Sequence[Any]) -> bool:
@@ -17,7 +16,7 @@ def recognises(opening: Sequence[Any]) -> bool:
     return bool(_inside(value, "response") and {"messages", "input"} & keys) or {"model", "input"} <= keys
 
 
-def _inside(value: Any, name: str) -> Mapping[str, Any]:
+def _inside(value: Any, name: str) -> Json:
     """The request or the response in a value, as proxies and clients lay it down."""
     found = dig(value, name, "body") or dig(value, f"{name}_body") or dig(value, name)
     return found if isinstance(found, Mapping) else {}
@@ -45,12 +44,7 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
             log.tools = new.tools or log.tools
         log.send([*(before.view if before else ()), *sent])
         message = dig(response, "choices", 0, "message") or response
-        items = Items(log)
-        reply = [
-            entry
-            for item in listed(response, "output") or [{**message, "role": "assistant"}]
-            for entry in items.take(item)
-        ]
+        reply = said_in_items(listed(response, "output") or [{**message, "role": "assistant"}], log)
         model = response.get("model") or request.get("model")
         log.say(reply, reported(response.get("usage")), model, seconds(value.get("timestamp")))
         if not reply:
@@ -65,10 +59,9 @@ def _goes_on(log: Log, sent: Sequence[Entry], new: Log) -> bool:
     return len(log.tools) == len(new.tools) and not said.isdisjoint(map(key_of, log.view))
 
 
-def _sent(request: Mapping[str, Any], log: Log) -> list[Entry]:
+def _sent(request: Json, log: Log) -> list[Entry]:
     """The messages of a request. OpenHands keeps beside them what they were before it wrote its tools into the text."""
     system = {"role": "system", "content": request.get("system") or request.get("instructions")}
     given = request.get("raw_messages") or request.get("messages") or request.get("input") or []
-    items = Items(log)
-    listed_ = [{"role": "user", "content": given}] if isinstance(given, str) else given
-    return [*said(system, log), *(entry for item in listed_ for entry in items.take(item))]
+    items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    return [*said(system, log), *said_in_items(items, log)]

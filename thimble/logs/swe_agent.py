@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Log
+from thimble.logs.log import Entry, Json, Log
 from thimble.logs.parts import dig, listed, said
 
 
@@ -41,5 +41,5 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
     return [log]
 
 
-def _said(message: Mapping[str, Any], log: Log) -> list[Entry]:
+def _said(message: Json, log: Log) -> list[Entry]:
     return said({**message, "tool_call_id": (message.get("tool_call_ids") or [None])[0]}, log)
