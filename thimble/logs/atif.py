@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from thimble.logs.log import Json, Log, seconds, take_each
-from thimble.logs.parts import dig, reported, said, schemas
+from thimble.logs.log import Json, Log, take_each
+from thimble.logs.parts import dig, first, listed, said, schemas, tell
 
 ROLES = {"agent": "assistant", "system": "system"}
 
@@ -22,12 +22,9 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
 
 
 def _log(trajectory: Json, name: str) -> Log:
-    log = Log(str(trajectory.get("trajectory_id") or trajectory.get("session_id") or name), "ATIF")
-    agent = trajectory.get("agent") or {}
-    log.tools = schemas(agent.get("tool_definitions"))
-    take_each(
-        trajectory.get("steps") or (), lambda step: _take(log, {"model_name": agent.get("model_name"), **step}), log
-    )
+    log = Log(str(first(trajectory, "trajectory_id session_id") or name), "ATIF")
+    log.tools = schemas(dig(trajectory, "agent", "tool_definitions"))
+    take_each(listed(trajectory, "steps"), lambda step: _take(log, {**trajectory["agent"], **step}), log)
     log.leave_out_rest(trajectory, "steps subagent_trajectories")
     if then := trajectory.get("continued_trajectory_ref"):
         log.notes.append(f"It goes on in {then}.")
@@ -36,14 +33,13 @@ def _log(trajectory: Json, name: str) -> Log:
 
 def _take(log: Log, step: Json) -> None:
     calls = step.get("llm_call_count", 1)
-    entries = said({**step, "role": ROLES.get(step["source"], "user"), "content": step.get("message")}, log)
+    message = {**step, "role": ROLES.get(step["source"], "user"), "content": step.get("message")}
     if dig(step, "extra", "context_management", "type") == "compaction":
         system = [entry for entry in log.view if entry["role"] == "system"]
-        log.view = [*system, *({**entry, "role": "user"} for entry in entries)]
+        log.view = [*system, *said({**message, "role": "user"}, log)]
     elif step.get("is_copied_context") or not calls:
-        log.add(*entries)
-    else:
-        usage = reported(step.get("metrics") if calls == 1 else None)  # the sum of several calls is the usage of none
-        log.say(entries, usage, step["model_name"], seconds(step.get("timestamp")))
-    for one in dig(step, "observation", "results") or ():
-        log.add(*said({**one, "role": "tool" if one.get("source_call_id") else "user"}, log))
+        log.add(*said(message, log))
+    else:  # the sum of several calls is the usage of none
+        tell(message if calls == 1 else {**message, "metrics": None}, log)
+    for one in listed(step, "observation", "results"):
+        tell({**one, "role": "tool" if one.get("source_call_id") else "user"}, log)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, seconds, take_each
-from thimble.logs.parts import dig, reported, said
+from thimble.logs.log import Entry, Json, Log, take_each
+from thimble.logs.parts import dig, said, tell
 
 SENT = ["user", "assistant", "system", "attachment"]
 """Types of lines that may hold what the model was sent."""
-CLEARED = "[Old tool result content cleared]"
-"""What the model is sent in place of a result that was cleared."""
 
 
 def recognises(opening: Sequence[Any]) -> bool:
@@ -66,10 +64,7 @@ class _Session:
             places = [log.at(self.lines.get(uuid)) for uuid in named]
             self.preserved = log.view[min(places) : max(places) + 1]
         elif cleared := line.get("microcompactMetadata"):
-            ids = cleared.get("compactedToolIds") or ()
-            log.view = [
-                {**entry, "content": CLEARED} if entry.get("tool_call_id") in ids else entry for entry in log.view
-            ]
+            log.clear(cleared.get("compactedToolIds") or ())
         else:
             log.leave_out(f"system {line.get('subtype')}", line)
 
@@ -79,10 +74,9 @@ class _Session:
         if message.get("model") == "<synthetic>" or line.get("isApiErrorMessage"):
             log.leave_out("error shown as a reply", message)
             return
-        entry = [*said(message, log), {"role": "assistant", "content": []}][0]
-        usage, key = reported(message.get("usage")), message.get("id") or uuid
-        log.say([entry], usage, message.get("model"), seconds(line.get("timestamp")), key)
-        self.lines[uuid] = log.entries[log.replies[key].at]
+        key = message.get("id") or uuid
+        if tell({**message, "timestamp": line.get("timestamp")}, log, key):
+            self.lines[uuid] = log.entries[log.replies[key].at]
 
     def _heard(self, log: Log, line: Json, uuid: str) -> None:
         """Take what the user, a tool or a compaction says. A second prompt below a line takes back the first."""

@@ -8,7 +8,7 @@ from contextlib import closing
 from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from thimble.agent.errors import UsageError
 from thimble.logs.log import ODD, Log
@@ -35,21 +35,6 @@ FORMS: Mapping[str, str] = {
 KNOWN = f"known forms: {'; '.join(FORMS.values())}"
 
 
-class Form(Protocol):
-    """The module of a form."""
-
-    def recognises(self, opening: Sequence[Any]) -> bool:
-        """Whether a file that begins with these values has this form. There is at least one."""
-
-    def read(self, values: Iterable[Any], name: str) -> list[Log]:
-        """The logs in the values of a file; `name` is for one without an id. Raises UsageError."""
-
-
-def _form(module: str) -> Form:
-    found: Form = import_module(f"thimble.logs.{module}")
-    return found
-
-
 def form_of(path: Path) -> str:
     """The module of the form of a file; "" if it has no known form. Raises UsageError if it cannot be read."""
     with closing(values(path)) as found:
@@ -57,7 +42,9 @@ def form_of(path: Path) -> str:
 
 
 def _form_of(opening: Sequence[Any]) -> str:
-    return next((module for module in FORMS if opening and _form(module).recognises(opening)), "")
+    return next(
+        (module for module in FORMS if opening and import_module(f"thimble.logs.{module}").recognises(opening)), ""
+    )
 
 
 def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
@@ -72,7 +59,11 @@ def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
         if not (module := _form_of(opening)):
             raise UsageError(f"{path} is not a recorded session of a known form: {_looks(opening)}", KNOWN)
         try:
-            logs = [log for log in _form(module).read(_sound(chain(opening, found), torn), path.name) if log.entries]
+            logs = [
+                log
+                for log in import_module(f"thimble.logs.{module}").read(_sound(chain(opening, found), torn), path.name)
+                if log.entries
+            ]
         except ODD as error:
             what = f"{path} looks like {FORMS[module]}, but something in it is not as that form has it: {error}"
             raise UsageError(what, KNOWN) from error

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, seconds
-from thimble.logs.parts import dig, listed, reported, result, said
+from thimble.logs.log import Entry, Json, Log
+from thimble.logs.parts import dig, listed, tell
 
 ROLES = {"user": "user", "gemini": "assistant"}
 """Types of records that are sent."""
@@ -27,28 +27,27 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
     for line in lines:
         log.name = str(line.get("sessionId") or log.name)
         if (id_ := line.get("id")) not in told and id_ in records:
-            told[id_] = _entries(records[id_], log)
-            tokens, time = reported(records[id_].get("tokens")), seconds(line.get("timestamp"))
-            log.say(told[id_], tokens, line.get("model"), time)
+            told[id_] = _tell(records[id_], log)
         elif to := line.get("$rewindTo"):
             log.view = log.view[: min(map(log.at, told[to]), default=None)] if to in told else []
         elif messages := dig(line, "$set", "messages"):
-            told |= {one.get("id"): log.same(_entries(one, Log("", ""))) for one in messages}
+            for one in messages:
+                told[one.get("id")] = log.same(_tell(one, Log("", "")))
             log.view = [entry for one in messages for entry in told[one.get("id")]]
         elif id_ is None:
             log.leave_out("header", line)
     return [log]
 
 
-def _entries(record: Json, log: Log) -> list[Entry]:
+def _tell(record: Json, log: Log) -> list[Entry]:
     if record.get("type") not in ROLES:
         log.leave_out(f"record {record.get('type')}", record)
         return []
     calls = listed(record, "toolCalls")
     log.leave_out("shown of thoughts and calls", [record.get("thoughts"), [one.get("resultDisplay") for one in calls]])
-    entries = said({"role": ROLES[record["type"]], "content": record.get("content"), "tool_calls": calls}, log)
+    entries = tell({**record, "role": ROLES[record["type"]], "tool_calls": calls}, log)
     for one in calls:
         for part in listed(one, "result"):
             given = dig(part, "functionResponse") or {"content": part}
-            entries.append(result({"id": one.get("id"), **given}, log))
+            entries += tell({"role": "tool", "id": one.get("id"), **given}, log)
     return entries

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, seconds
-from thimble.logs.parts import dig, reported, said, schemas
+from thimble.logs.log import Json, Log
+from thimble.logs.parts import dig, listed, said, schemas, tell
 
 ATTACHED = "attachment://"
 
@@ -18,56 +18,51 @@ def recognises(opening: Sequence[Any]) -> bool:
 
 def read(values: Iterable[Any], name: str) -> list[Log]:
     """A log for each sample."""
-    return [_Sample(sample, name).log for sample in _samples(values)]
+    return [_log(_whole(sample, sample.get("attachments") or {}), name) for sample in _samples(values)]
 
 
 def _samples(values: Iterable[Any]) -> Iterator[Json]:
     for value in values:
-        if dig(value, "input") is not None:
-            yield value
+        yield from [value] if dig(value, "input") is not None else listed(value, "samples")
+
+
+def _whole(value: Any, attachments: Json) -> Any:
+    """The value with its attachments put in."""
+    if isinstance(value, str) and value.startswith(ATTACHED):
+        return attachments.get(value.removeprefix(ATTACHED), value)
+    if isinstance(value, list):
+        return [_whole(one, attachments) for one in value]
+    return {key: _whole(one, attachments) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+def _log(sample: Json, name: str) -> Log:
+    log = Log(f"{name}, sample {sample.get('id')}, epoch {sample.get('epoch')}", "Inspect")
+    log.leave_out_rest(sample, "events transcript attachments events_data message_pool")
+    pool = sample.get("message_pool") or dig(sample, "events_data", "messages") or []
+    scoring: set[object] = set()  # spans, and "step" in the logs of 2024, which have no spans
+    for event in listed(sample, "events") or listed(sample, "transcript", "events"):
+        kind, scores, reply = (
+            event.get("event"),
+            event.get("type") in ("scorer", "scorers"),
+            dig(event, "output", "choices", 0),
+        )
+        if kind == "span_begin" and (scores or event.get("parent_id") in scoring):
+            scoring.add(event.get("id"))
+        elif kind == "step" and scores:
+            (scoring.add if event.get("action") == "begin" else scoring.discard)("step")
+        elif kind != "model" or not reply:
+            log.leave_out(f"event {kind}", event)
+        elif event.get("role") == "grader" or "step" in scoring or event.get("span_id") in scoring:
+            log.leave_out("call of a grader", event)
         else:
-            yield from dig(value, "samples") or ()
-
-
-class _Sample:
-    def __init__(self, sample: Json, name: str) -> None:
-        self.attachments = sample.get("attachments") or {}
-        self.pool = sample.get("message_pool") or dig(sample, "events_data", "messages") or []
-        self.log = Log(f"{name}, sample {sample.get('id')}, epoch {sample.get('epoch')}", "Inspect")
-        self.log.leave_out_rest(sample, "events transcript attachments events_data message_pool")
-        scoring: set[object] = set()  # spans, and "step" in the logs of 2024, which have no spans
-        for event in sample.get("events") or dig(sample, "transcript", "events") or ():
-            kind, scores = event.get("event"), event.get("type") in ("scorer", "scorers")
-            if kind == "span_begin" and (scores or event.get("parent_id") in scoring):
-                scoring.add(event.get("id"))
-            elif kind == "step" and scores:
-                (scoring.add if event.get("action") == "begin" else scoring.discard)("step")
-            elif kind != "model":
-                self.log.leave_out(f"event {kind}", event)
-            elif event.get("role") == "grader" or scoring & {"step", event.get("span_id")} - {None}:
-                self.log.leave_out("call of a grader", event)
-            else:
-                self._call(event)
-
-    def _call(self, event: Json) -> None:
-        choices = dig(event, "output", "choices")
-        if not choices:
-            self.log.leave_out("call without a reply", event)
-            return
-        refs = event.get("input_refs") or ()
-        sent = [message for start, end in refs for message in self.pool[start:end]] or event.get("input") or ()
-        self.log.send([entry for message in sent for entry in self._said(message)])
-        self.log.tools = schemas(event.get("tools")) or self.log.tools
-        usage, began = reported(event["output"].get("usage")), seconds(event.get("timestamp"))
-        self.log.say(self._said(choices[0]["message"]), usage, event.get("model"), began)
-
-    def _said(self, message: Any) -> list[Entry]:
-        return said(self._whole(message), self.log)
-
-    def _whole(self, value: Any) -> Any:
-        """The value with its attachments put in."""
-        if isinstance(value, str) and value.startswith(ATTACHED):
-            return self.attachments.get(value.removeprefix(ATTACHED), value)
-        if isinstance(value, list):
-            return [*map(self._whole, value)]
-        return {key: self._whole(one) for key, one in value.items()} if isinstance(value, dict) else value
+            refs = listed(event, "input_refs")
+            sent = [message for start, end in refs for message in pool[start:end]] or event["input"]
+            log.send([entry for message in sent for entry in said(message, log)])
+            log.tools = schemas(event.get("tools")) or log.tools
+            about = {
+                "usage": event["output"].get("usage"),
+                "model": event.get("model"),
+                "timestamp": event.get("timestamp"),
+            }
+            tell({**reply["message"], **about}, log)
+    return log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,8 @@ Json = Mapping[str, Any]
 """An object in a file."""
 Entry = dict[str, Any]
 """A message in its chat-completions form."""
+CLEARED = "[Old tool result content cleared]"
+"""What Claude Code and opencode send in place of a result that they cleared."""
 ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What a value raises that is not as its form has it."""
 
@@ -148,6 +150,13 @@ class Log:
                 self.replies |= {key: self.calls[-1]} if key is not None else {}
             self.add(entry)
 
+    def clear(self, ids: Container[object]) -> None:
+        """Let prompts hold a placeholder in place of the results of these calls."""
+        self.view = [
+            {**entry, "content": CLEARED} if entry.get("tool_call_id") in ids and entry["content"] != CLEARED else entry
+            for entry in self.view
+        ]
+
     def send(self, request: list[Entry]) -> None:
         """Let the next prompt be this request: an entry that equals one of the view is that one.
 
@@ -196,8 +205,8 @@ def key_of(entry: Entry) -> str:
 
 
 def seconds(time: object) -> float | None:
-    """Seconds since 1970 of a time in ISO form; None for anything else."""
+    """Seconds since 1970 of a time in seconds or in ISO form; None for anything else."""
     try:
-        return datetime.fromisoformat(str(time)).timestamp()
+        return float(time) if isinstance(time, int | float) else datetime.fromisoformat(str(time)).timestamp()
     except (ValueError, OverflowError):
         return None

@@ -7,10 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from thimble.logs.log import Entry, Json, Log
-from thimble.logs.parts import dig, reported, result, said
-
-CLEARED = "[Old tool result content cleared]"
-"""What the model is sent in place of a result that was pruned."""
+from thimble.logs.parts import dig, first, tell
 
 
 def recognises(opening: Sequence[Any]) -> bool:
@@ -54,7 +51,7 @@ class _Session:
         self.log = Log(name, "opencode")
         self.log.notes.append("The system prompt and the tools are not in the file.")
         self.said: dict[object, Entry] = {}  # the first entry of each message
-        self.pruned: dict[int, float] = {}  # when a result was, in milliseconds, by the identity of its entry
+        self.pruned: dict[object, float] = {}  # when a result was, in milliseconds, by the id of its call
         self.tail: object = None  # the first message that a compaction keeps
 
     def take(self, message: Json, given: Sequence[Json]) -> None:
@@ -67,19 +64,16 @@ class _Session:
                 log.leave_out(f"part {part.get('type')}", part)
                 self.tail = part.get("tail_start_id") or self.tail
         words.sort(key=lambda part: str(part["type"]))  # reasoning, then text
-        for entry in said({"role": role, "content": words, "tool_calls": calls}, log):
-            if role == "assistant" and self.pruned:
-                log.view = [
-                    {**one, "content": CLEARED} if self.pruned.get(id(one), began + 1) <= began else one
-                    for one in log.view
-                ]
+        if role == "assistant":
+            log.clear([id_ for id_, time in self.pruned.items() if time <= began])
+        told = {"role": role, "content": words, "tool_calls": calls, "timestamp": began / 1000}
+        for entry in tell({**message, **told}, log):
             self.said[message.get("id")] = entry
-            log.say([entry], reported(message.get("tokens")), message.get("modelID"), began / 1000 or None)
             if message.get("summary") is True:
                 log.summaries.add(len(log.entries) - 1)
                 log.view = [entry, *log.view[log.at(self.said.get(self.tail)) : log.at(entry)]]
         for one in calls:
-            if one.get("output", one.get("error")) is not None:
-                answer = result(one, log)
-                log.add(answer)
-                self.pruned |= {id(answer): time for time in [dig(one, "time", "compacted")] if time}
+            if first(one, "output error") is not None:
+                tell({**one, "role": "tool"}, log)
+            if time := dig(one, "time", "compacted"):
+                self.pruned[one.get("callID")] = time

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, Reported, seconds, take_each
-from thimble.logs.parts import dig, first, listed, reported, said, schemas
+from thimble.logs.log import Entry, Json, Log, Reported, take_each
+from thimble.logs.parts import dig, first, listed, reported, said, schemas, tell
 
 KINDS = "kind action observation"
 SILENT = ["change_agent_state", "recall", "null", "agent_state_changed", "condensation_request", "loop_recovery"]
@@ -69,10 +69,7 @@ class _Run:
             return
         if shown := [event[key] for key in ("message", "extras") if event.get(key)]:
             self.log.leave_out("shown on the screen", shown)
-        response, time = message.get("response") or {}, seconds(event.get("timestamp"))
-        self.log.say(
-            said(message, self.log), reported(response.get("usage")), response.get("model"), time, message.get("key")
-        )
+        tell({"timestamp": event.get("timestamp"), **message}, self.log, message.get("key"))
         self.events.append((id_, self.log.entries[before:]))
 
     def _first(self, event: Json, id_: object, kind: str) -> Json | None:
@@ -87,8 +84,8 @@ class _Run:
             return {"role": "system" if kind == "system" else "user", "content": words}
         call = self.calls[id_] = self.calls[None] = metadata.get("tool_call_id") or f"event {id_}"
         if message := dig(response, "choices", 0, "message"):
-            key = dig(response, "id")
-            return {} if key in self.log.replies else {**message, "role": "assistant", "key": key, "response": response}
+            key, usage = dig(response, "id"), {"usage": dig(response, "usage"), "model": dig(response, "model")}
+            return {} if key in self.log.replies else {**message, **usage, "role": "assistant", "key": key}
         given = {key: args[key] for key in args if key not in APART}
         calls = [{"id": call, "name": metadata.get("function_name") or kind, "arguments": given}]
         if kind == "message":

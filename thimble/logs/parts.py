@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, Reported
+from thimble.logs.log import Entry, Json, Log, Reported, seconds
 from thimble.models.chat import TAKEN
 
 IDS = "tool_call_id call_id callID toolCallId tool_use_id source_call_id id"
@@ -52,6 +52,10 @@ RESULTS = [
 KEPT = {*map(str, TAKEN), "name", "function_call", "refusal"}
 """Keys of a message that hold words beside its content, or what a server needs."""
 
+USAGE = "usage tokens metrics"
+MODEL = "modelID model_name model"
+TIME = "timestamp start_time"
+
 PROMPT = "prompt_tokens input_tokens input"
 READ_BESIDE = "cache_read_input_tokens cacheRead input_tokens_cache_read read"
 """Counts that are not in the count of the prompt, unless that is OpenAI's `prompt_tokens`; nor is what was written."""
@@ -95,6 +99,14 @@ def said(message: Json, log: Log) -> list[Entry]:
         entry["tool_calls"] = [*map(call, calls)]
     entry |= {key: message[key] for key in KEPT & message.keys() if message[key]}
     return [*(result(part, log) for part in results), *([entry] if entry["content"] or len(entry) > 2 else [])]
+
+
+def tell(message: Json, log: Log, key: object = None) -> list[Entry]:
+    """Put the entries of a message into the log: one of the assistant with its usage, model and time."""
+    entries = said(message, log)
+    usage, model, time = (first(message, names) for names in (USAGE, MODEL, TIME))
+    log.say(entries, reported(usage), model, seconds(time), key)
+    return entries
 
 
 def said_in_item(item: Json, log: Log) -> list[Entry]:

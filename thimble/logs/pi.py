@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Json, Log, seconds
-from thimble.logs.parts import dig, first, reported, said
+from thimble.logs.log import Json, Log
+from thimble.logs.parts import dig, first, said, tell
 
 ROLES: Mapping[object, str] = {"assistant": "assistant", "toolResult": "tool"}
 SENT = ["message", "custom_message", "branch_summary"]
@@ -41,19 +41,15 @@ def _log(name: str, path: Sequence[Json]) -> Log:
     starts: dict[object, int] = {}  # the place of the next entry, by the id and by the number of each line
     for line in path:
         starts |= dict.fromkeys((line.get("id"), line["at"]), len(log.entries))
-        kind, message = line.get("type"), line.get("message") or line
-        role, words = message.get("role"), message.get("content") or message.get("summary")
+        kind, given = line.get("type"), line.get("message") or line
+        role, words = given.get("role"), given.get("content") or given.get("summary")
         if role == "bashExecution":
-            words = f"{message.get('command')}\n{message.get('output')}"
-        entries = said({**message, "role": ROLES.get(role, "user"), "content": words}, log)
+            words = f"{given.get('command')}\n{given.get('output')}"
+        message = {**given, "role": ROLES.get(role, "user"), "content": words, "timestamp": line.get("timestamp")}
         if kind == "compaction":
             start = starts.get(first(line, KEPT), len(log.entries))
-            log.view = [
-                *entries,
-                *(one for at, one in enumerate(log.entries) if at >= start and at not in log.summaries),
-            ]
-        elif kind not in SENT or not entries or message.get("excludeFromContext"):
-            log.leave_out(kind if role is None else f"{role}, not sent", line)
-        else:
-            log.say(entries, reported(message.get("usage")), message.get("model"), seconds(line.get("timestamp")))
+            kept = [entry for at, entry in enumerate(log.entries) if at >= start and at not in log.summaries]
+            log.view = [*said(message, log), *kept]
+        elif kind not in SENT or given.get("excludeFromContext") or not tell(message, log):
+            log.leave_out(f"{role}, not sent" if role else kind, line)
     return log
