@@ -27,9 +27,7 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
 class _Session:
     def __init__(self, name: str) -> None:
         self.main = Log(name, "Claude Code")
-        self.main.notes.append(
-            "The system prompt, the tools, and files put back after a compaction are not in the file."
-        )
+        self.main.notes.append("Files that Claude Code puts back after a compaction may not be in the file.")
         self.side: dict[str, Log] = {}  # of each line of a sub-agent
         self.lines: dict[str, Entry | None] = {}  # the last entry of each line so far
         self.asked: dict[str | None, Entry] = {}  # the prompt below each line

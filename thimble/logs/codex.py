@@ -68,8 +68,6 @@ class _Rollout:
             self.log.notes.append("A fork: calls that its parent made are context here.")
         if text := dig(meta, "base_instructions", "text") or meta.get("instructions"):
             self.log.add({"role": "system", "content": str(text)})
-        else:
-            self.log.notes.append("The system prompt and the tools are not in the file.")
 
     def _go_on_with(self, view: list[Entry]) -> None:
         self.log.view = view

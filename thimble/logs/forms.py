@@ -67,6 +67,9 @@ def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
         except ODD as error:
             what = f"{path} looks like {FORMS[module]}, but something in it is not as that form has it: {error}"
             raise UsageError(what, KNOWN) from error
+    for log in logs:
+        if not log.tools and all(entry["role"] != "system" for entry in log.entries):
+            log.notes.append("The system prompt and the tools are not in the file.")
     for log in logs if not keep_secrets else ():
         masks: Counter[str] = Counter()
         log.entries, log.tools = masked(log.entries, masks), masked([*log.tools], masks)

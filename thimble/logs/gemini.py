@@ -20,7 +20,6 @@ def recognises(opening: Sequence[Any]) -> bool:
 def read(values: Iterable[Any], name: str) -> list[Log]:
     """The session of the file. A record that is written twice was not complete at first."""
     log = Log(name, "Gemini CLI")
-    log.notes.append("The system prompt and the tools are not in the file.")
     lines = [line for value in values for line in (value, *listed(value, "messages"))]
     records = {line["id"]: line for line in lines if "id" in line}
     told: dict[object, list[Entry]] = {}  # what each record says

@@ -142,12 +142,15 @@ class Log:
         for entry in entries:
             if entry["role"] == "assistant" and (call := self.replies.get(key)):
                 call.reported = max(call.reported, reported, key=lambda one: one.output or 0)
-                for name in ("content", "tool_calls"):
-                    self.entries[call.at][name] = [*self.entries[call.at].get(name, ()), *entry.get(name, ())]
+                whole = self.entries[call.at]
+                whole |= {
+                    name: [*whole.get(name, ()), *entry[name]] for name in ("content", "tool_calls") if name in entry
+                }
                 continue
             if entry["role"] == "assistant":
-                self.calls.append(LoggedCall(len(self.entries), reported, str(model or ""), began))
-                self.replies |= {key: self.calls[-1]} if key is not None else {}
+                call = LoggedCall(len(self.entries), reported, model if isinstance(model, str) else "", began)
+                self.calls.append(call)
+                self.replies |= {key: call} if key is not None else {}
             self.add(entry)
 
     def clear(self, ids: Container[object]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, groupby
 from typing import Any
 
 from thimble.logs.log import Entry, Json, Log
@@ -28,52 +29,53 @@ def _objects(values: Iterable[Any]) -> Iterable[Json]:
 
 def read(values: Iterable[Any], name: str) -> list[Log]:
     """A log for each session."""
-    messages: dict[object, Json] = {}
-    sessions: dict[object, _Session] = {}
-    pieces: dict[object, dict[object, Json]] = defaultdict(dict)
-    for one in _objects(values):
-        if "messageID" in one or "role" not in one:
-            pieces[one.get("messageID")][one.get("id")] = one
+    messages: list[Json] = []
+    others: list[Json] = []
+    pieces: dict[object, list[Json]] = defaultdict(list)
+    for one in sorted(_objects(values), key=lambda one: str(one.get("id"))):
+        if "messageID" in one:
+            pieces[one["messageID"]].append(one)
         else:
-            messages[one.get("id")] = one
-    for id_, message in sorted(messages.items()):
-        session = message.get("sessionID", name)
-        sessions[session] = sessions.get(session) or _Session(session)
-        sessions[session].take(message, [part for _, part in sorted(pieces.pop(id_, {}).items())])
-    logs = [session.log for session in sessions.values()]
-    for one in [one for found in pieces.values() for one in found.values()] if logs else ():
+            (messages if "role" in one else others).append(one)
+    by_session = groupby(sorted(messages, key=_session), key=_session)
+    logs = [
+        _log(session or name, [(one, pieces.pop(one.get("id"), [])) for one in said]) for session, said in by_session
+    ]
+    for one in [*others, *chain(*pieces.values())] if logs else ():
         logs[0].leave_out(f"{one.get('type', 'session')} without a message", one)
     return logs
 
 
-class _Session:
-    def __init__(self, name: str) -> None:
-        self.log = Log(name, "opencode")
-        self.log.notes.append("The system prompt and the tools are not in the file.")
-        self.said: dict[object, Entry] = {}  # the first entry of each message
-        self.pruned: dict[object, float] = {}  # when a result was, in milliseconds, by the id of its call
-        self.tail: object = None  # the first message that a compaction keeps
+def _session(message: Json) -> str:
+    return str(message.get("sessionID") or "")
 
-    def take(self, message: Json, given: Sequence[Json]) -> None:
-        """Take a message with its parts."""
-        log, role, began = self.log, message["role"], dig(message, "time", "created") or 0
+
+def _log(name: str, messages: Iterable[tuple[Json, Sequence[Json]]]) -> Log:
+    """The log of messages, each with its parts."""
+    log = Log(name, "opencode")
+    said: dict[object, Entry] = {}  # the entry of each message
+    pruned: dict[object, float] = {}  # when a result was, in milliseconds, by the id of its call
+    tail = None  # the first message that a compaction keeps
+    for message, given in messages:
+        role, began = message["role"], dig(message, "time", "created") or 0
         calls = [{**part, **(part.get("state") or {})} for part in given if part.get("type") == "tool"]
         words = [part for part in given if part.get("type") in ("text", "reasoning") and not part.get("ignored")]
         for part in given:
             if part.get("type") != "tool" and part not in words:
                 log.leave_out(f"part {part.get('type')}", part)
-                self.tail = part.get("tail_start_id") or self.tail
+                tail = part.get("tail_start_id") or tail
         words.sort(key=lambda part: str(part["type"]))  # reasoning, then text
         if role == "assistant":
-            log.clear([id_ for id_, time in self.pruned.items() if time <= began])
-        told = {"role": role, "content": words, "tool_calls": calls, "timestamp": began / 1000}
+            log.clear([id_ for id_, time in pruned.items() if time <= began])
+        told = {"content": words, "tool_calls": calls, "timestamp": began / 1000}
         for entry in tell({**message, **told}, log):
-            self.said[message.get("id")] = entry
+            said[message.get("id")] = entry
             if message.get("summary") is True:
                 log.summaries.add(len(log.entries) - 1)
-                log.view = [entry, *log.view[log.at(self.said.get(self.tail)) : log.at(entry)]]
+                log.view = [entry, *log.view[log.at(said.get(tail)) : log.at(entry)]]
         for one in calls:
             if first(one, "output error") is not None:
                 tell({**one, "role": "tool"}, log)
             if time := dig(one, "time", "compacted"):
-                self.pruned[one.get("callID")] = time
+                pruned[one.get("callID")] = time
+    return log

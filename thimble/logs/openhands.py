@@ -27,10 +27,8 @@ def _events(value: Any) -> list[Any]:
 
 
 def _is_event(value: Any) -> bool:
-    if not isinstance(value, Mapping) or "role" in value:
-        return False
-    is_first = isinstance(first(value, "action observation"), str)
-    return is_first or ("source" in value and str(value.get("kind")).endswith(("Event", "Condensation")))
+    kind = first(value, KINDS) if isinstance(value, Mapping) and "role" not in value else None
+    return isinstance(kind, str) and bool({"source", "args", "content"} & value.keys())
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:
@@ -51,76 +49,76 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
 class _Run:
     def __init__(self, name: str) -> None:
         self.log = Log(name, "OpenHands")
-        self.calls: dict[object, object] = {}  # the ids of calls, by the id of their event
+        self.calls: dict[object, object] = {}  # the ids of calls, by the id of their event; None: the last one
         self.events: list[tuple[object, list[Entry]]] = []  # what each said, in the order of the view
-        self.forgotten: set[object] = {"summary"}
         self.used: Json = {}
         self.usages: list[Reported] = []
 
     def take(self, event: Any) -> None:
         """Take an event."""
         id_, kind, before = event.get("id", len(self.events)), str(first(event, KINDS)), len(self.log.entries)
+        response = dig(event, "tool_call_metadata", "model_response") or {}
+        key = event.get("llm_response_id") or response.get("id") or id_
         if kind.lower() == "condensation":
             self._condense(event.get("args") or event)
             return
-        message = None if kind in SILENT else (self._second if "kind" in event else self._first)(event, id_, kind)
-        if message is None:
-            self.log.leave_out(kind, event)
-            return
-        if shown := [event[key] for key in ("message", "extras") if event.get(key)]:
-            self.log.leave_out("shown on the screen", shown)
-        tell({"timestamp": event.get("timestamp"), **message}, self.log, message.get("key"))
+        message = {} if kind in SILENT else (self._second if "kind" in event else self._first)(event, kind, key)
+        shown = [event[name] for name in ("message", "extras") if event.get(name)]
+        if shown or not message:
+            self.log.leave_out("shown on the screen" if message else kind, shown if message else event)
+        if message.get("role") == "assistant":
+            self.calls[id_] = self.calls[None] = message.get("id")
+        about = {"timestamp": event.get("timestamp"), "usage": response.get("usage")}
+        tell({**about, "model": response.get("model"), **message}, self.log, key)
         self.events.append((id_, self.log.entries[before:]))
 
-    def _first(self, event: Json, id_: object, kind: str) -> Json | None:
+    def _first(self, event: Json, kind: str, key: object) -> Json:
         """The message of an event of the first generation. A response stands at each of its actions."""
         args, metadata = event.get("args") or event, event.get("tool_call_metadata") or {}
-        words, response = args.get("content") or event.get("message"), metadata.get("model_response")
+        words = args.get("content") or event.get("message")
         if "observation" in event:
             call = metadata.get("tool_call_id") or self.calls.get(event.get("cause"))
             return {"role": "tool" if call else "user", "id": call, "content": event.get("content")}
         if kind == "system" or event.get("source") == "user" or not self.log.entries:
             self.log.tools = schemas(args.get("tools")) or self.log.tools
             return {"role": "system" if kind == "system" else "user", "content": words}
-        call = self.calls[id_] = self.calls[None] = metadata.get("tool_call_id") or f"event {id_}"
-        if message := dig(response, "choices", 0, "message"):
-            key, usage = dig(response, "id"), {"usage": dig(response, "usage"), "model": dig(response, "model")}
-            return {} if key in self.log.replies else {**message, **usage, "role": "assistant", "key": key}
-        given = {key: args[key] for key in args if key not in APART}
-        calls = [{"id": call, "name": metadata.get("function_name") or kind, "arguments": given}]
-        if kind == "message":
-            return {"role": "assistant", "key": id_, "content": args.get("thought") or words}
-        return {"role": "assistant", "key": id_, "content": args.get("thought"), "tool_calls": calls}
+        call = metadata.get("tool_call_id") or f"event {key}"
+        message = dig(metadata, "model_response", "choices", 0, "message")
+        if key in self.log.replies:
+            message = {}
+        elif kind == "message":
+            message = message or {"content": args.get("thought") or words}
+        elif not message:
+            given = {name: args[name] for name in args if name not in APART}
+            one = {"id": call, "name": metadata.get("function_name") or kind, "arguments": given}
+            message = {"content": args.get("thought"), "tool_calls": [one]}
+        return {**message, "role": "assistant", "id": call}
 
-    def _second(self, event: Json, id_: object, kind: str) -> Json | None:
+    def _second(self, event: Json, kind: str, key: object) -> Json:
         """The message of an event of the second generation. A response has an event for each of its calls."""
-        key = event.get("llm_response_id") or id_
+        call = {"id": event.get("tool_call_id"), "name": event.get("tool_name"), **(event.get("tool_call") or {})}
         if kind == "SystemPromptEvent":
             self.log.tools = schemas(event.get("tools"))
             return {"role": "system", "content": [event.get("system_prompt"), event.get("dynamic_context")]}
         if message := event.get("llm_message"):
-            content = [*listed(message, "content"), *listed(event, "extended_content")]
-            return {**message, "content": content, "key": key}
+            return {**message, "content": listed(message, "content") + listed(event, "extended_content")}
         if kind == "ActionEvent":
-            call = {"id": event.get("tool_call_id"), "name": event.get("tool_name"), **(event.get("tool_call") or {})}
-            self.calls[id_] = call["id"]
-            words = {"content": event.get("thought"), "reasoning_content": event.get("reasoning_content")}
-            return {**words, "role": "assistant", "key": key, "tool_calls": [call]}
+            return {**event, **call, "role": "assistant", "content": event.get("thought"), "tool_calls": [call]}
         if "tool_call_id" in event or "action_id" in event:
-            id_ = event.get("tool_call_id") or self.calls.get(event.get("action_id"))
+            id_ = call["id"] or self.calls.get(event.get("action_id"))
             return {"role": "tool", "id": id_, "content": first(event, ANSWERS)}
         uses = dig(event, "value", "usage_to_metrics") or {}  # running sums: the difference to the last is a call's
         now = dig(uses.get("agent") or uses.get("default"), "accumulated_token_usage") or self.used
         usage = {name: (now.get(name) or 0) - (self.used.get(name) or 0) for name in COUNTS}
         self.usages += [reported(usage)] if usage["prompt_tokens"] > 0 else []
         self.used = now
-        return None
+        return {}
 
     def _condense(self, given: Json) -> None:
         """Forget events, and put the summary where it says; a summary before this one is forgotten with the rest."""
         start, end = given.get("forgotten_events_start_id"), given.get("forgotten_events_end_id")
-        self.forgotten |= {*(given.get("forgotten_event_ids") or range(start or 0, (end or -1) + 1))}
-        self.events = [event for event in self.events if event[0] not in self.forgotten]
+        gone = {"summary", *(given.get("forgotten_event_ids") or range(start or 0, (end or -1) + 1))}
+        self.events = [event for event in self.events if event[0] not in gone]
         summary, offset = given.get("summary"), given.get("summary_offset")
         if summary and offset is not None:
             self.events.insert(offset, ("summary", said({"role": "user", "content": summary}, self.log)))

@@ -89,16 +89,19 @@ def first(value: Json, names: str) -> Any:
 
 def said(message: Json, log: Log) -> list[Entry]:
     """The entries of a message: the results in it, each for itself, then what it says besides, if anything."""
-    role, content = message.get("role"), listed(message, "content")
-    if role == "tool":
+    if message.get("role") == "tool":
         return [result(message, log)]
-    results = [part for part in content if dig(part, "type") in RESULTS]
-    calls = [part for part in content if dig(part, "type") in CALLS]
-    entry = {"role": role, "content": parts([part for part in content if part not in results + calls], log)}
-    if calls := [*calls, *listed(message, "tool_calls")]:
-        entry["tool_calls"] = [*map(call, calls)]
-    entry |= {key: message[key] for key in KEPT & message.keys() if message[key]}
-    return [*(result(part, log) for part in results), *([entry] if entry["content"] or len(entry) > 2 else [])]
+    results, calls, content = [], [*map(call, listed(message, "tool_calls"))], []
+    for part in listed(message, "content"):
+        if dig(part, "type") in RESULTS:
+            results.append(result(part, log))
+        elif dig(part, "type") in CALLS:
+            calls.append(call(part))
+        else:
+            content += parts(part, log)
+    more = {"tool_calls": calls, **{key: message.get(key) for key in KEPT}}
+    entry = {"role": message.get("role"), "content": content, **{key: more[key] for key in more if more[key]}}
+    return [*results, entry] if content or len(entry) > 2 else results
 
 
 def tell(message: Json, log: Log, key: object = None) -> list[Entry]:
@@ -159,12 +162,14 @@ def _words(value: Any) -> str:
 
 def call(given: Json) -> Entry:
     """A call of a tool. Free text is an argument."""
-    function = given["function"] if isinstance(given.get("function"), Mapping) else given
-    key = next((key for key in ARGUMENTS.split() if function.get(key)), "arguments")
-    text = function.get(key) or {}
-    if key != "arguments" or not isinstance(text, str):
-        text = json.dumps({key: text} if isinstance(text, str) else text, ensure_ascii=False)
-    named = {"name": str(first(function, NAMES)), "arguments": text}
+    function = given["function"] if dig(given, "function", "name") else given
+    text = first(function, ARGUMENTS) or {}
+    if given.get("type") == "custom_tool_call":
+        text = {"input": text}
+    named = {
+        "name": str(first(function, NAMES)),
+        "arguments": text if isinstance(text, str) else json.dumps(text, ensure_ascii=False),
+    }
     return {"id": first(given, IDS), "type": "function", "function": named}
 
 

@@ -37,7 +37,6 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
 
 def _log(name: str, path: Sequence[Json]) -> Log:
     log = Log(name, "pi")
-    log.notes.append("The system prompt and the tools are not in the file.")
     starts: dict[object, int] = {}  # the place of the next entry, by the id and by the number of each line
     for line in path:
         starts |= dict.fromkeys((line.get("id"), line["at"]), len(log.entries))
