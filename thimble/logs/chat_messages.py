@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from thimble.logs.log import Json, Log
-from thimble.logs.parts import IDS, KEPT, dig, schemas, tell
+from thimble.logs.parts import SPOKEN, dig, schemas, tell
 
 
 def recognises(opening: Sequence[Any]) -> bool:
@@ -39,5 +39,5 @@ def _log(run: Json, name: str) -> Log:
     for message in ({"role": "system", "content": run.get("system")}, *run["messages"]):
         usage = dig(message, "extra", "response", "usage") or message.get("usage")  # of mini-swe-agent, or beside
         tell({**message, "usage": usage}, log)
-        log.leave_out_rest(message, f"role content tool_calls {IDS} {' '.join(KEPT)}")
+        log.leave_out_rest(message, SPOKEN)
     return log

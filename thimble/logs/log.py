@@ -180,7 +180,7 @@ class Log:
 
     def leave_out_rest(self, value: Mapping[str, Any], taken: str) -> None:
         """Count what else an object holds that is not sent: results, rewards, settings."""
-        if rest := {key: value[key] for key in value if key not in taken.split()}:
+        if rest := {key: value[key] for key in value.keys() - taken.split()}:
             self.leave_out("about the run", rest)
 
     def report(self, usages: Sequence[Reported]) -> None:

@@ -30,7 +30,7 @@ WORDS = [
     "file",
 ]
 """Keys of a part, or of an attachment of Claude Code, that hold its words."""
-ENCRYPTED = ["signature", "thinkingSignature", "thoughtSignature", "data", "encrypted_content"]
+ENCRYPTED = {"signature", "thinkingSignature", "thoughtSignature", "data", "encrypted_content"}
 THINKING = ["thinking", "reasoning", "redacted_thinking"]
 """Types of parts that hold thinking."""
 CALLS = [
@@ -51,6 +51,8 @@ RESULTS = [
 ]
 KEPT = {*map(str, TAKEN), "name", "function_call", "refusal"}
 """Keys of a message that hold words beside its content, or what a server needs."""
+SPOKEN = f"role content tool_calls tool_call_ids {IDS} {' '.join(KEPT)}"
+"""Keys of a message that are read."""
 
 USAGE = "usage tokens metrics"
 MODEL = "modelID model_name model"
@@ -137,24 +139,23 @@ def parts(content: Any, log: Log) -> list[Entry]:
     for part in filter(None, listed(content)):
         given = part if isinstance(part, Mapping) else {"text": str(part)}
         kind = str(given.get("type") or "text")
-        words = _words(given["summary"] if given.get("redacted") else given)
-        for key in ENCRYPTED:
-            if given.get(key) and kind != "image":
-                log.leave_out(f"{kind} {key}", given[key])
+        name, words = "thinking" if kind in THINKING else "text", _words(given)
         if "image" in kind or "inlineData" in given:
             log.leave_out("image data", given)
             taken.append({"type": "image"})
-        elif words:
-            name = "thinking" if kind in THINKING else "text"
+            continue
+        for key in ENCRYPTED & given.keys():
+            log.leave_out(f"{kind} {key}", given[key])
+        if words:
             taken.append({"type": name, name: words})
-        elif kind not in THINKING and "text" not in given:
+        elif name == "text" and "text" not in given:
             log.leave_out(f"part {kind}", given)
     return taken
 
 
 def _words(value: Any) -> str:
-    if isinstance(value, Mapping):
-        value = [value.get(key) for key in WORDS]
+    if isinstance(value, Mapping):  # redacted reasoning of Inspect is encrypted
+        value = [value.get(key) for key in WORDS if key != "reasoning" or not value.get("redacted")]
     if isinstance(value, list):
         return "\n".join(filter(None, map(_words, value)))
     return value if isinstance(value, str) else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from thimble.logs.log import Entry, Json, Log
-from thimble.logs.parts import dig, listed, said
+from thimble.logs.parts import SPOKEN, dig, listed, said
 
 
 def recognises(opening: Sequence[Any]) -> bool:
@@ -18,28 +18,28 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
     """The run of the main agent."""
     log = Log(name, "SWE-agent")
     for run in values:
-        steps = run.get("trajectory") or ()
+        steps = listed(run, "trajectory")
         prompts = [step.get("query") for step in steps]
         if not any(prompts):
             prompts = [None, *(step.get("messages") for step in steps)]
-        for message in run.get("history") or ():
-            log.leave_out("thought and action, said twice", [message.get("thought"), message.get("action")])
+        for message in listed(run, "history"):
+            log.leave_out_rest(message, SPOKEN)
+            prompt = dig(prompts, len(log.calls)) if message["role"] == "assistant" else None
             if message.get("agent") not in (None, "main", "primary"):
                 log.leave_out("message of another agent", message)
             elif message.get("is_demo") or message.get("message_type") == "demonstration":
                 log.add(*_said(message, log))
             else:
-                if message["role"] == "assistant" and (sent := prompts[len(log.calls) :][:1]) and sent[0]:
-                    log.send([entry for one in sent[0] for entry in _said(one, log)])
+                if prompt:
+                    log.send([entry for one in prompt for entry in _said(one, log)])
                 log.say(_said(message, log))
         log.leave_out_rest(run, "history")
         if not any(prompts):
             log.notes.append("Which results were elided for a call is not in the file.")
-        if stats := dig(run, "info", "model_stats"):
-            sent, calls = stats.get("tokens_sent"), stats.get("api_calls")
-            log.notes.append(f"Usage of the session: {sent} tokens sent in {calls} calls.")
+        if sent := dig(run, "info", "model_stats", "tokens_sent"):
+            log.notes.append(f"Usage is known for the session only: {sent:,} tokens sent.")
     return [log]
 
 
 def _said(message: Json, log: Log) -> list[Entry]:
-    return said({**message, "tool_call_id": (message.get("tool_call_ids") or [None])[0]}, log)
+    return said({**message, "tool_call_id": dig(message, "tool_call_ids", 0)}, log)

@@ -68,11 +68,13 @@ def _json(line: str) -> Any:
 
 def _in_a_row(text: str) -> Iterator[Any]:
     """Values that go over several lines."""
-    decoder, text = json.JSONDecoder(), text.strip()
-    while text:
+    decoder, at = json.JSONDecoder(), 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
         try:
-            value, end = decoder.raw_decode(text)
+            value, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
-            value, end = text, len(text)
+            value, at = text[at:], len(text)
         yield value
-        text = text[end:].lstrip()
