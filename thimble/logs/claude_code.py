@@ -35,10 +35,10 @@ class _Session:
 
     def take(self, line: Any) -> None:
         """Take a line. One that is there twice counts once."""
-        kind, uuid = dig(line, "type"), dig(line, "uuid")
-        log = self.main
-        if kind not in SENT or not uuid or uuid in self.lines:
-            log.leave_out("repeated line" if uuid in self.lines else kind, line)
+        kind, uuid, log = dig(line, "type"), dig(line, "uuid"), self.main
+        attached = dig(line, "attachment", "type")
+        if kind not in SENT or not uuid or uuid in self.lines or attached == "hook_success":
+            log.leave_out("repeated line" if uuid in self.lines else attached or kind, line)
             return
         if "toolUseResult" in line:
             log.leave_out("toolUseResult", line["toolUseResult"])
@@ -50,7 +50,7 @@ class _Session:
             self._boundary(log, line)
         elif kind == "assistant":
             self._reply(log, line, uuid)
-        elif kind == "attachment" and dig(line, "attachment", "type") != "hook_success":
+        elif attached:
             log.add(*said({"role": "user", "content": [line["attachment"]]}, log))
         else:
             self._heard(log, line, uuid)

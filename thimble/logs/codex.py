@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, Reported, seconds, take_each
+from thimble.logs.log import Entry, Json, Log, LoggedCall, Reported, seconds, take_each
 from thimble.logs.parts import dig, reported, said, said_in_item, said_in_items
 
 CONTEXT = ("# AGENTS.md", "<environment_context>", "<user_instructions>")
@@ -44,7 +44,7 @@ class _Rollout:
         elif kind == "response_item":
             entries = said_in_item(payload, self.log)
             self.turn += any(entry["role"] != "assistant" for entry in entries)
-            self.log.say(entries, began=time, key=self.turn)
+            self.log.say(entries, LoggedCall(0, began=time), self.turn)
             if is_copied:
                 self.log.calls.clear()
         elif kind == "compacted":
@@ -80,7 +80,8 @@ class _Rollout:
         if items is None:
             asked = [entry for entry in self.log.view if entry["role"] in ("user", "developer")]
             return [*system, *asked, *said({"role": "user", "content": payload.get("message")}, self.log)]
-        return [*system, *self.log.same(entry for entry in said_in_items(items, self.log))]
+        taken = self.log.same(said_in_items(items, self.log))
+        return [*system, *taken]
 
 
 def _is_asked(entry: Entry) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,8 @@ Json = Mapping[str, Any]
 """An object in a file."""
 Entry = dict[str, Any]
 """A message in its chat-completions form."""
+PIECES = ("content", "tool_calls")
+"""Keys of a reply whose lists may come in pieces."""
 CLEARED = "[Old tool result content cleared]"
 """What Claude Code and opencode send in place of a result that they cleared."""
 ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -130,28 +132,19 @@ class Log:
         """Append what is said, behind the view too."""
         self.entries += entries
 
-    def say(
-        self,
-        entries: Iterable[Entry],
-        reported: Reported = Reported(),
-        model: object = "",
-        began: float | None = None,
-        key: object = None,
-    ) -> None:
-        """Append what is said; an entry of the assistant is the reply of a call, or a further piece of that `key`."""
+    def say(self, entries: Iterable[Entry], call: LoggedCall = LoggedCall(0), key: object = None) -> None:
+        """Append what is said. An entry of the assistant is the reply of a call, or a further piece of that of `key`."""
         for entry in entries:
-            if entry["role"] == "assistant" and (call := self.replies.get(key)):
-                call.reported = max(call.reported, reported, key=lambda one: one.output or 0)
-                whole = self.entries[call.at]
-                whole |= {
-                    name: [*whole.get(name, ()), *entry[name]] for name in ("content", "tool_calls") if name in entry
-                }
-                continue
-            if entry["role"] == "assistant":
-                call = LoggedCall(len(self.entries), reported, model if isinstance(model, str) else "", began)
-                self.calls.append(call)
-                self.replies |= {key: call} if key is not None else {}
-            self.add(entry)
+            known = self.replies.get(key) if entry["role"] == "assistant" else None
+            if known:
+                known.reported = max(known.reported, call.reported, key=lambda one: one.output or 0)
+                whole = self.entries[known.at]
+                whole |= {name: whole.get(name, []) + entry[name] for name in entry if name in PIECES}
+            else:
+                if entry["role"] == "assistant":
+                    self.calls.append(replace(call, at=len(self.entries)))
+                    self.replies |= {key: self.calls[-1]} if key is not None else {}
+                self.add(entry)
 
     def clear(self, ids: Container[object]) -> None:
         """Let prompts hold a placeholder in place of the results of these calls."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, Reported, seconds
+from thimble.logs.log import Entry, Json, Log, LoggedCall, Reported, seconds
 from thimble.models.chat import TAKEN
 
 IDS = "tool_call_id call_id callID toolCallId tool_use_id source_call_id id"
@@ -110,7 +110,7 @@ def tell(message: Json, log: Log, key: object = None) -> list[Entry]:
     """Put the entries of a message into the log: one of the assistant with its usage, model and time."""
     entries = said(message, log)
     usage, model, time = (first(message, names) for names in (USAGE, MODEL, TIME))
-    log.say(entries, reported(usage), model, seconds(time), key)
+    log.say(entries, LoggedCall(0, reported(usage), model if isinstance(model, str) else "", seconds(time)), key)
     return entries
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, key_of, seconds
+from thimble.logs.log import Entry, Json, Log, LoggedCall, key_of, seconds
 from thimble.logs.parts import dig, listed, reported, said, said_in_items, schemas
 
 
@@ -46,7 +46,7 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
         message = dig(response, "choices", 0, "message") or response
         reply = said_in_items(listed(response, "output") or [{**message, "role": "assistant"}], log)
         model = response.get("model") or request.get("model")
-        log.say(reply, reported(response.get("usage")), model, seconds(value.get("timestamp")))
+        log.say(reply, LoggedCall(0, reported(response.get("usage")), model or "", seconds(value.get("timestamp"))))
         if not reply:
             log.leave_out("response without a message", response)
         log.leave_out_rest(request, "messages raw_messages input system instructions tools request response")
