@@ -73,7 +73,7 @@ class _Session:
             log.leave_out("error shown as a reply", message)
             return
         key = message.get("id") or uuid
-        if tell({**message, "timestamp": line.get("timestamp")}, log, key):
+        if tell({**line, **message}, log, key):
             self.lines[uuid] = log.entries[log.replies[key].at]
 
     def _heard(self, log: Log, line: Json, uuid: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, LoggedCall, Reported, seconds, take_each
-from thimble.logs.parts import dig, reported, said, said_in_item, said_in_items
+from thimble.logs.log import Entry, Json, Log, Reported, seconds, take_each
+from thimble.logs.parts import call_of, dig, reported, said, said_in_item, said_in_items
 
 CONTEXT = ("# AGENTS.md", "<environment_context>", "<user_instructions>")
 """How messages of the user's role begin that are not the user's."""
@@ -44,7 +44,7 @@ class _Rollout:
         elif kind == "response_item":
             entries = said_in_item(payload, self.log)
             self.turn += any(entry["role"] != "assistant" for entry in entries)
-            self.log.say(entries, LoggedCall(0, began=time), self.turn)
+            self.log.say(entries, call_of(line), self.turn)
             if is_copied:
                 self.log.calls.clear()
         elif kind == "compacted":

@@ -59,10 +59,5 @@ def _log(sample: Json, name: str) -> Log:
             sent = [message for start, end in refs for message in pool[start:end]] or event["input"]
             log.send([entry for message in sent for entry in said(message, log)])
             log.tools = schemas(event.get("tools")) or log.tools
-            about = {
-                "usage": event["output"].get("usage"),
-                "model": event.get("model"),
-                "timestamp": event.get("timestamp"),
-            }
-            tell({**reply["message"], **about}, log)
+            tell({**event["output"], **event, **reply["message"], "model": event.get("model")}, log)
     return log

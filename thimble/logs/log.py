@@ -51,6 +51,10 @@ class LoggedCall:
     began: float | None = None
 
 
+UNKNOWN = LoggedCall(0)
+"""A call that nothing is told of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """From the place `since` on, a prompt begins with the entries `base`; what follows `since` comes behind them."""
@@ -90,11 +94,8 @@ class Log:
 
     def prompt(self, call: LoggedCall) -> list[int]:
         """The places of the entries that this call was sent, as far as the file tells."""
-        return self._places(call.at)
-
-    def _places(self, at: int) -> list[int]:
-        context = next(one for one in reversed(self.contexts) if one.since <= at)
-        return [*context.base, *range(context.since, at)]
+        context = next(one for one in reversed(self.contexts) if one.since <= call.at)
+        return [*context.base, *range(context.since, call.at)]
 
     @property
     def view(self) -> list[Entry]:
@@ -103,12 +104,12 @@ class Log:
         A reader sets it where the agent changed it. An entry that was not in the log before, the agent's own context
         management wrote: it is put among the summaries.
         """
-        return [self.entries[place] for place in self._places(len(self.entries))]
+        return [self.entries[place] for place in self.prompt(LoggedCall(len(self.entries)))]
 
     @view.setter
     def view(self, entries: Iterable[Entry]) -> None:
-        now, known = self._places(len(self.entries)), {id(entry): at for at, entry in enumerate(self.entries)}
-        base = []
+        known = {id(entry): at for at, entry in enumerate(self.entries)}
+        now, base = self.prompt(LoggedCall(len(self.entries))), []
         for entry in entries:
             if id(entry) not in known:
                 known[id(entry)] = len(self.entries)
@@ -132,8 +133,8 @@ class Log:
         """Append what is said, behind the view too."""
         self.entries += entries
 
-    def say(self, entries: Iterable[Entry], call: LoggedCall = LoggedCall(0), key: object = None) -> None:
-        """Append what is said. An entry of the assistant is the reply of a call, or a further piece of that of `key`."""
+    def say(self, entries: Iterable[Entry], call: LoggedCall = UNKNOWN, key: object = None) -> None:
+        """Append what is said. An entry of the assistant is the reply of a call, or a further piece of that by `key`."""
         for entry in entries:
             known = self.replies.get(key) if entry["role"] == "assistant" else None
             if known:

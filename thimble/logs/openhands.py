@@ -13,7 +13,6 @@ SILENT = ["change_agent_state", "recall", "null", "agent_state_changed", "conden
 """Actions and observations that are not sent to the model as they are."""
 APART = ["action", "thought", "security_risk", "confirmation_state", "is_confirmed"]
 """What stands among the arguments of an action and is not one."""
-ANSWERS = "observation error rejection_reason"
 COUNTS = ["prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens"]
 
 
@@ -58,55 +57,49 @@ class _Run:
         """Take an event."""
         id_, kind, before = event.get("id", len(self.events)), str(first(event, KINDS)), len(self.log.entries)
         response = dig(event, "tool_call_metadata", "model_response") or {}
-        key = event.get("llm_response_id") or response.get("id") or id_
         if kind.lower() == "condensation":
             self._condense(event.get("args") or event)
             return
-        message = {} if kind in SILENT else (self._second if "kind" in event else self._first)(event, kind, key)
+        message = {} if kind in SILENT else (self._second if "kind" in event else self._first)(event, kind)
         shown = [event[name] for name in ("message", "extras") if event.get(name)]
         if shown or not message:
             self.log.leave_out("shown on the screen" if message else kind, shown if message else event)
-        if message.get("role") == "assistant":
-            self.calls[id_] = self.calls[None] = message.get("id")
-        about = {"timestamp": event.get("timestamp"), "usage": response.get("usage")}
-        tell({**about, "model": response.get("model"), **message}, self.log, key)
+        key = event.get("llm_response_id") or response.get("id") or id_
+        tell({**response, "timestamp": event.get("timestamp"), **message}, self.log, key)
         self.events.append((id_, self.log.entries[before:]))
 
-    def _first(self, event: Json, kind: str, key: object) -> Json:
+    def _first(self, event: Json, kind: str) -> Json:
         """The message of an event of the first generation. A response stands at each of its actions."""
         args, metadata = event.get("args") or event, event.get("tool_call_metadata") or {}
-        words = args.get("content") or event.get("message")
+        words, id_ = args.get("content") or event.get("message"), metadata.get("tool_call_id")
         if "observation" in event:
-            call = metadata.get("tool_call_id") or self.calls.get(event.get("cause"))
-            return {"role": "tool" if call else "user", "id": call, "content": event.get("content")}
+            id_ = id_ or self.calls.get(event.get("cause"))
+            return {"role": "tool" if id_ else "user", "id": id_, "content": event.get("content")}
         if kind == "system" or event.get("source") == "user" or not self.log.entries:
             self.log.tools = schemas(args.get("tools")) or self.log.tools
             return {"role": "system" if kind == "system" else "user", "content": words}
-        call = metadata.get("tool_call_id") or f"event {key}"
-        message = dig(metadata, "model_response", "choices", 0, "message")
-        if key in self.log.replies:
-            message = {}
-        elif kind == "message":
-            message = message or {"content": args.get("thought") or words}
-        elif not message:
-            given = {name: args[name] for name in args if name not in APART}
-            one = {"id": call, "name": metadata.get("function_name") or kind, "arguments": given}
-            message = {"content": args.get("thought"), "tool_calls": [one]}
-        return {**message, "role": "assistant", "id": call}
+        id_ = self.calls[event.get("id")] = self.calls[None] = id_ or f"event {len(self.events)}"
+        if message := dig(metadata, "model_response", "choices", 0, "message"):
+            is_told = dig(metadata, "model_response", "id") in self.log.replies
+            return {} if is_told else {**message, "role": "assistant"}
+        if kind == "message":
+            return {"role": "assistant", "content": args.get("thought") or words}
+        given = {name: args[name] for name in args if name not in APART}
+        call = {"id": id_, "name": metadata.get("function_name") or kind, "arguments": given}
+        return {"role": "assistant", "content": args.get("thought"), "tool_calls": [call]}
 
-    def _second(self, event: Json, kind: str, key: object) -> Json:
+    def _second(self, event: Json, kind: str) -> Json:
         """The message of an event of the second generation. A response has an event for each of its calls."""
-        call = {"id": event.get("tool_call_id"), "name": event.get("tool_name"), **(event.get("tool_call") or {})}
         if kind == "SystemPromptEvent":
             self.log.tools = schemas(event.get("tools"))
             return {"role": "system", "content": [event.get("system_prompt"), event.get("dynamic_context")]}
         if message := event.get("llm_message"):
             return {**message, "content": listed(message, "content") + listed(event, "extended_content")}
         if kind == "ActionEvent":
-            return {**event, **call, "role": "assistant", "content": event.get("thought"), "tool_calls": [call]}
-        if "tool_call_id" in event or "action_id" in event:
-            id_ = call["id"] or self.calls.get(event.get("action_id"))
-            return {"role": "tool", "id": id_, "content": first(event, ANSWERS)}
+            call = event.get("tool_call") or event
+            return {**event, "role": "assistant", "content": event.get("thought"), "tool_calls": [call]}
+        if "tool_call_id" in event:
+            return {**event, "role": "tool"}
         uses = dig(event, "value", "usage_to_metrics") or {}  # running sums: the difference to the last is a call's
         now = dig(uses.get("agent") or uses.get("default"), "accumulated_token_usage") or self.used
         usage = {name: (now.get(name) or 0) - (self.used.get(name) or 0) for name in COUNTS}

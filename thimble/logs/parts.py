@@ -10,9 +10,9 @@ from thimble.logs.log import Entry, Json, Log, LoggedCall, Reported, seconds
 from thimble.models.chat import TAKEN
 
 IDS = "tool_call_id call_id callID toolCallId tool_use_id source_call_id id"
-NAMES = "name function_name function tool title type"
+NAMES = "name function_name tool_name function tool title type"
 ARGUMENTS = "arguments input args action query"
-OUTPUTS = "content output error response tools"
+OUTPUTS = "content output observation error rejection_reason response tools"
 PARAMETERS = "parameters input_schema"
 WORDS = [
     "text",
@@ -56,7 +56,7 @@ SPOKEN = f"role content tool_calls tool_call_ids {IDS} {' '.join(KEPT)}"
 
 USAGE = "usage tokens metrics"
 MODEL = "modelID model_name model"
-TIME = "timestamp start_time"
+TIME = "timestamp"
 
 PROMPT = "prompt_tokens input_tokens input"
 READ_BESIDE = "cache_read_input_tokens cacheRead input_tokens_cache_read read"
@@ -107,11 +107,16 @@ def said(message: Json, log: Log) -> list[Entry]:
 
 
 def tell(message: Json, log: Log, key: object = None) -> list[Entry]:
-    """Put the entries of a message into the log: one of the assistant with its usage, model and time."""
+    """Put the entries of a message into the log, and return them."""
     entries = said(message, log)
-    usage, model, time = (first(message, names) for names in (USAGE, MODEL, TIME))
-    log.say(entries, LoggedCall(0, reported(usage), model if isinstance(model, str) else "", seconds(time)), key)
+    log.say(entries, call_of(message), key)
     return entries
+
+
+def call_of(reply: Json) -> LoggedCall:
+    """Usage, model and time of the call of a reply."""
+    usage, model, time = (first(reply, names) for names in (USAGE, MODEL, TIME))
+    return LoggedCall(0, reported(usage), model if isinstance(model, str) else "", seconds(time))
 
 
 def said_in_item(item: Json, log: Log) -> list[Entry]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, LoggedCall, key_of, seconds
-from thimble.logs.parts import dig, listed, reported, said, said_in_items, schemas
+from thimble.logs.log import Entry, Json, Log, key_of
+from thimble.logs.parts import call_of, dig, listed, said, said_in_items, schemas
 
 
 def recognises(opening: Sequence[Any]) -> bool:
@@ -45,8 +45,7 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
         log.send([*(before.view if before else ()), *sent])
         message = dig(response, "choices", 0, "message") or response
         reply = said_in_items(listed(response, "output") or [{**message, "role": "assistant"}], log)
-        model = response.get("model") or request.get("model")
-        log.say(reply, LoggedCall(0, reported(response.get("usage")), model or "", seconds(value.get("timestamp"))))
+        log.say(reply, call_of({**request, **response}))
         if not reply:
             log.leave_out("response without a message", response)
         log.leave_out_rest(request, "messages raw_messages input system instructions tools request response")
