@@ -179,7 +179,7 @@ def test_codex_does_not_count_what_a_fork_copied(tmp_path: Path) -> None:
 
 def test_a_second_developer_message_of_codex_stays_in_its_place(tmp_path: Path) -> None:
     (log,) = logs_of(tmp_path, lines(*CODEX))
-    assert [message.role for message in conversation(log.entries).repaired.messages][:2] == ["system", "user"]
+    assert [log.entries[place]["role"] for place in (0, 1)] == ["system", "user"]
     (log,) = logs_of(tmp_path, lines({**CODEX[0], "payload": {"id": "s"}}, *CODEX[1:]))
     assert conversation(log.entries).repaired.messages[0].content == "Ask before you write."
 

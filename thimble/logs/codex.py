@@ -8,8 +8,8 @@ from typing import Any
 from thimble.logs.log import Entry, Json, Log, Reported, seconds, take_each
 from thimble.logs.parts import call_of, dig, reported, said, said_in_item, said_in_items
 
-CONTEXT = ("# AGENTS.md", "<environment_context>", "<user_instructions>")
-"""How messages of the user's role begin that are not the user's."""
+CONTEXT = ("# AGENTS.md", "<")
+"""How messages of the user's role begin that Codex wrote: the latter is a tag, such as `<environment_context>`."""
 BURST = 2.0
 """Seconds in which a fork writes down what it has of its parent."""
 
@@ -42,7 +42,7 @@ class _Rollout:
         if kind == "session_meta" and self.copied_until is None:
             self._opened(payload)
         elif kind == "response_item":
-            entries = said_in_item(payload, self.log)
+            entries = said_in_item(self._item(payload), self.log)
             self.turn += any(entry["role"] != "assistant" for entry in entries)
             self.log.say(entries, call_of(line), self.turn)
             if is_copied:
@@ -69,6 +69,10 @@ class _Rollout:
         if text := dig(meta, "base_instructions", "text") or meta.get("instructions"):
             self.log.add({"role": "system", "content": str(text)})
 
+    def _item(self, item: Json) -> Json:
+        """A developer's message, which is not the first, stays in its place as the user's."""
+        return {**item, "role": "user"} if item.get("role") == "developer" and self.log.entries else item
+
     def _go_on_with(self, view: list[Entry]) -> None:
         self.log.view = view
         self.turn += 1
@@ -78,10 +82,9 @@ class _Rollout:
         system = [entry for entry in self.log.view if entry["role"] == "system"]
         items = payload.get("replacement_history")
         if items is None:
-            asked = [entry for entry in self.log.view if entry["role"] in ("user", "developer")]
+            asked = [entry for entry in self.log.view if entry["role"] == "user"]
             return [*system, *asked, *said({"role": "user", "content": payload.get("message")}, self.log)]
-        taken = self.log.same(said_in_items(items, self.log))
-        return [*system, *taken]
+        return [*system, *self.log.same(said_in_items(map(self._item, items), self.log))]
 
 
 def _is_asked(entry: Entry) -> bool:

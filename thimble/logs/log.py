@@ -134,7 +134,7 @@ class Log:
         self.entries += entries
 
     def say(self, entries: Iterable[Entry], call: LoggedCall = UNKNOWN, key: object = None) -> None:
-        """Append what is said. An entry of the assistant is the reply of a call, or a further piece of that by `key`."""
+        """Append what is said. An entry of the assistant is the reply of a call, or a further piece of it (`key`)."""
         for entry in entries:
             known = self.replies.get(key) if entry["role"] == "assistant" else None
             if known:
