@@ -21,7 +21,7 @@ def read(values: Iterable[Any], name: str) -> list[Log]:
     """The session, then a log for each sub-agent in the file."""
     session = _Session(name)
     take_each(values, session.take, session.main)
-    return [*{id(log): log for log in (session.main, *session.side.values())}.values()]
+    return [*dict.fromkeys((session.main, *session.side.values()))]
 
 
 class _Session:

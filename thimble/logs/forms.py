@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from importlib import import_module
 from itertools import chain, islice
@@ -37,7 +37,7 @@ KNOWN = f"known forms: {'; '.join(FORMS.values())}"
 
 def form_of(path: Path) -> str:
     """The module of the form of a file; "" if it has no known form. Raises UsageError if it cannot be read."""
-    with closing(values(path)) as found:
+    with closing(values(path, [])) as found:
         return _form_of([*islice(found, OPENING)])
 
 
@@ -54,14 +54,14 @@ def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
         UsageError: it cannot be read, or has no known form; the error says what it looks like.
     """
     torn: list[str] = []
-    with closing(values(path)) as found:
+    with closing(values(path, torn)) as found:
         opening = [*islice(found, OPENING)]
         if not (module := _form_of(opening)):
             raise UsageError(f"{path} is not a recorded session of a known form: {_looks(opening)}", KNOWN)
         try:
             logs = [
                 log
-                for log in import_module(f"thimble.logs.{module}").read(_sound(chain(opening, found), torn), path.name)
+                for log in import_module(f"thimble.logs.{module}").read(chain(opening, found), path.name)
                 if log.entries
             ]
         except ODD as error:
@@ -77,14 +77,6 @@ def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
     if torn and logs:
         logs[0].left_out["line that is not JSON"] += len(torn)
     return logs
-
-
-def _sound(found: Iterable[Any], torn: list[str]) -> Iterator[Any]:
-    for value in found:
-        if isinstance(value, str):
-            torn.append(value)
-        else:
-            yield value
 
 
 def _looks(opening: Sequence[Any]) -> str:

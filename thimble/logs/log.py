@@ -63,7 +63,7 @@ class Context:
     base: Sequence[int]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Log:
     """One recorded session.
 

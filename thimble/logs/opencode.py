@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, groupby
+from itertools import chain
 from typing import Any
 
 from thimble.logs.log import Entry, Json, Log
@@ -30,24 +30,16 @@ def _objects(values: Iterable[Any]) -> Iterable[Json]:
 def read(values: Iterable[Any], name: str) -> list[Log]:
     """A log for each session."""
     messages: list[Json] = []
-    others: list[Json] = []
-    pieces: dict[object, list[Json]] = defaultdict(list)
+    pieces: dict[object, list[Json]] = defaultdict(list)  # by message; None: sessions, and what else there is
+    sessions: dict[str, list[tuple[Json, list[Json]]]] = defaultdict(list)
     for one in sorted(_objects(values), key=lambda one: str(one.get("id"))):
-        if "messageID" in one:
-            pieces[one["messageID"]].append(one)
-        else:
-            (messages if "role" in one else others).append(one)
-    by_session = groupby(sorted(messages, key=_session), key=_session)
-    logs = [
-        _log(session or name, [(one, pieces.pop(one.get("id"), [])) for one in said]) for session, said in by_session
-    ]
-    for one in [*others, *chain(*pieces.values())] if logs else ():
+        (pieces[one.get("messageID")] if "messageID" in one or "role" not in one else messages).append(one)
+    for message in messages:
+        sessions[str(message.get("sessionID") or name)].append((message, pieces.pop(message.get("id"), [])))
+    logs = [_log(session, said) for session, said in sessions.items()]
+    for one in chain(*pieces.values()) if logs else ():
         logs[0].leave_out(f"{one.get('type', 'session')} without a message", one)
     return logs
-
-
-def _session(message: Json) -> str:
-    return str(message.get("sessionID") or "")
 
 
 def _log(name: str, messages: Iterable[tuple[Json, Sequence[Json]]]) -> Log:

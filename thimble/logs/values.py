@@ -20,8 +20,8 @@ MOST_CHARACTERS = 500_000_000
 """Of a value over several lines: it is held as a whole. Lines are read one by one, as many as there are."""
 
 
-def values(path: Path) -> Generator[Any]:
-    """The values of a file. A line or an end that is not JSON comes as the text that it is.
+def values(path: Path, torn: list[str]) -> Generator[Any]:
+    """The values of a file; lines, or an end, that are not JSON go to `torn`. One without JSON is a text: its value.
 
     Raises:
         UsageError: the file cannot be read.
@@ -33,7 +33,7 @@ def values(path: Path) -> Generator[Any]:
                 return
             unpacked = gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == GZIP else file
             with io.TextIOWrapper(unpacked, "utf-8-sig", "replace", newline="\n") as text:
-                yield from _read(text)
+                yield from _read(text, torn)
     except NotImplementedError as error:
         raise UsageError(f"{path} cannot be unpacked: {error}", "convert it: inspect log convert") from error
     except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile) as error:
@@ -49,25 +49,23 @@ def _zipped(file: IO[bytes]) -> Iterator[Any]:
             yield json.loads(folder.read(name))
 
 
-def _read(file: IO[str]) -> Iterator[Any]:
+def _read(file: IO[str], torn: list[str]) -> Iterator[Any]:
     first = next((line for line in file if line.strip()), "")
-    value = _json(first)
-    if value is first and first:
-        yield from _in_a_row(first + file.read(MOST_CHARACTERS))
-    elif first:
-        yield value
-        yield from (_json(line) for line in file if line.strip())
-
-
-def _json(line: str) -> Any:
     try:
-        return json.loads(line)
+        yield json.loads(first)
     except (ValueError, RecursionError):
-        return line
+        yield from _in_a_row(first + file.read(MOST_CHARACTERS), torn)
+        return
+    for line in file:
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                torn.append(line)
 
 
-def _in_a_row(text: str) -> Iterator[Any]:
-    """Values that go over several lines."""
+def _in_a_row(text: str, torn: list[str]) -> Iterator[Any]:
+    """Values that go over several lines, or the text that it is."""
     decoder, at = json.JSONDecoder(), 0
     while at < len(text):
         if text[at].isspace():
@@ -76,5 +74,7 @@ def _in_a_row(text: str) -> Iterator[Any]:
         try:
             value, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
-            value, at = text[at:], len(text)
+            torn.append(text[at:])
+            yield from [] if text[:at].strip() else [text]
+            return
         yield value
