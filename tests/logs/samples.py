@@ -122,16 +122,6 @@ GEMINI = [
     gemini("3", "info", "Nothing was sent."),
     gemini("4", "gemini", ANSWER, tokens=TOKENS),
 ]
-CONTENTS = [
-    {"role": "user", "parts": [{"text": ASK}]},
-    {
-        "role": "model",
-        "parts": [{"text": THOUGHT}, {"functionCall": {"id": "c1", "name": "look", "args": {"page": "report"}}}],
-    },
-    {"role": "user", "parts": [RESPONSE]},
-    {"role": "model", "parts": [{"text": ANSWER}]},
-]
-
 CHAT = [
     {"role": "user", "content": ASK},
     {"role": "assistant", "content": THOUGHT, "tool_calls": [CALL]},
@@ -249,56 +239,6 @@ OPENCODE = [
     *opencode("m2", "assistant", 2000, *texts(THOUGHT), OPENCODE_TOOL, {"type": "step-finish"}, tokens=OPENCODE_TOKENS),
     *opencode("m3", "assistant", 3000, *texts(ANSWER), tokens=OPENCODE_TOKENS),
 ]
-TAU2_CALL = {"id": "c1", "name": "look", "arguments": {"page": "report"}, "requestor": "assistant"}
-TAU2 = {
-    "tasks": [],
-    "info": {"environment_info": {"policy": "Be brief."}},
-    "simulations": [
-        {
-            "task_id": "7",
-            "trial": 0,
-            "termination_reason": "user_stop",
-            "messages": [
-                {"role": "assistant", "content": "Hi!", "usage": None},
-                {"role": "user", "content": ASK, "usage": CHAT_USAGE, "raw_data": {"copy": ASK}},
-                {"role": "assistant", "content": THOUGHT, "tool_calls": [TAU2_CALL], "usage": CHAT_USAGE},
-                {"role": "tool", "id": "c1", "content": OUTPUT, "requestor": "assistant"},
-                {"role": "assistant", "content": ANSWER, "usage": CHAT_USAGE},
-                {"role": "user", "content": None, "tool_calls": [{**TAU2_CALL, "requestor": "user"}]},
-            ],
-        }
-    ],
-}
-LANGCHAIN_USAGE = {"input_tokens": 120, "output_tokens": 15, "input_token_details": {"cache_read": 100}}
-
-
-def langchain(kind: str, **kwargs: Any) -> dict[str, Any]:
-    return {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", kind], "kwargs": kwargs}
-
-
-LANGCHAIN = [
-    langchain("HumanMessage", content=ASK),
-    langchain(
-        "AIMessage",
-        content=[*texts(THOUGHT), *tool_use()],
-        tool_calls=[{"id": "c1", "name": "look", "args": {"page": "report"}}],
-        usage_metadata=LANGCHAIN_USAGE,
-    ),
-    langchain("ToolMessage", content=OUTPUT, tool_call_id="c1"),
-    langchain("AIMessageChunk", content=ANSWER, usage_metadata=LANGCHAIN_USAGE),
-]
-
-
-def run(at: int) -> dict[str, Any]:
-    """A call of LangSmith, below a chain that says the same again."""
-    outputs = {"generations": [[{"text": "", "message": LANGCHAIN[at]}]]}
-    call = {
-        "run_type": "llm",
-        "start_time": TIME.format(at),
-        "inputs": {"messages": [LANGCHAIN[:at]]},
-        "outputs": outputs,
-    }
-    return {"run_type": "chain", "inputs": {"messages": LANGCHAIN[:at]}, "child_runs": [call]}
 
 
 def exchange(at: int, messages: list[Any] = CHAT) -> dict[str, Any]:
@@ -350,7 +290,6 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
     "pi": ("pi", lines(*PI)),
     "gemini": ("Gemini CLI", document({**GEMINI_HEADER, "messages": GEMINI})),
     "gemini lines": ("Gemini CLI", lines(GEMINI_HEADER, *GEMINI)),
-    "gemini contents": ("Gemini CLI", document(CONTENTS)),
     "opencode": ("opencode", b"\n".join(map(document, OPENCODE))),
     "openhands": ("OpenHands", document(OPENHANDS)),
     "openhands, benchmark": ("OpenHands", lines({"instance_id": "i", "history": OPENHANDS})),
@@ -358,10 +297,6 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
     "swe-agent": ("SWE-agent", document(SWE_AGENT)),
     "inspect": ("Inspect", document(INSPECT)),
     "atif": ("ATIF", document(ATIF)),
-    "tau2": ("tau2-bench", document(TAU2)),
-    "langchain": ("LangChain", lines(*LANGCHAIN)),
-    "langchain, state": ("LangChain", document({"messages": [{"type": "human", "content": ASK}, *LANGCHAIN[1:]]})),
-    "langsmith": ("LangChain", document([run(1), run(3)])),
     "chat requests": ("requests", lines(exchange(1), exchange(3))),
     "anthropic requests": ("requests", lines(anthropic(1), anthropic(3))),
     "responses": (

@@ -96,18 +96,17 @@ def test_claude_code_clears_results_for_the_calls_after(tmp_path: Path) -> None:
     assert words(log, log.prompt(log.calls[1]))[-1] == "42 pages"
 
 
-def test_claude_code_rewinds_to_a_prompt_and_keeps_the_other_branch(tmp_path: Path) -> None:
+def test_claude_code_rewinds_to_a_prompt(tmp_path: Path) -> None:
     again = [
         claude("user", "v1", "a3", "And the annex?"),
         claude("assistant", "v2", "v1", texts("Ten."), id="m3", usage=usage(1, 1, 1)),
         claude("user", "w1", "a3", "And the cover?"),
         claude("assistant", "w2", "w1", texts("One."), id="m4", usage=usage(1, 1, 1)),
     ]
-    main, branch = logs_of(tmp_path, lines(*CLAUDE, *again))
-    assert last(main)[-2:] == [ANSWER, "And the cover?"]
-    assert last(branch)[-2:] == [ANSWER, "And the annex?"]
-    assert (len(main.calls), len(branch.calls)) == (3, 3)
-    assert main.left_out["summary"] == 1
+    (log,) = logs_of(tmp_path, lines(*CLAUDE, *again))
+    assert last(log)[-2:] == [ANSWER, "And the cover?"]
+    assert words(log, log.prompt(log.calls[2]))[-2:] == [ANSWER, "And the annex?"], "what is taken back was sent"
+    assert not log.summaries
 
 
 def test_claude_code_joins_parallel_calls_and_counts_a_message_once(tmp_path: Path) -> None:
@@ -139,7 +138,7 @@ def test_claude_code_gives_sub_agents_logs_and_attachments_words(tmp_path: Path)
     mode = {**attachment, "uuid": "t2", "attachment": {"type": "auto_mode"}}
     main, agent = logs_of(tmp_path, lines(CLAUDE[1], skills, mode, *CLAUDE[2:], *side))
     assert words(main, main.prompt(main.calls[0])) == [ASK, "Use the index"]
-    assert main.left_out["attachment auto_mode"] == 1
+    assert main.left_out["part auto_mode"] == 1
     assert last(agent) == ["Search it"]
     (alone,) = logs_of(tmp_path, lines(*side))
     assert last(alone) == ["Search it"], "a file of a sub-agent alone"
@@ -302,8 +301,8 @@ def test_opencode_prunes_results_and_compacts_to_a_tail(tmp_path: Path) -> None:
                     *compaction,
                     *summary,
                     *end,
-                    {**begun[0], "sessionID": "two", "id": "m0"},
-                    {"id": "p", "messageID": "m0", **texts(ASK)[0]},
+                    {**begun[0], "sessionID": "two", "id": "m9"},
+                    {"id": "p", "messageID": "m9", **texts(ASK)[0]},
                 ],
             )
         ),
@@ -326,7 +325,8 @@ def test_requests_that_have_nothing_in_common_are_conversations_of_their_own(tmp
     asked = [*({"role": "developer", "content": words} for words in ("Be brief.", "Be kind.")), CHAT[0]]
     said_on = [{"type": "message", "role": "assistant", "content": "On"}]
     (log,) = logs_of(tmp_path, lines(responses(None, asked, said_on, "r1")))
-    assert [entry["role"] for entry in log.entries] == ["developer", "user", "user", "assistant"]
+    told = [message.role for message in conversation(log.entries).repaired.messages]
+    assert told == ["system", "user", "user", "assistant"]
 
 
 def test_swe_agent_takes_what_its_steps_were_sent_and_leaves_other_agents_out(tmp_path: Path) -> None:

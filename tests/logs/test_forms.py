@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.logs.samples import ANSWER, ASK, CHAT, CLAUDE, INSPECT, OUTPUT, SAMPLES, TAU2, THOUGHT, document, lines
+from tests.logs.samples import ANSWER, ASK, CHAT, CLAUDE, INSPECT, OUTPUT, SAMPLES, THOUGHT, document, lines
 from thimble.agent.errors import UsageError
 from thimble.logs.forms import FORMS, read
 from thimble.logs.log import Log
@@ -36,9 +36,7 @@ def told(log: Log) -> list[tuple[str, str, list[tuple[str, object]]]]:
     return [
         (message.role, message.content.strip(), [(call.name, json.loads(call.arguments)) for call in message.calls])
         for message in messages
-        if message.role != "system"
-        and message.content not in ("Hi!", "Ask before you write.")
-        and "<env" not in message.content
+        if message.role != "system" and message.content != "Ask before you write." and "<env" not in message.content
     ]
 
 
@@ -67,15 +65,11 @@ def test_every_form_tells_the_same_session(name: str, folder: Path) -> None:
         ("codex", (50, 60, None, 7)),
         ("pi", (9, 90, None, None)),
         ("gemini", (20, 100, None, 15)),
-        ("gemini contents", (None, None, None, None)),
         ("opencode", (20, 100, 0, 15)),
         ("openhands", (20, 100, None, 15)),
         ("swe-agent", (None, None, None, None)),
         ("inspect", (20, 100, None, 15)),
         ("atif", (20, 100, None, 15)),
-        ("tau2", (20, 100, None, 15)),
-        ("langchain", (20, 100, None, 15)),
-        ("langsmith", (20, 100, None, 15)),
         ("chat requests", (20, 100, None, 15)),
         ("anthropic requests", (3, 100, 5, 9)),
         ("responses", (20, 100, None, 15)),
@@ -160,8 +154,6 @@ def test_what_a_file_is_does_not_depend_on_its_name(tmp_path: Path) -> None:
             b"# aider chat started at 2025-01-01\n\n#### fix it\n> Tokens: 3k sent\n",
             "aider's history, which cannot be replayed",
         ),
-        (document({**TAU2, "simulations": [{"termination_reason": "x", "ticks": [1]}]}), "voice run"),
-        (document({"tasks": [], "info": {}}), "index of a run"),
         (b"", "it is empty"),
         (b"Dear diary,\n", "it is text, and begins 'Dear diary,'"),
         (document({**INSPECT})[:300], "JSON that breaks off"),

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from thimble.agent.errors import UsageError
 from thimble.logs.log import Log
 
-BEGINNING = "# aider chat started"
-LACKS = "no system prompt, no contents of files, no tool results, and no mark where a summary stands"
-
 
 def recognises(opening: Sequence[Any]) -> bool:
     """Markdown that begins as aider's history does."""
-    return bool(opening) and isinstance(opening[0], str) and opening[0].lstrip().startswith(BEGINNING)
+    return str(opening[0]).lstrip().startswith("# aider chat started")
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:
     """Raises UsageError: it says what the history lacks."""
     raise UsageError(
-        f"{Path(name).name} is aider's history, which cannot be replayed: it has {LACKS}",
+        f"{name} is aider's history, which cannot be replayed: it has no system prompt, no contents of files, no tool "
+        "results, and no mark where a summary stands",
         "nor does aider's --llm-history-file keep messages: record its requests with a proxy, and give those",
     )

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+Json = Mapping[str, Any]
+"""An object in a file."""
 Entry = dict[str, Any]
 """A message in its chat-completions form."""
+PIECES = ("content", "tool_calls")
+"""Keys of a reply whose lists may come in pieces."""
+CLEARED = "[Old tool result content cleared]"
+"""What Claude Code and opencode send in place of a result that they cleared."""
 ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What a value raises that is not as its form has it."""
 
@@ -26,11 +32,6 @@ class Reported:
     cache_read: int | None = None
     cache_write: int | None = None
     output: int | None = None
-
-    @classmethod
-    def of_sum(cls, prompt: int | None, read: int | None, written: int | None, output: int | None) -> Reported:
-        """Of a prompt that is counted with what was read from the cache and written to it."""
-        return cls(None if prompt is None else prompt - (read or 0) - (written or 0), read, written, output)
 
     @property
     def prompt(self) -> int | None:
@@ -50,6 +51,10 @@ class LoggedCall:
     began: float | None = None
 
 
+UNKNOWN = LoggedCall(0)
+"""A call that nothing is told of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """From the place `since` on, a prompt begins with the entries `base`; what follows `since` comes behind them."""
@@ -58,7 +63,7 @@ class Context:
     base: Sequence[int]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Log:
     """One recorded session.
 
@@ -72,6 +77,7 @@ class Log:
         tools: The schemas of its tools, if they are in the file.
         left_out: What is not in `entries`, by name: how often, and how many bytes.
         notes: What a reader of the log must know, a sentence each.
+        replies: Calls whose reply may have further pieces, by what their reader knows them by.
     """
 
     name: str
@@ -84,66 +90,92 @@ class Log:
     left_out: Counter[str] = field(default_factory=Counter)
     bytes_left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
+    replies: dict[object, LoggedCall] = field(default_factory=dict)
 
-    def add(self, entry: Entry, *, summary: bool = False) -> int:
-        """Append an entry, and return its place."""
-        self.entries.append(entry)
-        if summary:
-            self.summaries.add(len(self.entries) - 1)
-        return len(self.entries) - 1
+    def prompt(self, call: LoggedCall) -> list[int]:
+        """The places of the entries that this call was sent, as far as the file tells."""
+        context = next(one for one in reversed(self.contexts) if one.since <= call.at)
+        return [*context.base, *range(context.since, call.at)]
 
-    def reply(self, entry: Entry, reported: Reported = Reported(), model: str = "", began: float | None = None) -> int:
-        """Append the reply of a call, and return its place."""
-        at = self.add(entry)
-        self.calls.append(LoggedCall(at, reported, model, began))
-        return at
+    @property
+    def view(self) -> list[Entry]:
+        """What a prompt would hold now: the entries themselves, in a list of its own.
 
-    def begin_context(self, base: Iterable[int]) -> None:
-        """Let the prompts from here on begin with these entries alone."""
-        self.contexts.append(Context(len(self.entries), tuple(base)))
-
-    def now(self) -> list[int]:
-        """The places of the entries that a prompt would have now."""
-        context = self.contexts[-1]
-        return [*context.base, *range(context.since, len(self.entries))]
-
-    def send(self, request: Sequence[Entry]) -> None:
-        """Let the next prompt be this request. Entries that were there before keep their places.
-
-        If it does not begin with the context so far, a context begins; what is new in the middle of it, the agent's own
-        context management wrote.
+        A reader sets it where the agent changed it. An entry that was not in the log before, the agent's own context
+        management wrote: it is put among the summaries.
         """
-        now = self.now()
-        same = 0
-        while same < min(len(now), len(request)) and self.entries[now[same]] == request[same]:
-            same += 1
-        if same == len(now):
-            for entry in request[same:]:
+        return [self.entries[place] for place in self.prompt(LoggedCall(len(self.entries)))]
+
+    @view.setter
+    def view(self, entries: Iterable[Entry]) -> None:
+        known = {id(entry): at for at, entry in enumerate(self.entries)}
+        now, base = self.prompt(LoggedCall(len(self.entries))), []
+        for entry in entries:
+            if id(entry) not in known:
+                known[id(entry)] = len(self.entries)
+                self.summaries.add(len(self.entries))
+                self.entries.append(entry)
+            base.append(known[id(entry)])
+        if base != now:
+            self.contexts.append(Context(len(self.entries), base))
+
+    def at(self, entry: Entry | None) -> int:
+        """Where in the view an entry is, or behind its end."""
+        view = self.view
+        return next((at for at, one in enumerate(view) if one is entry), len(view))
+
+    def same(self, entries: Iterable[Entry]) -> list[Entry]:
+        """These entries; in place of one that equals an entry of the view, that one."""
+        known = {key_of(entry): entry for entry in self.view}
+        return [known.get(key_of(entry), entry) for entry in entries]
+
+    def add(self, *entries: Entry) -> None:
+        """Append what is said, behind the view too."""
+        self.entries += entries
+
+    def say(self, entries: Iterable[Entry], call: LoggedCall = UNKNOWN, key: object = None) -> None:
+        """Append what is said. An entry of the assistant is the reply of a call, or a further piece of it (`key`)."""
+        for entry in entries:
+            known = self.replies.get(key) if entry["role"] == "assistant" else None
+            if known:
+                known.reported = max(known.reported, call.reported, key=lambda one: one.output or 0)
+                whole = self.entries[known.at]
+                whole |= {name: whole.get(name, []) + entry[name] for name in entry if name in PIECES}
+            else:
+                if entry["role"] == "assistant":
+                    self.calls.append(replace(call, at=len(self.entries)))
+                    self.replies |= {key: self.calls[-1]} if key is not None else {}
                 self.add(entry)
-            return
-        known = {key_of(self.entries[place]): place for place in now}
-        places = [known.get(key_of(entry)) for entry in request]
-        last = max((at for at, place in enumerate(places) if place is not None), default=-1)
-        for at, (entry, place) in enumerate(zip(request, places, strict=True)):
-            if place is None:
-                places[at] = self.add(entry, summary=at < last)
-        self.begin_context(place for place in places if place is not None)
 
-    def swap(self, entries: Mapping[int, Entry]) -> None:
-        """Let prompts from here on hold these entries, which the agent wrote, in place of those at these places."""
-        now = self.now()
-        places = {place: self.add(entry, summary=True) for place, entry in entries.items() if place in now}
-        if places:
-            self.begin_context(places.get(place, place) for place in now)
+    def clear(self, ids: Container[object]) -> None:
+        """Let prompts hold a placeholder in place of the results of these calls."""
+        self.view = [
+            {**entry, "content": CLEARED} if entry.get("tool_call_id") in ids and entry["content"] != CLEARED else entry
+            for entry in self.view
+        ]
 
-    def leave_out(self, name: str, what: object = "") -> None:
-        """Count what is not taken."""
-        self.left_out[name[:40]] += 1
-        self.bytes_left_out[name[:40]] += len(what if isinstance(what, str) else json.dumps(what))
+    def send(self, request: list[Entry]) -> None:
+        """Let the next prompt be this request: an entry that equals one of the view is that one.
 
-    def leave_out_rest(self, value: Mapping[str, Any], *taken: str) -> None:
+        What is new before the last of these, the agent's own context management wrote; behind it, it was said.
+        """
+        view = self.view
+        if request[: len(view)] != view:
+            known, request = {*map(id, view)}, self.same(request)
+            last = max((at for at, entry in enumerate(request, 1) if id(entry) in known), default=0)
+            self.view = view = request[:last]
+        self.add(*request[len(view) :])
+
+    def leave_out(self, name: object, what: object = "") -> None:
+        """Count what is not taken, by a name: the type of a line, in most forms."""
+        name = str(name or "without a type")[:40]
+        self.left_out[name] += 1
+        self.bytes_left_out[name] += len(what if isinstance(what, str) else json.dumps(what))
+
+    def leave_out_rest(self, value: Mapping[str, Any], taken: str) -> None:
         """Count what else an object holds that is not sent: results, rewards, settings."""
-        self.leave_out("about the run", {key: value[key] for key in value if key not in taken})
+        if rest := {key: value[key] for key in value.keys() - taken.split()}:
+            self.leave_out("about the run", rest)
 
     def report(self, usages: Sequence[Reported]) -> None:
         """Give the n-th call the n-th usage. If there are not as many as calls, none gets one, and a note says so."""
@@ -153,25 +185,6 @@ class Log:
         elif usages:
             told = f"Usage is known for the session only: {len(usages)} records, {len(self.calls)} calls."
             self.notes.append(told)
-
-    def prompt(self, call: LoggedCall) -> list[int]:
-        """The places of the entries that this call was sent, as far as the file tells."""
-        context = next(one for one in reversed(self.contexts) if one.since <= call.at)
-        return [*context.base, *range(context.since, call.at)]
-
-    def until(self, at: int, name: str) -> Log:
-        """A log of its own that begins as this one, with its first `at` entries."""
-        return replace(
-            self,
-            name=name,
-            entries=self.entries[:at],
-            summaries={place for place in self.summaries if place < at},
-            calls=[call for call in self.calls if call.at < at],
-            contexts=[context for context in self.contexts if context.since <= at],
-            left_out=Counter(),
-            bytes_left_out=Counter(),
-            notes=[],
-        )
 
 
 def take_each(values: Iterable[Any], take: Callable[[Any], None], log: Log) -> None:
@@ -189,8 +202,8 @@ def key_of(entry: Entry) -> str:
 
 
 def seconds(time: object) -> float | None:
-    """Seconds since 1970 of a time in ISO form; None for anything else."""
+    """Seconds since 1970 of a time in seconds or in ISO form; None for anything else."""
     try:
-        return datetime.fromisoformat(str(time)).timestamp()
+        return float(time) if isinstance(time, int | float) else datetime.fromisoformat(str(time)).timestamp()
     except (ValueError, OverflowError):
         return None

@@ -5,83 +5,50 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Log, Reported, seconds
-from thimble.logs.parts import call, parts, result
+from thimble.logs.log import Json, Log
+from thimble.logs.parts import dig, first, said, tell
+
+ROLES: Mapping[object, str] = {"assistant": "assistant", "toolResult": "tool"}
+SENT = ["message", "custom_message", "branch_summary"]
+"""Types of lines that are sent."""
+KEPT = "firstKeptEntryId firstKeptEntryIndex"
 
 
 def recognises(opening: Sequence[Any]) -> bool:
-    """The first line is a `session` with an id and a folder."""
-    first = opening[0] if opening else None
-    return isinstance(first, Mapping) and first.get("type") == "session" and "cwd" in first
+    """The first line is a `session` with a folder."""
+    return dig(opening[0], "type") == "session" and "cwd" in opening[0]
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:
     """The path from the newest entry to the root, and a log for each other leaf."""
     header, *lines = [line for line in values if isinstance(line, Mapping)]
     name = str(header.get("id") or name)
-    parents = {line["id"]: line.get("parentId") for line in lines if "id" in line}
-    if not parents:
-        return [_log(name, [(number, line) for number, line in enumerate(lines, 1)])]
-    by_id = {line["id"]: (number, line) for number, line in enumerate(lines, 1) if "id" in line}
-    inner = {*parents.values()}
-    leaves = [id_ for id_ in by_id if id_ not in inner]
+    by_id = {line.get("id", at): {"at": at, "parentId": at - 1, **line} for at, line in enumerate(lines, 1)}
+    inner = {line["parentId"] for line in by_id.values()}
     logs: list[Log] = []
-    for leaf in reversed(leaves):
-        path, at = [], leaf
+    for at in reversed([id_ for id_ in by_id if id_ not in inner]):
+        path: list[Json] = []
         while at in by_id:
-            path.append(by_id[at])
-            at = parents[at]
-        logs.append(_log(name if leaf == leaves[-1] else f"{name}, branch {len(logs) + 1}", path[::-1]))
+            path.insert(0, by_id[at])
+            at = path[0]["parentId"]
+        logs.append(_log(f"{name}, branch {len(logs) + 1}" if logs else name, path))
     return logs
 
 
-def _log(name: str, path: Sequence[tuple[int, Mapping[str, Any]]]) -> Log:
-    """The log of the lines of a path, each with its number in the file."""
+def _log(name: str, path: Sequence[Json]) -> Log:
     log = Log(name, "pi")
-    log.notes.append("The system prompt and the tools are not in the file.")
-    places: dict[object, int] = {}  # of the next entry, by the id and by the number of each line
-    for number, line in path:
-        places[line.get("id")] = places[number] = len(log.entries)
-        kind = line.get("type")
-        if kind == "message":
-            _message(log, line["message"], seconds(line.get("timestamp")))
-        elif kind in ("custom_message", "branch_summary"):
-            log.add({"role": "user", "content": parts(line.get("content", line.get("summary")), log)})
-        elif kind == "compaction":
-            first = places.get(line.get("firstKeptEntryId", line.get("firstKeptEntryIndex")), len(log.entries))
-            kept = [place for place in log.now() if place >= first and place not in log.summaries]
-            summary = log.add({"role": "user", "content": str(line.get("summary") or "")}, summary=True)
-            log.begin_context([summary, *kept])
-        else:
-            log.leave_out(str(kind), line)
+    starts: dict[object, int] = {}  # the place of the next entry, by the id and by the number of each line
+    for line in path:
+        starts |= dict.fromkeys((line.get("id"), line["at"]), len(log.entries))
+        kind, given = line.get("type"), line.get("message") or line
+        role, words = given.get("role"), given.get("content") or given.get("summary")
+        if role == "bashExecution":
+            words = f"{given.get('command')}\n{given.get('output')}"
+        message = {**given, "role": ROLES.get(role, "user"), "content": words, "timestamp": line.get("timestamp")}
+        if kind == "compaction":
+            start = starts.get(first(line, KEPT), len(log.entries))
+            kept = [entry for at, entry in enumerate(log.entries) if at >= start and at not in log.summaries]
+            log.view = [*said(message, log), *kept]
+        elif kind not in SENT or given.get("excludeFromContext") or not tell(message, log):
+            log.leave_out(f"{role}, not sent" if role else kind, line)
     return log
-
-
-def _message(log: Log, message: Mapping[str, Any], began: float | None) -> None:
-    role, content = message.get("role"), message.get("content")
-    listed = content if isinstance(content, list) else [content] if content else []
-    calls = [part for part in listed if isinstance(part, Mapping) and part.get("type") == "toolCall"]
-    if role == "bashExecution" and message.get("excludeFromContext"):
-        log.leave_out("command of the user, not sent", message)
-        return
-    if role == "bashExecution":
-        listed = [f"{message.get('command')}\n{message.get('output')}"]
-    entry: Entry = {"role": "user", "content": parts([part for part in listed if part not in calls], log)}
-    if role == "toolResult":
-        log.add(result(message.get("toolCallId"), listed, log))
-    elif role != "assistant":
-        log.add(entry)
-    elif not entry["content"] and not calls:
-        log.leave_out("empty reply")
-    else:
-        entry["role"] = "assistant"
-        if calls:
-            entry["tool_calls"] = [call(one.get("id"), one.get("name"), one.get("arguments")) for one in calls]
-        log.reply(entry, _reported(message.get("usage") or {}), str(message.get("model") or ""), began)
-
-
-def _reported(usage: Mapping[str, Any]) -> Reported:
-    """Its input leaves out what was cached; a call that was broken off has zeros, which are not known."""
-    if not any(usage.get(key) for key in ("input", "cacheRead", "cacheWrite")):
-        return Reported()
-    return Reported(*(usage.get(key) for key in ("input", "cacheRead", "cacheWrite", "output")))

@@ -2,58 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Log
-
-TAKEN = ("role", "content", "tool_calls", "thinking_blocks", "reasoning_content")
-EXAMPLE = ("demonstration",)
+from thimble.logs.log import Entry, Json, Log
+from thimble.logs.parts import SPOKEN, dig, listed, said
 
 
 def recognises(opening: Sequence[Any]) -> bool:
     """An object with a `history` of messages, and mostly a `trajectory` of steps."""
-    first = opening[0] if len(opening) == 1 else None
-    history = first.get("history") if isinstance(first, Mapping) else None
-    return isinstance(history, list) and any(isinstance(one, Mapping) and "role" in one for one in history)
+    return len(opening) == 1 and any(dig(one, "role") for one in listed(dig(opening[0], "history")))
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:
     """The run of the main agent."""
     log = Log(name, "SWE-agent")
     for run in values:
-        prompts = _prompts(run.get("trajectory") or ())
-        for message in run.get("history") or ():
+        steps = listed(run, "trajectory")
+        prompts = [step.get("query") for step in steps]
+        if not any(prompts):
+            prompts = [None, *(step.get("messages") for step in steps)]
+        for message in listed(run, "history"):
+            log.leave_out_rest(message, SPOKEN)
+            prompt = dig(prompts, len(log.calls)) if message["role"] == "assistant" else None
             if message.get("agent") not in (None, "main", "primary"):
                 log.leave_out("message of another agent", message)
-                continue
-            entry = _entry(message)
-            if entry["role"] == "assistant" and not (message.get("is_demo") or message.get("message_type") in EXAMPLE):
-                if sent := prompts.get(len(log.calls)):
-                    log.send([*map(_entry, sent)])
-                log.reply(entry)
+            elif message.get("is_demo") or message.get("message_type") == "demonstration":
+                log.add(*_said(message, log))
             else:
-                log.add(entry)
-            log.leave_out("thought and action, said twice", [message.get("thought"), message.get("action")])
+                if prompt:
+                    log.send([entry for one in prompt for entry in _said(one, log)])
+                log.say(_said(message, log))
         log.leave_out_rest(run, "history")
-        if not prompts:
+        if not any(prompts):
             log.notes.append("Which results were elided for a call is not in the file.")
-        stats = (run.get("info") or {}).get("model_stats") or {}
-        if stats.get("tokens_sent"):
-            log.notes.append(
-                f"Usage of the session: {stats['tokens_sent']:,} tokens sent in {stats.get('api_calls')} calls."
-            )
-    return [log] if log.entries else []
+        if sent := dig(run, "info", "model_stats", "tokens_sent"):
+            log.notes.append(f"Usage is known for the session only: {sent:,} tokens sent.")
+    return [log]
 
 
-def _prompts(steps: Sequence[Mapping[str, Any]]) -> dict[int, Sequence[Mapping[str, Any]]]:
-    """What each call was sent: a step's `query`, or the `messages` after the step before."""
-    before = {at: step["query"] for at, step in enumerate(steps) if step.get("query")}
-    return before or {at: step["messages"] for at, step in enumerate(steps, 1) if step.get("messages")}
-
-
-def _entry(message: Mapping[str, Any]) -> Entry:
-    entry = {key: message[key] for key in TAKEN if message.get(key)} | {"content": message.get("content") or ""}
-    if ids := message.get("tool_call_ids"):
-        entry["tool_call_id"] = ids[0]
-    return entry
+def _said(message: Json, log: Log) -> list[Entry]:
+    return said({**message, "tool_call_id": dig(message, "tool_call_ids", 0)}, log)
