@@ -19,6 +19,7 @@ from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.steps import FIT
 from thimble.agent.view import View, prepare
+from thimble.commands.faults import Faults, needs_of
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
@@ -119,6 +120,7 @@ class Replayed:
     fates: Mapping[Fate, int] = field(default_factory=dict)
     fitted: Mapping[str, int] = field(default_factory=dict)
     asked: list[SideCalled] = field(default_factory=list)
+    faults: Faults = field(default_factory=Faults)
     failed: str = ""
 
     @property
@@ -152,9 +154,12 @@ def replayed(session: Session, spec: str) -> Replayed:
         UsageError: the SPEC names no strategy.
     """
     found, fork = Replayed(spec), session.fork(spec)
+    needs = needs_of(fork.history)
     try:
-        for call in replay_agent(fork):
+        for at, call in zip(calls(fork.history), replay_agent(fork), strict=True):
             found.add(call)
+            if call.view and at in needs:
+                found.faults.add(needs[at], call.view)
     except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
         found.failed = broke(error, spec)
         found.asked += ReplayedCall(events=tuple(fork.side.drain())).asked

@@ -19,6 +19,7 @@ from thimble.lab.findings import ResultTable
 from thimble.lab.judge.dialogues import Dialogue, generated, planted
 from thimble.lab.judge.entry import Entry, EntryServer
 from thimble.lab.judge.measure import measured, score, shares
+from thimble.lab.replay.cost_tables import FAULT_COLUMNS
 from thimble.lab.replay.recorded_replay import ReplaySetting
 from thimble.lab.replay.trajectories import read
 from thimble.session.figures import several
@@ -126,7 +127,7 @@ class Judge(Experiment[JudgeCase]):
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
         """A row a strategy."""
         at = ", ".join(f"{price.cached:g}" for price in price_cards([]))
-        columns = ("strategy", "no score because", "score", "cost", "facts", "faults")
+        columns = ("strategy", "no score because", "score", "cost", "facts", *FAULT_COLUMNS)
         told = f"Cost in percent of sending everything, where a cached token costs {at}."
         yield ResultTable("The contest", columns, [*map(_cells, rows)], told, texts=2)
 
@@ -164,10 +165,10 @@ def scored(row: Row, everything: Row) -> Row:
 
 def _cells(row: Row) -> list[str]:
     if row["score"] is None:
-        return [row["strategy"], row["reason"], *[""] * 4]
+        return [row["strategy"], row["reason"], *[""] * 5]
     cost = " ".join(f"{100 * one:.0f}" for one in row["cost"])
-    facts, faults = f"{row['kept']} of {row['planted']}", f"{row['faults']} of {row['again']}"
-    return [row["strategy"], "", f"{row['score']:.1f}", cost, facts, faults]
+    pairs = (("kept", "planted"), ("quoted_lost", "quoted"), ("repeats", "again"))
+    return [row["strategy"], "", f"{row['score']:.1f}", cost, *(f"{row[one]} of {row[of]}" for one, of in pairs)]
 
 
 main = partial(run_experiment, Judge())

@@ -115,7 +115,8 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
         """A row for each price: the sums of the run; counts are in tokens unless the name says otherwise."""
         run, setting, rows, lines = case.run, case.setting, list[Row](), list[str]()
         for price, calls in case.played():
-            found = figures(run, calls, counter_of(setting.model))
+            if case.priced or not rows:
+                found = figures(run, calls, counter_of(setting.model))
             rows.append(
                 {
                     "strategy": setting.strategy,
@@ -157,10 +158,10 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
         """What the runs are, and how to read the tables."""
+        yield from cost_tables.calibration(rows)
         yield cost_tables.described(rows)
         prices = ", ".join(f"{price:.4g}" for price in dict.fromkeys(row["cached_price"] for row in rows))
         yield f"Cost against sending everything, in percent, where a cached token costs {prices}."
-        yield from cost_tables.calibration(rows)
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
         """Sums, spreads, and medians by length."""
@@ -220,10 +221,11 @@ def line(case: ReplayCase, call: RecordedCall, price: Prices) -> str:
 
 def _calibrated(run: Trajectory, strategy: str, calls: Sequence[RecordedCall]) -> Row:
     """How near the prompts as recorded are to what their provider counted, of a run that says so."""
-    if strategy != AS_RECORDED or not run.sent:
+    if strategy != AS_RECORDED:
         return {}
-    predicted = [call.view.tokens if call.view else None for call in calls]
-    return calibrated(predicted, [run.reported.get(run.messages[at].id) for at in run.calls])
+    missing = sum(bool(side.error) for call in calls for side in call.asked)
+    sizes = [(call.view.tokens, call.view.cached) for call in calls if call.view]
+    return {"summaries_missing": missing, **calibrated(run, sizes)}
 
 
 def _check_views(options: argparse.Namespace) -> None:

@@ -13,11 +13,12 @@ from pathlib import Path
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.repair import Repaired
+from thimble.commands.faults import Holders, needs_of
 from thimble.lab.experiment import hash_of
 from thimble.lab.file_text import file_text
 from thimble.logs.forms import form_of
 from thimble.logs.forms import read as read_logs
-from thimble.logs.log import Log
+from thimble.logs.log import Log, Reported
 from thimble.models.chat import conversation, write
 from thimble.models.chat import read as chat_read
 from thimble.session.bounded import MOST_RUNS_BYTES
@@ -33,18 +34,22 @@ MOST_LOST = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What the prompts of a recorded agent began with: from the message `since` on, `base` and the messages since."""
+    """What the prompts of a recorded agent began with: from the message `since` on, `base` and the messages since.
+
+    `asked`: the file has the call that wrote the summary in it.
+    """
 
     since: int
     base: Sequence[Message]
+    asked: bool = False
 
 
 @dataclass(frozen=True)
 class Trajectory:
     """One recorded run, and what was repaired in it; `tools` are the tool schemas of the run, if the file has them.
 
-    `sent`: what its prompts began with, if it is the log of another agent. `reported`: tokens of the prompt of each
-    reply, by its id, as the provider counted them.
+    `sent`: what its prompts began with, if it is the log of another agent. `reported`: the tokens of each call, by
+    the id of its reply, as the provider counted them.
     """
 
     name: str
@@ -52,7 +57,7 @@ class Trajectory:
     tools: Sequence[Schema] = ()
     repaired: Repaired = field(default_factory=lambda: Repaired([]))
     sent: Sequence[Sent] = ()
-    reported: Mapping[str, int | None] = field(default_factory=dict)
+    reported: Mapping[str, Reported] = field(default_factory=dict)
 
     @property
     def calls(self) -> list[int]:
@@ -68,6 +73,11 @@ class Trajectory:
     def size(self) -> int:
         """The number of messages in all prompts of the run, if everything is sent: the work of a replay."""
         return sum(self.calls)
+
+    @cached_property
+    def needs(self) -> dict[int, tuple[Holders, Holders]]:
+        """What each action takes from earlier results, by its place."""
+        return needs_of(self.messages)
 
     @cached_property
     def digest(self) -> str:
@@ -151,11 +161,12 @@ def _of_log(log: Log, path: Path, observations: str | None) -> Trajectory:
     kept = {message.id: at for at, message in enumerate(run.messages)}
     written = {place: replace(chat_read([log.entries[place]])[0], id=f"s{place}") for place in log.summaries}
     messages = written | {place: run.messages[kept[id_]] for place, id_ in ids.items() if id_ in kept}
-    sent = []
+    calls, sent = {call.at for call in log.calls}, list[Sent]()
     for context in log.contexts:
         since = sum(place < context.since and ids[place] in kept for place in places)
-        sent.append(Sent(since, [messages[place] for place in context.base if place in messages]))
-    reported = {ids[call.at]: call.reported.prompt for call in log.calls if call.at in ids}
+        base = [messages[place] for place in context.base if place in messages]
+        sent.append(Sent(since, base, not calls.isdisjoint(log.summaries.intersection(context.base))))
+    reported = {ids[call.at]: call.reported for call in log.calls if call.at in ids}
     _tell(log, path)
     return replace(run, sent=sent, reported=reported)
 
