@@ -93,15 +93,9 @@ def pieces(run: Trajectory, counter: Counter) -> Iterator[Piece]:
         if kept < len(before):
             again = new.keys() & held.keys()
             written = {message.role for id_, message in new.items() if id_ not in own and id_ not in held}
-            edit = (
-                "cleared result"
-                if written == {"tool"}
-                else "compaction"
-                if written
-                else "unknown"
-                if again
-                else "rewind"
-            )
+            edit = "unknown" if again else "rewind"
+            if written:
+                edit = "cleared result" if written == {"tool"} else "compaction"
             yield sum(count(new[id_]) for id_ in again), 0, 0, {"break": edit}
         elif usage.cache_read is not None and usage.cache_read < LOST * last:
             yield last - usage.cache_read, 0, 0, {"break": "unknown, as reported"}
@@ -126,7 +120,8 @@ def pieces(run: Trajectory, counter: Counter) -> Iterator[Piece]:
             asked.add(key)
         whole = sum(len(text) for text, _ in parts) or 1
         for text, labels in parts:
-            yield count(message) * len(text) // whole, sent[id_], computed[id_], labels
+            if text:
+                yield count(message) * len(text) // whole, sent[id_], computed[id_], labels
     for schema in run.tools:
         name = str(schema.get("function", schema).get("name"))
         yield counter.overhead([schema]) - counter.overhead(()), run.turns, 1, {"kind": "schema", "schema": name}
