@@ -18,9 +18,8 @@ from thimble.agent.errors import ToolError
 from thimble.agent.events import ToolReturned
 from thimble.agent.messages import Message
 from thimble.agent.prompts import SYSTEM
-from thimble.commands.as_recorded import AS_RECORDED
 from thimble.commands.open_run import open_run, path_of
-from thimble.commands.replay import replayed
+from thimble.commands.replay import AS_RECORDED, replayed
 from thimble.commands.trajectories import Trajectory, read
 from thimble.repl.__main__ import main
 from thimble.session.journal.folder import reopened

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from thimble.agent.budget import Budget
+from thimble.agent.events import SideCalled
 from thimble.agent.prefix_cache import PrefixCache
-from thimble.agent.protocols import ModelId
+from thimble.agent.protocols import ModelId, Usage
 from thimble.agent.view import View, measure
-
-if TYPE_CHECKING:
-    from thimble.commands.trajectories import Trajectory
-
-AS_RECORDED = "as-recorded"
-"""The SPEC that stands for the recorded agent's own context management."""
+from thimble.commands.trajectories import Sent, Trajectory
 
 
-def as_recorded(run: Trajectory, budget: Budget, model: ModelId) -> Iterator[View]:
-    """The prompt of each call as the recorded agent sent it, as far as its file tells.
+def as_recorded(run: Trajectory, budget: Budget, model: ModelId) -> Iterator[tuple[View, Sequence[SideCalled]]]:
+    """The prompt of each call as the recorded agent sent it, and the calls that wrote the summaries in it.
 
-    Nothing is repaired, shortened or put back: no law of thimble was kept there. What a model was asked for a summary
-    is not in most files, and so in no view.
+    Nothing is repaired, shortened or put back: no law of thimble was kept there. Where the file lacks the call of a
+    summary, that has an error.
     """
     prefixes = PrefixCache(slot=False)
     held = partial(prefixes.kept, model, run.tools, budget.counter)
     before: View | None = None
-    for at in run.calls:
-        sent = run.sent_before(at)
-        messages = [*sent.base, *run.messages[sent.since : at]]
-        before = measure(run.messages[:at], messages, budget, before, held=held)
+    last, known = Sent(), {message.id for message in run.messages}
+    for at, sent, messages in run.prompts():
+        written = [message for message in sent.base if message.id not in known]
+        known.update(message.id for message in written)
+        asked = list[SideCalled]()
+        if any(message.role != "tool" for message in written):
+            read = [*last.base, *run.messages[last.since : sent.since]] if sent.asked else []
+            shared = prefixes.read(model, run.tools, read, budget.counter)
+            usage = Usage(output_tokens=sum(map(budget.count, written)))
+            error = "" if sent.asked else "its call is not in the file"
+            size, exact = budget.size(read), budget.counter.exact
+            asked.append(SideCalled("summary", size, exact, usage, 0.0, error, shared=shared))
+        before, last = measure(run.messages[:at], messages, budget, before, held=held), sent
         prefixes.forget(model)
         prefixes.read(model, run.tools, before.messages, budget.counter)
-        yield before
+        yield before, asked

@@ -12,7 +12,8 @@ from thimble.agent.budget import Budget, Counter
 from thimble.agent.events import Answered, Asked, Entry, Prepared, PutIn, Replied, ToolCalled, ToolReturned
 from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId, Usage
-from thimble.commands.as_recorded import AS_RECORDED, as_recorded
+from thimble.commands.as_recorded import as_recorded
+from thimble.commands.replay import AS_RECORDED
 from thimble.commands.trajectories import Sent, Trajectory
 from thimble.logs.log import LoggedCall
 from thimble.session.figures import several
@@ -122,9 +123,10 @@ def _events(run: Trajectory, counter: Counter) -> Iterator[tuple[float, Entry]]:
             turn = 0 if message.id in asked else turn
             yield now, Asked(message) if message.id in asked else PutIn((message,))
         else:
-            turn, view, call_of = turn + 1, next(views), run.logged.get(message.id, UNKNOWN)
+            turn, (view, asked_of), call_of = turn + 1, next(views), run.logged.get(message.id, UNKNOWN)
             now, usage = call_of.began or now, call_of.reported
             model = ModelId(run.form, call_of.model)
+            yield from ((now, one) for one in asked_of if not one.error)
             yield now, Prepared(turn, AS_RECORDED, model, view, counter.exact, run.tools, before)
             reported = Usage(usage.prompt, usage.cache_read, usage.output)
             yield now, Replied(turn, message, reported, 0.0, None, began=call_of.began or 0.0, returns_thinking=True)
@@ -151,7 +153,6 @@ def _questions(run: Trajectory) -> set[str]:
 def _largest_prompt(run: Trajectory, counter: Counter) -> int:
     """Tokens of the largest prompt that the run had, which stands for its budget: no file tells that."""
     sums = [0, *accumulate(map(counter.count, run.messages))]
-    sent = ((at, run.sent_before(at)) for at in run.calls)
-    prompts = (sum(map(counter.count, one.base)) + sums[at] - sums[one.since] for at, one in sent)
+    prompts = (sum(map(counter.count, one.base)) + sums[at] - sums[one.since] for at, one, _ in run.prompts())
     reported = (call.reported.prompt or 0 for call in run.logged.values())
     return max(counter.overhead(run.tools) + max(prompts, default=0), *reported, 0)

@@ -19,11 +19,13 @@ from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.steps import FIT
 from thimble.agent.view import View, measure, prepare
-from thimble.commands.as_recorded import AS_RECORDED
+from thimble.commands.faults import Faults, needs_of
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
 
+AS_RECORDED = "as-recorded"
+"""The SPEC that stands for the context management of a recorded agent itself."""
 MOST_READ = 150_000
 """Messages that a strategy reads in all about one conversation of another program, in about a second."""
 
@@ -120,6 +122,7 @@ class Replayed:
     fates: Mapping[Fate, int] = field(default_factory=dict)
     fitted: Mapping[str, int] = field(default_factory=dict)
     asked: list[SideCalled] = field(default_factory=list)
+    faults: Faults = field(default_factory=Faults)
     failed: str = ""
 
     @property
@@ -155,9 +158,12 @@ def replayed(session: Session, spec: str) -> Replayed:
     if spec == AS_RECORDED:
         return _recorded(session)
     found, fork = Replayed(spec), session.fork(spec)
+    needs = needs_of(fork.history)
     try:
-        for call in replay_agent(fork):
+        for at, call in zip(calls(fork.history), replay_agent(fork), strict=True):
             found.add(call)
+            if call.view and at in needs:
+                found.faults.add(needs[at], call.view)
     except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
         found.failed = broke(error, spec)
         found.asked += ReplayedCall(events=tuple(fork.side.drain())).asked

@@ -14,6 +14,7 @@ from pathlib import Path
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.repair import Repaired
+from thimble.commands.faults import Holders, needs_of
 from thimble.logs.forms import form_of
 from thimble.logs.forms import read as read_logs
 from thimble.logs.log import Log, LoggedCall
@@ -33,10 +34,14 @@ MOST_LOST = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What the prompts of a recorded agent began with: from the message `since` on, `base` and the messages since."""
+    """What the prompts of a recorded agent began with: from the message `since` on, `base` and the messages since.
+
+    `asked`: the file has the call that wrote the summary in it.
+    """
 
     since: int = 0
     base: Sequence[Message] = ()
+    asked: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,11 @@ class Trajectory:
         """The messages before each of its model calls: its assistant messages."""
         return [at for at, message in enumerate(self.messages) if message.role == "assistant"]
 
-    def sent_before(self, at: int) -> Sent:
-        """What the prompt of the call at message `at` began with."""
-        return next((one for one in reversed(self.sent) if one.since <= at), Sent())
+    def prompts(self) -> Iterator[tuple[int, Sent, list[Message]]]:
+        """The place of each call, what its prompt begins with, and the prompt, as far as the file tells."""
+        for at in self.calls:
+            sent = next((one for one in reversed(self.sent) if one.since <= at), Sent())
+            yield at, sent, [*sent.base, *self.messages[sent.since : at]]
 
     @property
     def turns(self) -> int:
@@ -76,6 +83,11 @@ class Trajectory:
     def size(self) -> int:
         """The number of messages in all prompts of the run, if everything is sent: the work of a replay."""
         return sum(self.calls)
+
+    @cached_property
+    def needs(self) -> dict[int, tuple[Holders, Holders]]:
+        """What each action takes from earlier results, by its place."""
+        return needs_of(self.messages)
 
     @cached_property
     def digest(self) -> str:
@@ -161,7 +173,7 @@ def _of_log(log: Log, path: Path, observations: str | None) -> Trajectory:
     there = {message.id: message for message in run.messages}
     ids = {place: f"m{number}" for number, place in enumerate(places, 1)}
     messages = {place: there[id_] for place, id_ in ids.items() if id_ in there}
-    sent = [Sent(0, ())]
+    replies, sent = {call.at for call in log.calls}, [Sent()]
     for context, before in zip(log.contexts[1:], log.contexts, strict=False):
         prompt = [*before.base, *range(before.since, context.since)]
         gone = [messages[place] for place in prompt if place in messages and place not in context.base]
@@ -169,7 +181,8 @@ def _of_log(log: Log, path: Path, observations: str | None) -> Trajectory:
             if place in log.summaries and place not in messages:
                 messages[place], gone = _written(log, place, gone)
         since = sum(place in messages for place in places if place < context.since)
-        sent.append(Sent(since, [messages[place] for place in context.base if place in messages]))
+        base = [messages[place] for place in context.base if place in messages]
+        sent.append(Sent(since, base, not replies.isdisjoint(log.summaries.intersection(context.base))))
     return replace(
         run,
         sent=sent,

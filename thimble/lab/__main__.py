@@ -12,6 +12,7 @@ from thimble.lab.exit_code import exit_code
 
 EXPERIMENTS: Mapping[str, str] = {
     "replay": "What would recorded trajectories (FILE…) have cost under each strategy?",
+    "blame": "What eats the tokens of recorded sessions (FILE…), and where did their prefix break?",
     "sweep": "Which setting of a strategy is best, and how sure is that?",
     "table": "What do rows of outcomes (FILE) say of each strategy?",
     "simulate": "How do the prompts of a long run grow under each strategy, and what do they cost?",

@@ -386,7 +386,7 @@ def measured(trials: Iterable[WorkshopTrial], spec: str) -> Row:
         kept += shown(facts, ((call.history, call.view) for call in calls))
         priced = (replace(trial, prices=Prices(price)).cost(calls) for price in FOUR_PRICES)
         costs = [*map(add, costs, priced)]
-    return {"costs": costs, "kept": sum(kept), "planted": len(kept), "faults": 0, "again": 0}
+    return {"costs": costs, "kept": sum(kept), "planted": len(kept), "repeats": 0, "again": 0}
 
 
 def _acts(history: Sequence[Message]) -> list[range]:

@@ -31,6 +31,8 @@ FORMULA = """\
 Score = 30 · saved + 40 · facts + 30 · found. Saved: the part of the cost of sending everything that is saved, in the
 mean of four prices of a cached token. Facts: the part of the facts of earlier results that the views show.
 Found: the part of the repeated calls whose earlier result was still in view."""
+SHARES = {"facts": ("kept", "planted"), "lost": ("quoted_lost", "quoted"), "repeats": ("repeats", "again")}
+"""Columns of the table, if there is any of it: a count, and of how many."""
 MOST_JUDGE_SEED = 10**9
 PRINTS = "it prints; a strategy returns messages and prints nothing"
 JOINS = "a + in a name joins two strategies: rename the file"
@@ -126,9 +128,10 @@ class Judge(Experiment[JudgeCase]):
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
         """A row a strategy."""
         at = ", ".join(f"{price.cached:g}" for price in price_cards([]))
-        columns = ("strategy", "no score because", "score", "cost", "facts", "faults")
+        shares = [name for name, (_, of) in SHARES.items() if any(row.get(of) for row in rows)]
+        columns = ("strategy", "no score because", "score", "cost", *shares)
         told = f"Cost in percent of sending everything, where a cached token costs {at}."
-        yield ResultTable("The contest", columns, [*map(_cells, rows)], told, texts=2)
+        yield ResultTable("The contest", columns, [_cells(row, shares) for row in rows], told, texts=2)
 
 
 def judged(case: JudgeCase) -> Row | str:
@@ -162,12 +165,12 @@ def scored(row: Row, everything: Row) -> Row:
     return row | {"score": score(row, everything), "cost": shares(row, everything)}
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: Row, shares: Sequence[str]) -> list[str]:
     if row["score"] is None:
-        return [row["strategy"], row["reason"], *[""] * 4]
+        return [row["strategy"], row["reason"], "", "", *("" for _ in shares)]
     cost = " ".join(f"{100 * one:.0f}" for one in row["cost"])
-    facts, faults = f"{row['kept']} of {row['planted']}", f"{row['faults']} of {row['again']}"
-    return [row["strategy"], "", f"{row['score']:.1f}", cost, facts, faults]
+    found = (" of ".join(str(row[count]) for count in SHARES[name]) for name in shares)
+    return [row["strategy"], "", f"{row['score']:.1f}", cost, *found]
 
 
 main = partial(run_experiment, Judge())

@@ -18,7 +18,7 @@ from typing import Any
 
 from thimble.agent.budget import UNLIMITED, Prices
 from thimble.agent.errors import UsageError
-from thimble.commands.as_recorded import AS_RECORDED
+from thimble.commands.replay import AS_RECORDED
 from thimble.commands.trajectories import Trajectory, read
 from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, by, code_of, hash_of, run_experiment
 from thimble.lab.experiment_flags import CACHED_PRICES, MODEL_FORM, add_lag, add_prompts, model_name, price_cards
@@ -119,7 +119,8 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
         """A row for each price: the sums of the run; counts are in tokens unless the name says otherwise."""
         run, setting, rows, lines = case.run, case.setting, list[Row](), list[str]()
         for price, calls in case.played():
-            found = figures(run, calls, counter_of(setting.model))
+            if case.priced or not rows:
+                found = figures(run, calls, counter_of(setting.model))
             rows.append(
                 {
                     "strategy": setting.strategy,
@@ -161,10 +162,10 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
         """What the runs are, and how to read the tables."""
+        yield from cost_tables.calibration(rows)
         yield cost_tables.described(rows)
         prices = ", ".join(f"{price:.4g}" for price in dict.fromkeys(row["cached_price"] for row in rows))
         yield f"Cost against sending everything, in percent, where a cached token costs {prices}."
-        yield from cost_tables.calibration(rows)
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
         """Sums, spreads, and medians by length."""
@@ -224,10 +225,11 @@ def line(case: ReplayCase, call: RecordedCall, price: Prices) -> str:
 
 def _calibrated(run: Trajectory, strategy: str, calls: Sequence[RecordedCall]) -> Row:
     """How near the prompts as recorded are to what their provider counted, of a run that says so."""
-    if strategy != AS_RECORDED or not run.sent:
+    if strategy != AS_RECORDED:
         return {}
-    predicted = [call.view.tokens if call.view else None for call in calls]
-    return calibrated(predicted, [run.logged[run.messages[at].id].reported.prompt for at in run.calls])
+    missing = sum(bool(side.error) for call in calls for side in call.asked)
+    sizes = [(call.view.tokens, call.view.cached) for call in calls if call.view]
+    return {"summaries_missing": missing, **calibrated(run, sizes)}
 
 
 def _check_views(options: argparse.Namespace) -> None:

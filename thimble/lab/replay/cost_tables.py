@@ -8,6 +8,7 @@ from math import inf
 from operator import itemgetter
 from statistics import quantiles
 
+from thimble.commands.replay import AS_RECORDED
 from thimble.lab.experiment import RAW_AGENT, Row, Rows, by
 from thimble.lab.findings import ResultTable
 from thimble.session.figures import several
@@ -23,6 +24,13 @@ AMOUNT_COLUMNS = {
     "edits": "edits",
     "side calls": "side_calls",
 }
+NEAR = 0.9
+"""The share of calls that must be near for estimates to be believed."""
+FAULT_COLUMNS = ("lost", "repeats")
+FAULTS = (
+    "Lost: of the lines and names of earlier results that the next actions quote, those not in view, in percent. "
+    "Repeats: calls in a hundred that ask again for a result that is not whole in view."
+)
 
 
 def change(cost: float, raw: float) -> float | None:
@@ -43,15 +51,16 @@ def turn_class(turns: int) -> str:
 
 
 def calibration(rows: Rows) -> Iterator[str]:
-    """A line for each run whose provider counted its prompts: how near ours are to them."""
-    for (run,), found in by([row for row in rows if row.get("reported_calls")], "run").items():
-        one = found[0]
-        told = (
-            f"{run}: {one['close_calls']:,} of {several(one['reported_calls'], 'prompt')} within 2 % of the provider's"
-        )
-        if one["token_ratio"] is not None:
-            told += f", with {one['token_ratio']:.2f} of its tokens for one of ours and {one['unseen_tokens']:,} unseen"
-        yield f"{told}."
+    """How near what we predict of prompts as recorded is to what their provider measured; nothing without a log."""
+    own = [row for row in rows if row["strategy"] == AS_RECORDED and row["cached_price"] == rows[0]["cached_price"]]
+    if not own:
+        return
+    calls, close = (int(_total(own, name)) for name in ("reported_calls", "close_calls"))
+    told = f"Prompt and cached tokens within 2 % of what the provider measured: {close:,} of {several(calls, 'call')}."
+    far = ", and far from the others: do not believe small differences" * (close < NEAR * calls)
+    yield f"{told if calls else 'The provider measured no call.'} All figures below are estimates{far}."
+    if missing := int(_total(own, "summaries_missing")):
+        yield f"as-recorded lacks {several(missing, 'call')} that wrote a summary: the file does not have them."
 
 
 def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
@@ -70,9 +79,11 @@ def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
         pairs = zip(each(spec), raw, strict=True)
         costs = [change(_total(ours, "cost"), _total(theirs, "cost")) for ours, theirs in pairs]
         amounts = [[_short(_total(ours, name)) for ours in each(spec)] for name in AMOUNT_COLUMNS.values()]
-        cells = [" ".join(one if len({*one}) > 1 else one[:1]) for one in amounts]
+        lost, repeats = zip(*map(faults, each(spec)), strict=True)
+        cells = [" ".join(one if len({*one}) > 1 else one[:1]) for one in (*amounts, lost, repeats)]
         sums.append([spec, " ".join(map(_percent, costs)), *cells])
-    yield ResultTable("All tokens together", ["strategy", "all tokens", *AMOUNT_COLUMNS], sums)
+    columns = ["strategy", "all tokens", *AMOUNT_COLUMNS, *FAULT_COLUMNS]
+    yield ResultTable("All tokens together", columns, sums, FAULTS)
     if len(raw[0]) > 1:
         spreads = [[spec, *_spread(each(spec))] for spec in specs]
         yield ResultTable("Run by run", ["strategy", *SPREAD_COLUMNS], spreads)
@@ -88,6 +99,15 @@ def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
         if (acted := [row for row in each(spec)[0] if row["acted"]])
     ]
     yield ResultTable("Agreement of the next action", ["strategy", "agreement"], agreed, told)
+
+
+def faults(rows: Rows) -> list[str]:
+    """What is lost of what is quoted, in percent, and the repeats in a hundred calls; – if there is neither."""
+    pairs = [
+        (_total(rows, "quoted_lost"), _total(rows, "quoted"), 0),
+        (_total(rows, "repeats"), _total(rows, "calls"), 1),
+    ]
+    return [f"{100 * count / of:.{places}f}" if of else "–" for count, of, places in pairs]
 
 
 def _total(rows: Rows, name: str) -> float:
@@ -134,7 +154,7 @@ def described(rows: Rows) -> str:
     told = (
         f"{several(len(raw), 'run')}, {several(int(_total(raw, 'calls')), 'call')}, {budget}. Sending everything: "
         f"{prompt:,} prompt tokens, {cached:.1%} of them cached{_largest(raw)}; {observed:.0%} of the history is "
-        "observations."
+        f"observations, of which the next actions quote {int(_total(raw, 'quoted')):,} lines and names."
     )
     if repairs := int(_total(every, "repairs")):
         mended, lost = (int(_total(every, f"characters_{name}")) for name in ("mended", "left_out"))

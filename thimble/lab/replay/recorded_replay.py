@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from statistics import fmean
 from typing import Any
@@ -18,8 +18,9 @@ from thimble.agent.reply import Reply
 from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned, task
 from thimble.agent.view import View
-from thimble.commands.as_recorded import AS_RECORDED, as_recorded
-from thimble.commands.replay import ReplayedCall
+from thimble.commands.as_recorded import as_recorded
+from thimble.commands.faults import Faults
+from thimble.commands.replay import AS_RECORDED, ReplayedCall
 from thimble.commands.replay import replay as replay_history
 from thimble.commands.trajectories import Trajectory
 from thimble.lab.action_similarity import Action, similarity
@@ -83,7 +84,7 @@ def replay(run: Trajectory, setting: ReplaySetting, make: Make = parse) -> Itera
     model = server.id if setting.side_cache else UNKNOWN_MODEL  # under another id neither finds the other's prompts
     if setting.strategy == AS_RECORDED:
         views = enumerate(as_recorded(run, budget, model), 1)
-        yield from (RecordedCall(view, None, (), turn) for turn, view in views)
+        yield from (RecordedCall(view, None, asked, turn) for turn, (view, asked) in views)
         return
     strategy = make(setting.strategy, side)
     sent = [at for at in run.calls if can_be_sent(run.messages[:at], budget)]
@@ -147,11 +148,15 @@ def figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) ->
 
     `prompt_tokens`, `prefill_tokens` and `over_budget` count the agent's own calls, `side_…` those of its strategy, and
     `refused` those that no view can serve. `agreement` is the mean over the `acted` calls, on which an action was
-    proposed. `history_tokens` and `observation_tokens` count the run as recorded.
+    proposed. `history_tokens` and `observation_tokens` count the run as recorded. The last four are `Faults`.
     """
     views = [call.view for call in calls if call.view]
     asked = [side for call in calls for side in call.asked if not side.error]
     reported = [(side.shared, side.usage.cached_tokens) for side in asked]  # what a model reports goes first
+    faults = Faults()
+    for at, call in zip(run.calls, calls, strict=False):
+        if call.view:
+            faults.add(run.needs[at], call.view)
     alike = [call.agreement for call in calls if call.agreement is not None]
     return {
         "calls": len(views),
@@ -168,6 +173,7 @@ def figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) ->
         "observation_tokens": sum(counter.count(message) for message in run.messages if message.role == "tool"),
         "acted": len(alike),
         "agreement": fmean(alike) if alike else None,
+        **asdict(faults),
     }
 
 

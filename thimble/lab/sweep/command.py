@@ -17,7 +17,7 @@ from thimble.lab.experiment import RAW_AGENT, Rows, by, run_experiment
 from thimble.lab.experiment_flags import add_costs, add_lag, whole
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay.command import Replay, ReplayCase, replay_cases
-from thimble.lab.replay.cost_tables import described, sent
+from thimble.lab.replay.cost_tables import FAULT_COLUMNS, FAULTS, described, faults, sent
 from thimble.lab.replay.recorded_replay import counter_of
 from thimble.lab.simulate.command import MOST_TOKENS, MOST_TURNS, TURN_LIMIT
 from thimble.lab.simulate.equal_turns import MeanTurn, run
@@ -112,7 +112,7 @@ class Cell:
     """A setting of a grid under a condition.
 
     `values`: those of its parameters. `condition`: in words, such as the budget. `scores`: of each run, the change of
-    the cost against sending everything, in percent.
+    the cost against sending everything, in percent. `faults`: the cells of `FAULT_COLUMNS`.
     """
 
     grid: Grid
@@ -120,6 +120,7 @@ class Cell:
     condition: Mapping[str, str]
     spec: str
     scores: Sequence[float]
+    faults: Sequence[str] = ()
 
     @property
     def mean(self) -> float:
@@ -151,12 +152,16 @@ def sheets(rows: Rows, grids: Sequence[Grid], apart: bool = False) -> list[Sheet
     for values, group in by([row for row in sent(rows) if row["calls"]], *names).items():
         for grid, ((price,), found) in product(grids, by(group, "cached_price").items()):
             condition = dict(zip([*names, "cached price"], map(_value, [*values, price]), strict=True))
-            scores = {spec: [row["change"] for row in own] for (spec,), own in by(found, "strategy").items()}
-            cells = [
-                Cell(grid, dict(zip(grid.axes, at, strict=True)), condition, spec, scores[spec])
-                for at, spec in grid.settings()
-            ]
-            made.append([*cells, Cell(grid, {}, condition, grid.default, scores[grid.default])])
+            own = by(found, "strategy")
+            made.append(
+                [
+                    Cell(grid, values, condition, spec, [row["change"] for row in own[spec,]], faults(own[spec,]))
+                    for values, spec in (
+                        *((dict(zip(grid.axes, at, strict=True)), spec) for at, spec in grid.settings()),
+                        ({}, grid.default),
+                    )
+                ]
+            )
     return made
 
 
@@ -201,16 +206,19 @@ def _maps(grid: str, cells: Sequence[Cell], bests: set[int]) -> Iterator[ResultT
 
 
 def _all(sheets: Sequence[Sheet]) -> ResultTable:
-    """Every setting, and the defaults: a row for each budget, a column for each price."""
+    """Every setting, and the defaults: a row for each budget, a column for each price; faults are at the last one."""
     rows: dict[tuple[str, ...], dict[str, str]] = {}
+    behind: dict[tuple[str, ...], dict[str, str]] = {}
     for cell in (cell for sheet in sheets for cell in sheet):
         at = dict(cell.condition)
         price = at.pop("cached price")
-        rows.setdefault((cell.spec, *at.values()), {"setting": cell.spec} | at)[f"cost @{price}"] = cell.shown
-    names = list(dict.fromkeys(name for row in rows.values() for name in row))
-    return ResultTable(
-        "All settings, and the defaults", names, [[row[name] for name in names] for row in rows.values()]
-    )
+        key = cell.spec, *at.values()
+        rows.setdefault(key, {"setting": cell.spec} | at)[f"cost @{price}"] = cell.shown
+        behind[key] = dict(zip(FAULT_COLUMNS, cell.faults, strict=False))
+    whole = [row | behind[key] for key, row in rows.items()]
+    names = list(dict.fromkeys(name for row in whole for name in row))
+    shown = [[row[name] for name in names] for row in whole]
+    return ResultTable("All settings, and the defaults", names, shown, FAULTS)
 
 
 def _best(sheets: Sequence[Sheet]) -> ResultTable:

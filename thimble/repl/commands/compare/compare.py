@@ -8,8 +8,7 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
-from thimble.commands.as_recorded import AS_RECORDED
-from thimble.commands.replay import Replayed, is_as_recorded, replayed
+from thimble.commands.replay import AS_RECORDED, Replayed, is_as_recorded, replayed
 from thimble.repl.commands.command import command
 from thimble.repl.commands.compare.each import under_each
 from thimble.repl.commands.compare.replay_table import show_replayed

@@ -41,13 +41,14 @@ def show_replayed(session: Session, found: Sequence[Replayed], console: Console)
 
 
 def table(session: Session, found: Sequence[Replayed], exact: bool, console: Console) -> Table:
-    """The next prompt, prompts and prefill of all calls, and what the next prompt holds of the history."""
-    nexts = [one.next.tokens if one.next else None for one in found]
+    """The next prompt, prompts and prefill of all calls, what the next prompt holds of the history, and quotes lost."""
+    nexts, quoted = [one.next.tokens if one.next else None for one in found], max(one.faults.quoted for one in found)
     columns = [
         starred(found, nexts, lambda tokens: figures.tokens(tokens, exact)),
         starred(found, [one.prompt for one in found], lambda tokens: figures.short(tokens, exact)),
         starred(found, [one.prefill for one in found], lambda tokens: figures.short(tokens, exact)),
         starred(found, [-one.kept if one.next else None for one in found], lambda kept: f"{-kept:,}"),
+        starred(found, [one.faults.quoted_lost for one in found], lambda lost: f"{lost:,} of {quoted:,}"),
         [fates(one, is_drawn(console)) for one in found],
     ]
     rows = [
@@ -58,7 +59,7 @@ def table(session: Session, found: Sequence[Replayed], exact: bool, console: Con
     past = figures.several(len(calls(agent.history)) - 1, "call")
     written = "; each /plant counts as a call" if session.planted else ""
     title = f"{past} of this session and the next one, in {agent.limit:,} tokens each{written}"
-    return Table(title, ("strategy", ">next", ">prompts", ">prefill", ">kept", "fates"), rows)
+    return Table(title, ("strategy", ">next", ">prompts", ">prefill", ">kept", ">lost", "fates"), rows)
 
 
 def _show_bars(session: Session, found: Sequence[Replayed], console: Console) -> None:
