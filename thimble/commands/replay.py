@@ -20,6 +20,7 @@ from thimble.agent.side import SideModel
 from thimble.agent.steps import FIT
 from thimble.agent.view import View, measure, prepare
 from thimble.commands.faults import Faults, needs_of
+from thimble.session.journal.state import SavedState
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
@@ -184,12 +185,17 @@ def _recorded(session: Session) -> Replayed:
     agent, tree, last = session.agent, session.journal.tree, session.agent.ledger.prepared
     if last is None or not is_as_recorded(session):
         raise UsageError(f"{AS_RECORDED} is for the calls of a recorded run", "thimble open FILE opens one")
-    views = [line.record.view for line in tree.path(tree.current) if isinstance(line.record, Prepared)]
-    whole, history = last.view, agent.history
+    then, needs = SavedState(), needs_of(agent.history)
+    views = [event.view for line in tree.path(tree.current) if isinstance(event := then.read(line), Prepared)]
+    whole, history, schemas = last.view, agent.history, agent.backend.counter.overhead(agent.schemas())
     next_ = measure(history, [*whole.messages, *history[len(whole.history) :]], agent.budget(last.tools), whole)
     found = Replayed(AS_RECORDED, fates=Tally(next_.fates))
     for view in (*views, next_):
-        found.add(ReplayedCall(replace(view, limit=agent.limit)))
+        more = schemas - view.overhead  # the other rows have these schemas
+        prefill = view.prefill + (0 if view.cached else more)
+        found.add(ReplayedCall(replace(view, tokens=view.tokens + more, prefill=prefill, limit=agent.limit)))
+        if len(view.history) in needs:
+            found.faults.add(needs[len(view.history)], view)
     return found
 
 

@@ -51,7 +51,7 @@ class _Session:
         elif kind == "assistant":
             self._reply(log, line, uuid)
         elif attached:
-            log.add(*said({"role": "user", "content": [line["attachment"]]}, log))
+            log.add(*_put_in(said({"role": "user", "content": [line["attachment"]]}, log)))
         else:
             self._heard(log, line, uuid)
 
@@ -85,5 +85,11 @@ class _Session:
         if log is self.main and [entry["role"] for entry in entries] == ["user"] and not line.get("isMeta"):
             log.view = log.view[: log.at(self.asked.get(parent))]
             self.asked |= {parent: entries[0]} if parent else {}
+        entries = _put_in(entries) if line.get("isMeta") else entries
         log.add(*entries)
         self.lines[uuid] = log.entries[-1] if entries else None
+
+
+def _put_in(entries: Sequence[Entry]) -> list[Entry]:
+    """Messages that the program puts in beside what the user says: reminders, and what a command of its own printed."""
+    return [{**entry, "put_in": True} for entry in entries]

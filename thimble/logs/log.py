@@ -12,7 +12,7 @@ from typing import Any
 Json = Mapping[str, Any]
 """An object in a file."""
 Entry = dict[str, Any]
-"""A message in its chat-completions form."""
+"""A message in its chat-completions form. `put_in`: the agent's program put it in, and no user wrote it."""
 PIECES = ("content", "tool_calls")
 """Keys of a reply whose lists may come in pieces."""
 CLEARED = "[Old tool result content cleared]"
