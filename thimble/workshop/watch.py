@@ -30,8 +30,8 @@ def watch(progress: Progress, out: Console) -> None:
         show_page(progress, out)
         progress.at = progress.exercise.name  # stay, until the key
         seen = saved(progress.file)
+        say(out, WATCH_KEYS, "quiet")
         while True:
-            say(out, WATCH_KEYS, "quiet")
             while not (key := _key()) and (now := saved(progress.file) or seen) == seen:
                 pass
             match key:
