@@ -36,7 +36,7 @@ END_SECONDS = 5
 """How long the child may take to end what the code has started."""
 LOOK_SECONDS = 0.02
 PR_SET_CHILD_SUBREAPER = 36
-HOW_TO_END = "look for a loop without an end"
+HOW_TO_END = "look for a loop without an end, or for code that waits"
 Answer = Callable[[Any], bytes]
 """Makes one line from a request, such as JSON; it may raise UsageError."""
 
