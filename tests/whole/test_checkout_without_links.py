@@ -1,4 +1,4 @@
-"""A checkout whose links are text files, as git makes it on Windows, works and builds the whole wheel, which works too."""
+"""A checkout whose links are text files, as git makes it on Windows, works, and builds a wheel that does."""
 
 from __future__ import annotations
 
