@@ -17,6 +17,7 @@ from math import inf
 from pathlib import Path
 from statistics import median
 
+from tests.support.estimate import EstimateCounter
 from tests.support.scripted import Scripted
 from thimble.agent.budget import UNLIMITED, Budget, Prices
 from thimble.agent.errors import UsageError
@@ -26,7 +27,6 @@ from thimble.agent.side import SideModel
 from thimble.agent.view import View, prepare
 from thimble.lab.exit_code import exit_code
 from thimble.commands.trajectories import read
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.strategies.masks import mask
 from thimble.strategies.spec import parse
 

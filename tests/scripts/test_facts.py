@@ -10,8 +10,8 @@ import pytest
 
 from scripts import facts, foresight
 from scripts.facts import RATIOS, left_in_view, pages, stands
+from tests.support.estimate import EstimateCounter
 from tests.support.paths import ROOT
-from thimble.models.counting.estimate import EstimateCounter
 
 DOCS = ROOT / "docs"
 PAGE = (DOCS / "explanation" / "hide-move-summarise.md").read_text()

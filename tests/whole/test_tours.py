@@ -60,6 +60,8 @@ def test_enter_leads_through_a_tour_whatever_is_typed_between(here: Terminal) ->
     while at < 999:
         wait(here, after=at)
         at = reached(here)
+        if at == 1:
+            assert here.text.index("56 articles") < here.text.index("TOUR 1 of"), "its words belong to the prompt below"
         if off and at % 2:
             line = off.pop()
             here.type(line if line < " " else f"{line}\r")

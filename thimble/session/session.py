@@ -287,18 +287,25 @@ class Session:
         self._shown_notices += len(news)
         return news
 
-    def use_strategy(self, spec: str, *, watch: bool = False) -> None:
+    def use_strategy(self, strategy: object, *, watch: bool = False) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend.
 
-        With `watch` its file is read anew before each question if it has changed, as by `reload`.
+        It is a SPEC, an object with `prepare(messages, budget)`, or such a function. With `watch` its file is read anew
+        before each question if it has changed, as by `reload`.
         """
         from thimble.session.watched_strategy import WatchedStrategy
+        from thimble.strategies.own import adapted
 
-        agent, spec = self.agent, in_our_names(spec.strip())
-        watched = WatchedStrategy(spec) if watch else None
-        strategy = strategy_of(spec, agent.side)
+        agent, watched = self.agent, None
+        if isinstance(strategy, str):
+            spec = in_our_names(strategy.strip())
+            watched = WatchedStrategy(spec) if watch else None
+            made = strategy_of(spec, agent.side)
+        else:
+            made = adapted(strategy)
+            spec = made.spec
         self._stop_background()
-        agent.strategy, self.watched = strategy, watched
+        agent.strategy, self.watched = made, watched
         self.trusted.add(spec)
         agent.enter(Changed("strategy", spec))
 

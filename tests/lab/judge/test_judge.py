@@ -125,7 +125,7 @@ def test_made_dialogues_go_by_the_seed_and_read_some_articles_again() -> None:
 # --- what is refused, in one line -------------------------------------------------------------------------------------
 
 UNFITTED = "class Mine:\n    fitted = False\n    def prepare(self, messages, budget): return messages[:]\n"
-TURN, STOPPED = r"^one, turn \d+: .*", "no end within 1 seconds of computing: stopped "
+TURN, STOPPED = r"^one, turn \d+: .*", "no end within 1 seconds: stopped "
 REFUSED = {
     "return [m for m in messages if m.role != 'tool']": TURN + "the view had to be mended",
     "return messages[:1] + messages[2:]": TURN + "put back the question or task",

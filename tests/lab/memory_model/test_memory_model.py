@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.servers.memory_runs import memory_run, memory_runs
+from tests.support.estimate import EstimateCounter
 from tests.support.scripted import Scripted
 from thimble.agent.budget import UNLIMITED, Budget
 from thimble.agent.messages import Message, turns
@@ -31,7 +32,6 @@ from thimble.lab.memory_model.summaries import MemoryModel, guideline, own_words
 from thimble.lab.replay.fake_model import newest_name
 from thimble.lab.store import Store
 from thimble.models import built_in
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.comem import Comem, Summaries
 from thimble.strategies.spec import parse

@@ -76,7 +76,7 @@ class Judge(Experiment[JudgeCase]):
         add("--seed", type=whole("--seed", 0, MOST_JUDGE_SEED), default=randbelow(MOST_JUDGE_SEED), metavar="N",
             help="for the dialogues and for the facts planted in them; default: a new one, which is told")  # fmt: skip
         add("--budget", default=8_000, type=read_limit, metavar="N", help="prompt tokens a call may use; default: 8000")
-        told = "most seconds of computing of a strategy; default: 60"
+        told = "most seconds that a strategy takes; default: 60"
         add("--seconds", default=60, type=whole("--seconds", 1, 86_400), metavar="N", help=told)
 
     def cases(self, options: argparse.Namespace) -> list[JudgeCase]:

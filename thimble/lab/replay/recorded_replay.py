@@ -26,7 +26,6 @@ from thimble.commands.trajectories import Trajectory
 from thimble.lab.action_similarity import Action, similarity
 from thimble.lab.experiment_flags import settings_of
 from thimble.lab.replay.fake_model import AnsweredPrompt, FakeModel
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.vocabulary import counter_for
 from thimble.models.embeddings.static import static_embedder
 from thimble.session.session import Session
@@ -120,8 +119,8 @@ def proposed_action(actor: Backend, messages: Sequence[Message], tools: Sequence
 
 @cache
 def counter_of(model: str) -> Counter:
-    """The counter of a model, one for each process, so that counts are remembered; of "" an estimate."""
-    return counter_for(model) if model else EstimateCounter()
+    """The counter of a model, one for each process, so that counts are remembered."""
+    return counter_for(model)
 
 
 def decides_by_price(spec: str, model: str, make: Make = parse) -> bool:
