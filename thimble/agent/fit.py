@@ -11,7 +11,7 @@ BudgetError.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from math import log2
@@ -31,13 +31,14 @@ def fit(
     stays: Collection[Message] = (),
     gone: Collection[str] = (),
     early: Collection[Message] = (),
+    uncut: Collection[Message] = (),
 ) -> list[Message]:
     """The same view within the budget; the view itself where it already is.
 
     Shortening goes by powers of two and dropping by quarters of the budget, so that two calls in a row mostly
     shorten and drop the same, and the server's cache holds. `stays` are the messages that never go: by default
     what is pinned in the view itself. `early` are those of them that go all the same, oldest first, once nothing else
-    can. `gone` are ids of those that the view before had no room for.
+    can. `gone` are ids of those that the view before had no room for. `uncut` are observations that are not halved.
 
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
@@ -51,7 +52,11 @@ def fit(
     if over <= 0:
         return view
     large = max(SMALLEST, budget.limit // 8)
-    pieces = [_Piece(message, message, tokens) for message, tokens in zip(view, counts, strict=True)]
+    whole = {message.id for message in uncut}
+    pieces = [
+        _Piece(message, message, tokens, message.role == "tool" and message.id not in whole)
+        for message, tokens in zip(view, counts, strict=True)
+    ]
     halved = [_halved(piece, budget, large) for piece in pieces]
     if budget.overhead + sum(piece.tokens for piece in halved) <= budget.limit:
         over = _halve_largest(pieces, over, budget, large)
@@ -60,7 +65,7 @@ def fit(
         over = budget.overhead + sum(piece.tokens for piece in pieces) - budget.limit
         over = _halve_largest(pieces, over, budget, SMALLEST)
         if over > 0 and any(message.thinking for message in view):
-            return fit([without_thinking(message, why) for message in view], budget, stays, gone, early)
+            return fit([without_thinking(message, why) for message in view], budget, stays, gone, early, uncut)
         for piece in [*pieces]:
             if over > 0 and piece.whole in early:
                 pieces.remove(piece)
@@ -72,11 +77,12 @@ def fit(
 
 @dataclass(slots=True)
 class _Piece:
-    """A message on its way to the budget, its tokens, and the share of the whole one that it is."""
+    """A message on its way to the budget, its tokens, if it may shrink, and the share of the whole one that it is."""
 
     whole: Message
     message: Message
     tokens: int
+    may_shrink: bool
     share: float = 1.0
 
     def halve(self, budget: Budget, large: int) -> int:
@@ -94,9 +100,9 @@ class _Piece:
 
 def _halved(piece: _Piece, budget: Budget, large: int) -> _Piece:
     """The piece, halved for as long as it is an observation larger than `large`, and that saves anything."""
-    if piece.tokens <= large or piece.whole.role != "tool":
+    if piece.tokens <= large or not piece.may_shrink:
         return piece
-    halved = _Piece(piece.whole, piece.message, piece.tokens)
+    halved = replace(piece)
     while halved.tokens > large and halved.halve(budget, large) > 0:
         pass
     return halved
@@ -105,7 +111,7 @@ def _halved(piece: _Piece, budget: Budget, large: int) -> _Piece:
 def _halve_largest(pieces: Sequence[_Piece], over: int, budget: Budget, large: int) -> int:
     """Halve the largest observation until nothing is over or all are at most `large`; the tokens still over."""
     found = enumerate(pieces)
-    heap = [(-piece.tokens, at) for at, piece in found if piece.tokens > large and piece.whole.role == "tool"]
+    heap = [(-piece.tokens, at) for at, piece in found if piece.tokens > large and piece.may_shrink]
     heapify(heap)
     while over > 0 and heap:
         _, at = heappop(heap)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
 from thimble.agent.budget import Budget
 from thimble.agent.fates import Fate, fate
-from thimble.agent.messages import Message
+from thimble.agent.messages import YOU, Message
 from thimble.agent.protocols import Stage, Strategy
 
 FIT = "fit"
 """The name of `fit` among those who change a message."""
+PINNED, DROPPED = "you pinned it", "you dropped it"
+"""Why a message is in a view, or is not, by the user's hand."""
 Value = TypeVar("Value")
 
 
@@ -21,7 +23,7 @@ Value = TypeVar("Value")
 class ViewStep:
     """One change of a message on its way into a view: who made it, its fate then, why, its tokens before and then.
 
-    `by` is the name of a part of the strategy, `fit`, or "" for the strategy as a whole.
+    `by` is the name of a part of the strategy, `fit`, `you` for the user, or "" for the strategy as a whole.
     """
 
     by: str
@@ -62,15 +64,19 @@ def left_out(
     for message, its_fate in fated:
         if its_fate == "dropped":
             by = next(by for by, ids in shown if message.id not in ids)
-            reason = over if by == FIT else strategy.why(message)
-            whys[message.id] = f"{by} left it out ({reason})" if by and reason else reason
+            reason = over if by == FIT else "" if by == YOU else strategy.why(message)
+            whys[message.id] = DROPPED if by == YOU else f"{by} left it out ({reason})" if by and reason else reason
     return whys
 
 
 def steps(
-    fated: Sequence[tuple[Message, Fate]], stages: Sequence[Stage], whys: Mapping[str, str], budget: Budget
+    fated: Sequence[tuple[Message, Fate]],
+    stages: Sequence[Stage],
+    whys: Mapping[str, str],
+    budget: Budget,
+    pins: Collection[Message] = (),
 ) -> dict[str, Sequence[ViewStep]]:
-    """What changed each message that is not kept, in order."""
+    """What changed each message that is not kept, in order; for those that the user has pinned, that."""
     shown = [(stage.by, {message.id: message for message in stage.messages}) for stage in stages]
     covering = {id_: message for stage in stages for message in stage.messages for id_ in message.covers}
 
@@ -85,6 +91,8 @@ def steps(
     found: dict[str, Sequence[ViewStep]] = {}
     for original, its_fate in fated:
         if its_fate == "kept":
+            if original in pins:
+                found[original.id] = [ViewStep(YOU, "kept", PINNED, *[budget.count(original)] * 2)]
             continue
         now, its = original, list[ViewStep]()
         for by, messages in shown:

@@ -11,7 +11,8 @@ from thimble.agent.budget import Budget
 from thimble.agent.fates import Fate, fates
 from thimble.agent.fit import fit
 from thimble.agent.laws import keep_laws, messages_of
-from thimble.agent.messages import Message, common_prefix
+from thimble.agent.messages import YOU, Message, common_prefix
+from thimble.agent.override import NO_OVERRIDES, Override, overridden
 from thimble.agent.protocols import Stage, Strategy
 from thimble.agent.repair import repair
 from thimble.agent.steps import FIT, Lazy, ViewStep, left_out, steps
@@ -99,8 +100,9 @@ def prepare(
     held: Held | None = None,
     examples: Sequence[Message] = (),
     behind: Sequence[Message] = (),
+    overrides: Mapping[str, Override] = NO_OVERRIDES,
 ) -> View:
-    """The one road from history to view: repair, the strategy, the laws, `fit`, measurement.
+    """The one road from history to view: repair, the user's overrides, the strategy, the laws, `fit`, measurement.
 
     `before` is the view of the call before, whose prefix `fit` keeps to; `warm` says that its server would still know
     it, where `held` does not know better. The loop's own messages count too: `examples` stand after the system message,
@@ -113,25 +115,29 @@ def prepare(
     own = sum(map(budget.count, [*examples, *behind]))
     left = replace(budget, limit=budget.limit - own)
     sound = repair(history)
-    proposed = messages_of(strategy.prepare([*sound.messages], left))
-    lawful = keep_laws(proposed, sound.messages)
+    mine = overridden(sound.messages, overrides)
+    proposed = messages_of(strategy.prepare([*mine.messages], left))
+    lawful = keep_laws(proposed, *mine)
     sent = lawful.messages
     if strategy.fitted:
         gone = {message.id for message, fate in before.fated if fate == "dropped"} if before else ()
-        sent = fit(sent, left, pinned(sound.messages), gone, {*task(sound.messages)[:-1]})
+        sent = fit(sent, left, [*pinned(sound.messages), *mine.whole], gone, {*task(sound.messages)[:-1]}, mine.whole)
     notes, whole = (*sound.notes, *lawful.notes), [*beside(sent, examples), *behind]
     view = measure(sound.messages, whole, budget, before, warm, notes, held, examples)
     made = strategy.stages or [Stage("", ())]
     stages = [*made[:-1], Stage(made[-1].by, lawful.messages), Stage(FIT, sent)]
-    return _told(view, view.tokens - own, stages, strategy, left)
+    stages[:0] = [Stage(YOU, mine.messages)] if overrides else []
+    return _told(view, view.tokens - own, stages, strategy, left, mine.whole)
 
 
-def _told(view: View, sent: int, stages: Sequence[Stage], strategy: Strategy, budget: Budget) -> View:
+def _told(
+    view: View, sent: int, stages: Sequence[Stage], strategy: Strategy, budget: Budget, pins: Sequence[Message]
+) -> View:
     """The view with what each stage took out of it, and why; `sent` are the tokens after the last stage."""
     fated, last = [*view.fated], stages[-1].messages
     sizes = tuple((by, sent if messages == last else budget.size(messages)) for by, messages in stages)
     whys = Lazy(lambda: left_out(fated, stages, strategy, budget))
-    return replace(view, left_out=whys, steps=Lazy(lambda: steps(fated, stages, whys, budget)), sizes=sizes)
+    return replace(view, left_out=whys, steps=Lazy(lambda: steps(fated, stages, whys, budget, pins)), sizes=sizes)
 
 
 def measure(

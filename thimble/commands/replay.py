@@ -13,7 +13,8 @@ from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.events import SideBegan, SideCalled
 from thimble.agent.fates import Fate
-from thimble.agent.messages import Message, Schema
+from thimble.agent.messages import YOU, Message, Schema
+from thimble.agent.override import NO_OVERRIDES, Override
 from thimble.agent.prefix_cache import PrefixCache
 from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Strategy
 from thimble.agent.side import SideModel
@@ -23,6 +24,7 @@ from thimble.agent.view import View, prepare
 if TYPE_CHECKING:
     from thimble.session.session import Session
 
+YOU_AND = f"{YOU} + "
 MOST_READ = 150_000
 """Messages that a strategy reads in all about one conversation of another program, in about a second."""
 
@@ -69,6 +71,7 @@ def replay(
     side: SideModel | None = None,
     model: ModelId = UNKNOWN_MODEL,
     at: Iterable[int] | None = None,
+    overrides: Mapping[str, Override] = NO_OVERRIDES,
 ) -> Iterator[ReplayedCall]:
     """The model calls at these lengths of the history, in order; by default all of them, and the next one.
 
@@ -83,7 +86,7 @@ def replay(
     for until in calls(history) if at is None else at:
         view, error = None, None
         try:
-            view = before = prepare(history[:until], strategy, budget, before, held=held)
+            view = before = prepare(history[:until], strategy, budget, before, held=held, overrides=overrides)
             prefixes.forget(model)
             prefixes.read(model, tools, view.messages, budget.counter)
         except BudgetError as raised:
@@ -95,7 +98,8 @@ def replay_agent(agent: Agent) -> Iterator[ReplayedCall]:
     """Every call of an agent's history, and the next one, under its strategy and with the tools that it offers now."""
     tools = agent.schemas()
     agent.side.offer(tools, agent.examples, agent.backend)
-    return replay(agent.history, agent.strategy, agent.budget(tools), tools, agent.side, agent.backend.id)
+    made_by = (agent.side, agent.backend.id)
+    return replay(agent.history, agent.strategy, agent.budget(tools), tools, *made_by, overrides=agent.state.overrides)
 
 
 @dataclass
@@ -146,12 +150,14 @@ class Replayed:
 def replayed(session: Session, spec: str) -> Replayed:
     """The figures of the session's history under a strategy, as if it had been in use from the start.
 
-    Nothing of the session changes. A strategy that asks a model asks the one that it would ask in the session.
+    Nothing of the session changes. A strategy that asks a model asks the one that it would ask in the session. After
+    `YOU_AND` stands a strategy beside which the user pins, drops and edits; under any other nobody does.
 
     Raises:
         UsageError: the SPEC names no strategy.
     """
-    found, fork = Replayed(spec), session.fork(spec)
+    found, fork = Replayed(spec), session.fork(spec.removeprefix(YOU_AND))
+    fork.state.overrides = fork.state.overrides if spec.startswith(YOU_AND) else {}
     try:
         for call in replay_agent(fork):
             found.add(call)

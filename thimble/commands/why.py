@@ -16,11 +16,11 @@ def why(view: View, place: int, strategy: str = "the strategy", sent: int | None
     strategy as a whole changed it, each step says who, and the tokens then: in proportion, if they are now `sent`.
     """
     message, fate = view.history[place], view.fates[place]
+    steps = view.steps.get(message.id, ())
     if fate == "kept":
-        return _kept(view, message)
+        return steps[-1].why if steps else _kept(view, message)
     if fate == "dropped":
         return view.left_out.get(message.id, "") or UNSAID
-    steps = view.steps.get(message.id, ())
     if any(step.by for step in steps) and steps[-1].tokens:
         scale = 1 if sent is None else sent / steps[-1].tokens
         return "; ".join(

@@ -22,6 +22,7 @@ FILES = (
     "strategy",
     "budget",
     "compact",
+    "override",
     "context.context",
     "stats",
     "timeline",

@@ -25,6 +25,7 @@ PAUSE_SECONDS = 0.08
 """Typing that is faster is waited out before the next look."""
 DEEDS: dict[Fate, str] = {
     "tidied": "tidies",
+    "edited": "edits",
     "masked": "masks",
     "shortened": "shortens",
     "summarised": "summarises",

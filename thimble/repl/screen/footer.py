@@ -117,7 +117,7 @@ def _saved(agent: Agent) -> str:
     if view is None:
         return ""
     results = (message.id for message in view.history if message.role == "tool")
-    hidden = Tally(by for id_ in results for by in {step.by for step in view.steps.get(id_, ())})
+    hidden = Tally(by for id_ in results for by in {step.by for step in view.steps.get(id_, ()) if step.fate != "kept"})
     saved = {
         by: f" −{hidden[by]} obs" * bool(hidden[by]) + f" −{figures.short(less)}" * (less > 0)
         for by, less in view.taken.items()

@@ -13,7 +13,7 @@ from rich.cells import cell_len, chop_cells
 from thimble.agent.errors import Halted
 from thimble.agent.events import Answered, Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
 from thimble.agent.fates import Fate
-from thimble.agent.messages import Message, ToolCall
+from thimble.agent.messages import YOU, Message, ToolCall
 from thimble.agent.prompts import SAID_ALOUD, is_framing
 from thimble.agent.view import View
 from thimble.repl.screen.sanitise import line
@@ -114,7 +114,8 @@ def acted_line(event: Prepared, width: int = 1_000) -> str | None:
     saved = f" (−{figures.short(less, event.exact)})" if less > 0 else ""
     size = " → ".join(figures.tokens(count, event.exact) for count in (view.without, view.tokens))
     tail = f" {', '.join(done)}{saved}: {size} of {view.limit:,}"
-    return cut(f"  ✂ {cut(line(event.strategy), max(LEAST_NAME, width - cell_len(f'  ✂ {tail}')))}{tail}", width)
+    name = "" if done[0].startswith(f"{YOU} ") else line(event.strategy)
+    return cut(f"  ✂ {cut(name, max(LEAST_NAME, width - cell_len(f'  ✂ {tail}')))}".rstrip() + tail, width)
 
 
 def deeds(event: Prepared) -> list[str]:

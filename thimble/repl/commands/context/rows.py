@@ -11,7 +11,8 @@ from typing import Literal
 from thimble.agent.errors import UsageError
 from thimble.agent.fates import Fate
 from thimble.agent.ledger import Amount
-from thimble.agent.messages import Message
+from thimble.agent.messages import YOU, Message
+from thimble.agent.steps import DROPPED
 from thimble.agent.view import View
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.trace import who
@@ -26,7 +27,8 @@ class Row:
     """One message as it was (`before`) and as it is sent (`after`), None where it is not there; sizes are tokens.
 
     `name` is what it is called on the screen: its place in the history from 1, or `+1`, `+2`, … where the view
-    inserted it. `cached` says that it is in the prefix that the server has already; None if nobody knows.
+    inserted it. `cached` says that it is in the prefix that the server has already; None if nobody knows. `by_you`: the
+    user pinned, dropped or edited it.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Row:
     tokens_before: int
     tokens_after: int
     cached: bool | None
+    by_you: bool = False
 
     @property
     def message(self) -> Message:
@@ -159,7 +162,10 @@ def rows_of(view: View, count: Callable[[Message], int], cached: Amount | None =
     rows = []
     for place, (message, fate) in enumerate(view.fated):
         there, tokens, is_known = sent.get(place, (None, 0, False))
-        rows += [*inserted.get(place, ()), Row(f"{place + 1}", fate, message, there, before[place], tokens, is_known)]
+        steps = view.steps.get(message.id)
+        by_you = view.left_out.get(message.id) == DROPPED or bool(steps and steps[-1].by == YOU)
+        own = f"{place + 1}", fate, message, there, before[place], tokens, is_known, by_you
+        rows += [*inserted.get(place, ()), Row(*own)]
     return [*rows, *inserted.get(len(places), ())]
 
 

@@ -1,0 +1,75 @@
+"""/pin, /drop and /edit: what the user decides about a message, under any strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+
+from thimble.agent.errors import UsageError
+from thimble.agent.override import Deed
+from thimble.repl.commands.command import Offer, command
+from thimble.repl.commands.context.listing import first_words
+from thimble.repl.commands.next_prompt import say_next_prompt
+from thimble.repl.screen.theme import say
+from thimble.repl.screen.trace import who
+from thimble.session.override import override
+from thimble.session.session import Session
+
+
+def messages(session: Session, _: str) -> Iterator[Offer]:
+    """The messages by number, the newest first; none while the articles are being read."""
+    history = [] if session.reading.words else session.agent.history
+    for place, message in reversed([*enumerate(history, 1)]):
+        yield f"{place}", f"{who(message)}: {first_words(message, 40)}"
+        if message.id in session.agent.state.overrides:
+            yield f"off {place}", "take it back"
+
+
+@command("pin N", "Prompt", completer=messages)
+def pin(session: Session, rest: str, console: Console) -> None:
+    """Keep message N whole in every prompt, whatever the strategy does.
+
+    N is its number in /context. The rest of its turn stays too, in the form that the strategy gives it. The newest of
+    /pin, /drop and /edit counts; /pin off N takes any of them back. /why N says “you pinned it”.
+    """
+    _decide(session, "pin", "pinned", rest, console)
+
+
+@command("drop N", "Prompt", completer=messages)
+def drop(session: Session, rest: str, console: Console) -> None:
+    """Leave message N out of every prompt from now on.
+
+    N is its number in /context. A call and its results go together. The history keeps them: /drop off N brings them
+    back. The system prompt and the first task cannot be dropped, the current question not before the next one.
+    """
+    _decide(session, "drop", "dropped", rest, console)
+
+
+@command("edit N TEXT", "Prompt", completer=messages)
+def edit(session: Session, rest: str, console: Console) -> None:
+    """Send a text of yours in place of message N.
+
+    N is its number in /context. The text stands in every prompt, as if pinned; calls of the message stay as they are.
+    The history keeps its own text: /edit off N brings it back.
+    """
+    _decide(session, "edit", "edited", rest, console)
+
+
+def _decide(session: Session, name: str, deed: Deed, rest: str, console: Console) -> None:
+    number, _, text = rest.removeprefix("off ").strip().partition(" ")
+    deed = "" if rest.startswith("off ") else deed
+    if not (number.isdecimal() and len(number) < 10 and bool(text.strip()) == (deed == "edited")):
+        form = f"/{name} 5{' TEXT' * (name == 'edit')}"
+        what = f"/{name} takes the number of a message{' and its new text' * (name == 'edit')}"
+        raise UsageError(what, f"write {form}, or /{name} off 5; /context lists the messages")
+    turn = override(session, int(number), deed, text.strip())
+    whole = f", with all of its turn, {turn[0]} to {turn[-1]}" if len(turn) > 1 else ""
+    words = {
+        "pinned": f"is pinned: every prompt has it whole{', and its turn in some form' * bool(whole)}",
+        "dropped": f"is dropped{whole}: no prompt has it from now on",
+        "edited": "is edited: every prompt has your text in its place",
+        "": f"is the strategy's again{whole}",
+    }
+    say(console, f"Message {number} {words[deed]}.{f' /{name} off {number} takes that back.' * bool(deed)}")
+    say_next_prompt(session, console)
