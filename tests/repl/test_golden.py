@@ -171,6 +171,12 @@ SCREENS = {
     "why-own": Golden(own, ["/why 1", "/why +1", "/context"], [100]),
     "export": Golden(lambda: talked("One?"), ["/export md a.md", "/export md a.md", "/undo", "/export md a.md!"], [80]),
     "help": Golden(scripted, ["/help", "/help /why"], [80]),
+    "hand": Golden(
+        two_exchanges,
+        ["/pin 4", "/drop 7", "/edit 10 In short: 4711.", "And now?", "/context", "/why 4", "/why 8", "/why 10",
+         "/pin off 4", "/compare none"],
+        [80],
+    ),
     "model": Golden(lambda: Session(Settings(backend="reader", base_url=NOWHERE)), ["/model", "/model reader"], [80]),
     "predict": Golden(two_exchanges, ["/predict", "/predict 1-4", "And then?", "/predict none", "/predict"], [80]),
     "probe": Golden(lambda: talked("One?"), ["/plant The code of Heron is 4711.", "Two?", "/probe"], [80]),
@@ -187,6 +193,11 @@ SCREENS = {
     ),
 }  # fmt: skip
 REFUSED = {
+    "hand": (
+        two_exchanges,
+        ["/pin", "/pin 99", "/pin 1", "/drop 2", "/drop 0", "/drop off 4", "/edit 4", "/edit off", "/drop all",
+         "/edit 10 " + "word " * 9_000],
+    ),
     "branches": (
         lambda: talked("One?", "Two?"),
         ["/fork 3", "/fork -1", "/fork 1 nowhere", "/fork nowhere", "/undo 3", "/undo 0", "/undo x",

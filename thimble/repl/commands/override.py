@@ -28,10 +28,10 @@ def messages(session: Session, _: str) -> Iterator[Offer]:
 
 @command("pin N", "Prompt", completer=messages)
 def pin(session: Session, rest: str, console: Console) -> None:
-    """Keep message N whole in every prompt, whatever the strategy does.
+    """Keep message N whole in every prompt.
 
-    N is its number in /context. The rest of its turn stays too, in the form that the strategy gives it. The newest of
-    /pin, /drop and /edit counts; /pin off N takes any of them back. /why N says “you pinned it”.
+    N is its number in /context. Whatever the strategy does, it stays whole, and its call with it. The newest of /pin,
+    /drop and /edit counts; /pin off N takes any of them back.
     """
     _decide(session, "pin", "pinned", rest, console)
 
@@ -51,7 +51,7 @@ def edit(session: Session, rest: str, console: Console) -> None:
     """Send a text of yours in place of message N.
 
     N is its number in /context. The text stands in every prompt, as if pinned; calls of the message stay as they are.
-    The history keeps its own text: /edit off N brings it back.
+    Ctrl-X Ctrl-E opens your editor for it. The history keeps its own text: /edit off N brings it back.
     """
     _decide(session, "edit", "edited", rest, console)
 
@@ -64,12 +64,12 @@ def _decide(session: Session, name: str, deed: Deed, rest: str, console: Console
         what = f"/{name} takes the number of a message{' and its new text' * (name == 'edit')}"
         raise UsageError(what, f"write {form}, or /{name} off 5; /context lists the messages")
     turn = override(session, int(number), deed, text.strip())
-    whole = f", with all of its turn, {turn[0]} to {turn[-1]}" if len(turn) > 1 else ""
+    whole = f", with its whole turn, {turn[0]} to {turn[-1]}" if len(turn) > 1 else ""
     words = {
-        "pinned": f"is pinned: every prompt has it whole{', and its turn in some form' * bool(whole)}",
-        "dropped": f"is dropped{whole}: no prompt has it from now on",
-        "edited": "is edited: every prompt has your text in its place",
-        "": f"is the strategy's again{whole}",
+        "pinned": "is pinned: every prompt has it whole",
+        "dropped": f"is dropped{whole}: no prompt has it",
+        "edited": "is edited: every prompt has your text instead",
+        "": "is left to the strategy again",
     }
     say(console, f"Message {number} {words[deed]}.{f' /{name} off {number} takes that back.' * bool(deed)}")
     say_next_prompt(session, console)
