@@ -144,7 +144,7 @@ class Golden:
 
 
 SCREENS = {
-    "articles": Golden(scripted, ["/articles kv", "/articles masking", "/articles zzz"], [80]),
+    "articles": Golden(scripted, ["/articles", "/articles kv", "/articles masking", "/articles zzz"], [80]),
     "branches": Golden(
         lambda: talked("Question 1?", "Question 2?", "Question 3?"),
         ["/fork 1 none", "Another?", "/fork", "/tree 1", "/strategy truncate", "/budget 6000", "/plant It is 7.",
@@ -182,8 +182,10 @@ SCREENS = {
     "probe": Golden(lambda: talked("One?"), ["/plant The code of Heron is 4711.", "Two?", "/probe"], [80]),
     "probe-plain": Golden(lambda: talked("One?"), ["/plant The code of Heron is 4711.", "/probe Who is Ada?"], [0]),
     "sessions": Golden(two_kept, ["/sessions", "/save  my   talk", "/load a talk", "/sessions"]),
-    "stats": Golden(two_exchanges, ["/stats"], [80]),
-    "stats-plain": Golden(lambda: scripted("So.", price="dollars=2.5"), ["/stats", "What?", "/stats"], [0]),
+    "stats": Golden(two_exchanges, ["/stats", "/stats all"], [80]),
+    "stats-plain": Golden(
+        lambda: scripted("So.", price="dollars=2.5"), ["/stats", "What?", "/stats", "/cost all"], [0]
+    ),
     "strategy": Golden(two_exchanges, ["/strategy hybrid:tail=4", "/strategy tidy+none", "/help strategy truncate"]),
     "timeline": Golden(timed, ["/timeline", "/timeline all"], [80, 120]),
     "timeline-plain": Golden(timed, ["/timeline 1"], [0]),
@@ -210,7 +212,7 @@ REFUSED = {
     ),
     "commands": (
         scripted,
-        ["/strateg", "/rest", "/QUIT", "/stats all", "/reset 1", "/budget ten", "/budget 1", "/budget " + "9" * 5000,
+        ["/strateg", "/rest", "/QUIT", "/stats none", "/reset 1", "/budget ten", "/budget 1", "/budget " + "9" * 5000,
          "/strategy x", "/strategy noen", "/help x", "/recall", "/show"],
     ),
     "nothing-asked": (

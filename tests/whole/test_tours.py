@@ -111,7 +111,7 @@ def test_only_the_first_session_begins_with_a_tour_and_questions(tmp_path: Path)
         first.close()
     second = Terminal("repl", "--backend", "reader", state=tmp_path, rows=24)
     try:
-        second.see("thimble ·", " tools", "ctx ")
+        second.see("thimble ·", " tools", "next ")
         assert NEW_HERE not in second.text
     finally:
         second.close()

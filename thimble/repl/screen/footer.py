@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from thimble.agent.ledger import Amount, Ledger
 from thimble.agent.view import View
 from thimble.repl.screen.sanitise import line
-from thimble.repl.screen.trace import short_name
 from thimble.session import figures
 from thimble.session.totals import totals
+from thimble.strategies.paper_names import short_name
 
 if TYPE_CHECKING:
     from thimble.agent.agent import Agent

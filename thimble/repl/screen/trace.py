@@ -18,6 +18,7 @@ from thimble.agent.prompts import SAID_ALOUD, is_framing
 from thimble.agent.view import View
 from thimble.repl.screen.sanitise import line
 from thimble.session import figures
+from thimble.strategies.paper_names import short_name
 
 GLYPHS = {"list": "≡", "search": "⌕", "read": "▤", "save": "✎", "get": "✎", "recall": "↺"}
 PLAIN_WIDTH = 400
@@ -98,7 +99,7 @@ def result(event: ToolReturned) -> str:
     first = line(event.message.content[:MOST_CHARACTERS].strip().split("\n", 1)[0])
     if not event.ok:
         return line(event.message.content[:MOST_CHARACTERS]).removeprefix("Error: ")
-    return re.sub(r' (for|about) ".*?"(?=$|\.|\s)', "", first).removeprefix("# ").rstrip(":.") or "nothing"
+    return re.sub(r' (for|about) ".*"', "", first).removeprefix("# ").rstrip(":.") or "nothing"
 
 
 def acted_line(event: Prepared, width: int = 1_000) -> str | None:
@@ -115,7 +116,7 @@ def acted_line(event: Prepared, width: int = 1_000) -> str | None:
     size = " → ".join(figures.tokens(count, event.exact) for count in (view.without, view.tokens))
     tail = f" {', '.join(done)}{saved}: {size} of {view.limit:,}"
     name = "" if done[0].startswith(f"{YOU} ") else line(event.strategy)
-    return cut(f"  ✂ {cut(name, max(LEAST_NAME, width - cell_len(f'  ✂ {tail}')))}".rstrip() + tail, width)
+    return cut(f"  ✂ {in_room(name, max(LEAST_NAME, width - cell_len(f'  ✂ {tail}')))}".rstrip() + tail, width)
 
 
 def deeds(event: Prepared) -> list[str]:
@@ -232,9 +233,9 @@ def cut(text: str, width: int) -> str:
     return next(iter(chop_cells(text, width - 1)), "").rstrip() + "…" if width > 1 else "…"
 
 
-def short_name(spec: str) -> str:
-    """The name of a strategy where there is little room: `todo+window` for `todo+sliding-window:turns=4`."""
-    return "+".join(part.partition(":")[0].rpartition("-")[2] for part in spec.split("+"))
+def in_room(spec: str, room: int) -> str:
+    """A SPEC in so many columns: as it is, else its short name, cut if even that is too long."""
+    return spec if cell_len(spec) <= room else cut(short_name(spec), room)
 
 
 def _deed(fate: Fate, count: int) -> str:

@@ -16,10 +16,12 @@ from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import FATE_LETTERS, in_use, is_drawn, say
-from thimble.repl.screen.trace import cut
+from thimble.repl.screen.trace import cut, in_room
 from thimble.session import figures
 from thimble.session.session import Session
 
+FIGURES = 62
+"""Columns of the table beside the names."""
 BEST = "* best of those that kept to the budget at every call"
 
 
@@ -50,10 +52,7 @@ def table(session: Session, found: Sequence[Replayed], exact: bool, console: Con
         starred(found, [-one.kept if one.next else None for one in found], lambda kept: f"{-kept:,}"),
         [fates(one, is_drawn(console)) for one in found],
     ]
-    rows = [
-        (f"{one.spec}{in_use(console, one.spec == session.spec)}", *row)
-        for one, *row in zip(found, *columns, strict=True)
-    ]
+    rows = [*zip(names(session, found, console), *columns, strict=True)]
     agent = session.agent
     past = figures.several(len(calls(agent.history)) - 1, "call")
     written = "; each /plant counts as a call" if session.planted else ""
@@ -61,13 +60,20 @@ def table(session: Session, found: Sequence[Replayed], exact: bool, console: Con
     return Table(title, ("strategy", ">next", ">prompts", ">prefill", ">kept", "fates"), rows)
 
 
+def names(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
+    """The SPEC of each row; on a narrow screen the short names, if these differ. The one in use is marked."""
+    short = [in_room(one.spec, console.width - FIGURES) for one in found]
+    shown = short if is_drawn(console) and len({*short}) == len(found) else [one.spec for one in found]
+    return [f"{name}{in_use(console, one.spec == session.spec)}" for name, one in zip(shown, found, strict=True)]
+
+
 def _show_bars(session: Session, found: Sequence[Replayed], console: Console) -> None:
     """The history under each strategy, all to one scale: a block a message, lettered by what became of it."""
     count = session.agent.backend.counter.count
-    names = [cut(line(f"{one.spec}{in_use(console, one.spec == session.spec)}"), 26) for one in found]
-    room = max(map(cell_len, names)) + 4
+    rows = [cut(line(name), 26) for name in names(session, found, console)]
+    room = max(map(cell_len, rows)) + 4
     say(console, "Each message of the history, as wide as its tokens, oldest first", "bold")
-    for one, name in zip(found, names, strict=True):
+    for one, name in zip(found, rows, strict=True):
         if one.next and not one.failed:
             blocks = messages_before(rows_of(one.next, count))
             shown = Text(f"  {name}{' ' * (room - 2 - cell_len(name))}", no_wrap=True)

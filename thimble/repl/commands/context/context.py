@@ -20,7 +20,7 @@ from thimble.repl.screen.footer import fitting
 from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import say
-from thimble.repl.screen.trace import cut
+from thimble.repl.screen.trace import in_room
 from thimble.session import figures
 from thimble.session.session import Session
 
@@ -96,7 +96,7 @@ def head(xray: Xray, width: int) -> str:
     parts = [f"cached {figures.amount(xray.cached)}", f"prefill {figures.amount(xray.prefill)}"]
     fields = fitting([xray.call, xray.strategy, size, *parts], width, least=3)
     room = width - cell_len(" · ".join([fields[0], "", *fields[2:]]))
-    fields[1] = cut(fields[1], max(8, room))
+    fields[1] = in_room(fields[1], max(8, room))
     return " · ".join(fields)
 
 
