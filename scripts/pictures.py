@@ -93,11 +93,11 @@ PICTURES = [
         [
             *READ,
             (
-                "/stats\r",
+                "/stats all\r",
                 ["Prompt tokens of each call", "by what it holds", "Who made the prompts smaller", "· 2 exchanges"],
             ),
         ],
-        since="› /stats",
+        since="› /stats all",
     ),
     Picture(
         "strategy",
