@@ -197,8 +197,7 @@ SCREENS = {
 REFUSED = {
     "hand": (
         two_exchanges,
-        ["/pin", "/pin 99", "/pin 1", "/drop 2", "/drop 0", "/drop off 4", "/edit 4", "/edit off", "/drop all",
-         "/edit 10 " + "word " * 9_000],
+        ["/pin", "/pin 99", "/pin 1", "/drop 2", "/drop 0", "/edit 4", "/edit off", "/drop all"],
     ),
     "branches": (
         lambda: talked("One?", "Two?"),

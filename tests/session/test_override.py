@@ -80,7 +80,7 @@ def test_the_newest_decision_about_a_turn_counts() -> None:
 
 @pytest.mark.parametrize(
     ("place", "deed"),
-    [(1, "dropped"), (2, "dropped"), (2, "edited"), (1, "pinned"), (0, "pinned"), (7, "pinned"), (4, "")],
+    [(1, "dropped"), (2, "dropped"), (2, "edited"), (1, "pinned"), (0, "pinned"), (7, "pinned")],
 )
 def test_what_the_laws_decide_is_refused(place: int, deed: Deed) -> None:
     session = session_in()
@@ -91,12 +91,11 @@ def test_what_the_laws_decide_is_refused(place: int, deed: Deed) -> None:
     assert decisions(session) == []
 
 
-def test_pins_leave_a_quarter_of_the_budget() -> None:
+def test_a_pin_that_is_too_large_is_told_at_once(tmp_path: Path) -> None:
     session = session_in(budget=2000)
     run(session, "What is masking?")
-    with pytest.raises(UsageError, match="a quarter must stay free"):
-        override(session, 6, "edited", "word " * 2_000)
-    assert decisions(session) == []
+    assert "It is over the budget." in run(session, "/edit 6 " + "word " * 2_000)
+    assert "It is over the budget." not in run(session, "/edit off 6")
 
 
 def test_no_summary_tells_of_what_was_dropped() -> None:

@@ -18,7 +18,7 @@ from math import log2
 
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
-from thimble.agent.messages import Message, blocks, last_turn, without_thinking
+from thimble.agent.messages import YOU, Message, blocks, last_turn, without_thinking
 from thimble.agent.turns import pinned
 
 SMALLEST = 48
@@ -31,14 +31,13 @@ def fit(
     stays: Collection[Message] = (),
     gone: Collection[str] = (),
     early: Collection[Message] = (),
-    uncut: Collection[Message] = (),
 ) -> list[Message]:
     """The same view within the budget; the view itself where it already is.
 
     Shortening goes by powers of two and dropping by quarters of the budget, so that two calls in a row mostly
     shorten and drop the same, and the server's cache holds. `stays` are the messages that never go: by default
     what is pinned in the view itself. `early` are those of them that go all the same, oldest first, once nothing else
-    can. `gone` are ids of those that the view before had no room for. `uncut` are observations that are not halved.
+    can. `gone` are ids of those that the view before had no room for.
 
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
@@ -52,9 +51,8 @@ def fit(
     if over <= 0:
         return view
     large = max(SMALLEST, budget.limit // 8)
-    whole = {message.id for message in uncut}
     pieces = [
-        _Piece(message, message, tokens, message.role == "tool" and message.id not in whole)
+        _Piece(message, message, tokens, message.role == "tool" and message.ref != YOU)
         for message, tokens in zip(view, counts, strict=True)
     ]
     halved = [_halved(piece, budget, large) for piece in pieces]
@@ -65,7 +63,7 @@ def fit(
         over = budget.overhead + sum(piece.tokens for piece in pieces) - budget.limit
         over = _halve_largest(pieces, over, budget, SMALLEST)
         if over > 0 and any(message.thinking for message in view):
-            return fit([without_thinking(message, why) for message in view], budget, stays, gone, early, uncut)
+            return fit([without_thinking(message, why) for message in view], budget, stays, gone, early)
         for piece in [*pieces]:
             if over > 0 and piece.whole in early:
                 pieces.remove(piece)

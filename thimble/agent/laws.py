@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 
-from thimble.agent.messages import Message, pending
+from thimble.agent.messages import YOU, Message, pending
 from thimble.agent.repair import Repaired, repair
 from thimble.agent.turns import pinned
 
@@ -28,21 +28,18 @@ def messages_of(answer: Sequence[Message]) -> list[Message]:
     return proposed
 
 
-def keep_laws(
-    view: Sequence[Message], history: Sequence[Message], whole: Sequence[Message] = (), beside: Sequence[Message] = ()
-) -> Repaired:
+def keep_laws(view: Sequence[Message], history: Sequence[Message], kept: Sequence[Message] = ()) -> Repaired:
     """Make a strategy's answer keep the laws: the history's order, pinned messages, whole turns.
 
     An answer that keeps the laws comes back unchanged. One that breaks them (a participant's first try, for example) is
     repaired, with a note for each repair. Only a call that waits for its result in the history may wait for it here.
-    What the user keeps is put back without a note: some `whole`, what is `beside` it in any form.
+    What the user has `kept` is put back without a note.
     """
     notes: list[str] = []
     places = {message.id: at for at, message in enumerate(history)}
     messages = _in_order(_with_roles(view, history, places, notes), places, notes)
     shown = {message.id: message for message in messages}
-    kept = [*whole, *(message for message in beside if message.id not in shown)]
-    for message in [*pinned(history), *kept]:
+    for message in [*pinned(history), *(one for one in kept if one.ref == YOU or one.id not in shown)]:
         if message.id not in shown or not shown[message.id].same(message):
             messages = _with(messages, message, places, [] if message in kept else notes)
             shown[message.id] = message

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from thimble.agent.messages import YOU, Message, blocks
 from thimble.agent.turns import pinned
@@ -28,29 +28,30 @@ class Override:
 NO_OVERRIDES: Mapping[str, Override] = MappingProxyType({})
 
 
-class Overridden(NamedTuple):
-    """The messages that the strategy gets; those of them that stand whole; and those that share a turn with one."""
+def overridden(
+    messages: Sequence[Message], overrides: Mapping[str, Override]
+) -> tuple[Sequence[Message], Sequence[Message]]:
+    """The messages that the strategy gets, and those of them that every view has.
 
-    messages: Sequence[Message]
-    whole: Sequence[Message] = ()
-    beside: Sequence[Message] = ()
-
-
-def overridden(messages: Sequence[Message], overrides: Mapping[str, Override]) -> Overridden:
-    """The messages as the user will have them. What the laws keep in every view, the current question too, stays."""
+    Of these, those with `YOU` as their `ref` stand whole, others of their turns in any form. What the laws keep in
+    every view, the current question too, is as it was.
+    """
     laws = {message.id for message in pinned(messages)} if overrides else ()
     decided = {id_: one for id_, one in overrides.items() if id_ not in laws}
     if not decided:
-        return Overridden(messages)
-    left, whole, beside = [*messages[: messages[0].role == "system"]], list[Message](), list[Message]()
+        return messages, ()
+    given, kept = [*messages[: messages[0].role == "system"]], list[Message]()
     for block in blocks(messages):
-        turn = [messages[at] for at in block]
-        deeds = [decided[one.id].deed if one.id in decided else "" for one in turn]
-        if "dropped" in deeds:
+        deeds = [decided.get(messages[at].id, Override("")) for at in block]
+        if any(one.deed == "dropped" for one in deeds):
             continue
-        for message, deed in zip(turn, deeds, strict=True):
-            if deed == "edited":
-                message = message.rewritten(decided[message.id].text, "by /edit", ref=YOU)
-            left.append(message)
-            (whole if deed else beside if any(deeds) else []).append(message)
-    return Overridden(left, whole, beside)
+        turn = [_by(one, messages[at]) for one, at in zip(deeds, block, strict=True)]
+        given += turn
+        kept += turn if any(one.deed for one in deeds) else []
+    return given, kept
+
+
+def _by(decision: Override, message: Message) -> Message:
+    if decision.deed == "edited":
+        return message.rewritten(decision.text, "by /edit", ref=YOU)
+    return replace(message, ref=YOU) if decision.deed else message

@@ -89,9 +89,8 @@ class State:
 
     def copy(self) -> State:
         """An independent copy of the state."""
-        found = State(**self.settings, history=[*self.history], ledger=self.ledger.copy())  # type: ignore[arg-type]
-        found.planted, found.overrides = self.planted, self.overrides
-        return found
+        own = {"history": [*self.history], "ledger": self.ledger.copy(), "planted": self.planted}
+        return State(**self.settings, **own, overrides=self.overrides)  # type: ignore[arg-type]
 
     def _forget_thinking(self) -> None:
         """Leave out the thinking of what is answered: several makers demand it before, and refuse it from then on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -14,8 +14,8 @@ from thimble.agent.protocols import Stage, Strategy
 
 FIT = "fit"
 """The name of `fit` among those who change a message."""
-PINNED, DROPPED = "you pinned it", "you dropped it"
-"""Why a message is in a view, or is not, by the user's hand."""
+DROPPED = "you dropped it"
+"""Why a message is not in a view, by the user's hand."""
 Value = TypeVar("Value")
 
 
@@ -70,13 +70,9 @@ def left_out(
 
 
 def steps(
-    fated: Sequence[tuple[Message, Fate]],
-    stages: Sequence[Stage],
-    whys: Mapping[str, str],
-    budget: Budget,
-    pins: Collection[Message] = (),
+    fated: Sequence[tuple[Message, Fate]], stages: Sequence[Stage], whys: Mapping[str, str], budget: Budget
 ) -> dict[str, Sequence[ViewStep]]:
-    """What changed each message that is not kept, in order; for those that the user has pinned, that."""
+    """What changed each message that is not kept, in order."""
     shown = [(stage.by, {message.id: message for message in stage.messages}) for stage in stages]
     covering = {id_: message for stage in stages for message in stage.messages for id_ in message.covers}
 
@@ -91,8 +87,6 @@ def steps(
     found: dict[str, Sequence[ViewStep]] = {}
     for original, its_fate in fated:
         if its_fate == "kept":
-            if original in pins:
-                found[original.id] = [ViewStep(YOU, "kept", PINNED, *[budget.count(original)] * 2)]
             continue
         now, its = original, list[ViewStep]()
         for by, messages in shown:

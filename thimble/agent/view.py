@@ -115,29 +115,27 @@ def prepare(
     own = sum(map(budget.count, [*examples, *behind]))
     left = replace(budget, limit=budget.limit - own)
     sound = repair(history)
-    mine = overridden(sound.messages, overrides)
-    proposed = messages_of(strategy.prepare([*mine.messages], left))
-    lawful = keep_laws(proposed, *mine)
+    given, kept = overridden(sound.messages, overrides)
+    proposed = messages_of(strategy.prepare([*given], left))
+    lawful = keep_laws(proposed, given, kept)
     sent = lawful.messages
     if strategy.fitted:
         gone = {message.id for message, fate in before.fated if fate == "dropped"} if before else ()
-        sent = fit(sent, left, [*pinned(sound.messages), *mine.whole], gone, {*task(sound.messages)[:-1]}, mine.whole)
+        sent = fit(sent, left, [*pinned(sound.messages), *kept], gone, {*task(sound.messages)[:-1]})
     notes, whole = (*sound.notes, *lawful.notes), [*beside(sent, examples), *behind]
     view = measure(sound.messages, whole, budget, before, warm, notes, held, examples)
     made = strategy.stages or [Stage("", ())]
     stages = [*made[:-1], Stage(made[-1].by, lawful.messages), Stage(FIT, sent)]
-    stages[:0] = [Stage(YOU, mine.messages)] if overrides else []
-    return _told(view, view.tokens - own, stages, strategy, left, mine.whole)
+    stages[:0] = [Stage(YOU, given)] if overrides else []
+    return _told(view, view.tokens - own, stages, strategy, left)
 
 
-def _told(
-    view: View, sent: int, stages: Sequence[Stage], strategy: Strategy, budget: Budget, pins: Sequence[Message]
-) -> View:
+def _told(view: View, sent: int, stages: Sequence[Stage], strategy: Strategy, budget: Budget) -> View:
     """The view with what each stage took out of it, and why; `sent` are the tokens after the last stage."""
     fated, last = [*view.fated], stages[-1].messages
     sizes = tuple((by, sent if messages == last else budget.size(messages)) for by, messages in stages)
     whys = Lazy(lambda: left_out(fated, stages, strategy, budget))
-    return replace(view, left_out=whys, steps=Lazy(lambda: steps(fated, stages, whys, budget, pins)), sizes=sizes)
+    return replace(view, left_out=whys, steps=Lazy(lambda: steps(fated, stages, whys, budget)), sizes=sizes)
 
 
 def measure(

@@ -59,7 +59,7 @@ def _fold(session: Session, words: str) -> Compacted:
     agent.side.offer(tools, agent.examples, agent.backend)
     before = len(agent.ledger.calls)
     try:
-        history = overridden(agent.history, agent.state.overrides).messages
+        history = overridden(agent.history, agent.state.overrides)[0]
         folded = fold_now(agent.strategy, history, agent.budget(tools), words)
     finally:
         if paid := [*agent.side.drain()]:

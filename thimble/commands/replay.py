@@ -24,7 +24,7 @@ from thimble.agent.view import View, prepare
 if TYPE_CHECKING:
     from thimble.session.session import Session
 
-YOU_AND = f"{YOU} + "
+YOU_AND = f"{YOU}+"
 MOST_READ = 150_000
 """Messages that a strategy reads in all about one conversation of another program, in about a second."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rich.console import Console
@@ -15,6 +16,15 @@ from thimble.repl.screen.theme import say
 from thimble.repl.screen.trace import who
 from thimble.session.override import override
 from thimble.session.session import Session
+
+FORM = re.compile(r"(?P<off>off\s+)?(?P<number>\d{1,9})(?:\s+(?P<text>.+))?", re.DOTALL)
+DEEDS: dict[str, tuple[Deed, str]] = {
+    "pin": ("pinned", ": every prompt has it whole"),
+    "drop": ("dropped", ": no prompt has it"),
+    "edit": ("edited", ": every prompt has your text instead"),
+    "off": ("", "left to the strategy again"),
+}
+"""What the user decides, and the words for it."""
 
 
 def messages(session: Session, _: str) -> Iterator[Offer]:
@@ -33,7 +43,7 @@ def pin(session: Session, rest: str, console: Console) -> None:
     N is its number in /context. Whatever the strategy does, it stays whole, and its call with it. The newest of /pin,
     /drop and /edit counts; /pin off N takes any of them back.
     """
-    _decide(session, "pin", "pinned", rest, console)
+    _decide(session, "pin", rest, console)
 
 
 @command("drop N", "Prompt", completer=messages)
@@ -43,7 +53,7 @@ def drop(session: Session, rest: str, console: Console) -> None:
     N is its number in /context. A call and its results go together. The history keeps them: /drop off N brings them
     back. The system prompt and the first task cannot be dropped, the current question not before the next one.
     """
-    _decide(session, "drop", "dropped", rest, console)
+    _decide(session, "drop", rest, console)
 
 
 @command("edit N TEXT", "Prompt", completer=messages)
@@ -53,23 +63,17 @@ def edit(session: Session, rest: str, console: Console) -> None:
     N is its number in /context. The text stands in every prompt, as if pinned; calls of the message stay as they are.
     Ctrl-X Ctrl-E opens your editor for it. The history keeps its own text: /edit off N brings it back.
     """
-    _decide(session, "edit", "edited", rest, console)
+    _decide(session, "edit", rest, console)
 
 
-def _decide(session: Session, name: str, deed: Deed, rest: str, console: Console) -> None:
-    number, _, text = rest.removeprefix("off ").strip().partition(" ")
-    deed = "" if rest.startswith("off ") else deed
-    if not (number.isdecimal() and len(number) < 10 and bool(text.strip()) == (deed == "edited")):
-        form = f"/{name} 5{' TEXT' * (name == 'edit')}"
-        what = f"/{name} takes the number of a message{' and its new text' * (name == 'edit')}"
-        raise UsageError(what, f"write {form}, or /{name} off 5; /context lists the messages")
-    turn = override(session, int(number), deed, text.strip())
-    whole = f", with its whole turn, {turn[0]} to {turn[-1]}" if len(turn) > 1 else ""
-    words = {
-        "pinned": "is pinned: every prompt has it whole",
-        "dropped": f"is dropped{whole}: no prompt has it",
-        "edited": "is edited: every prompt has your text instead",
-        "": "is left to the strategy again",
-    }
-    say(console, f"Message {number} {words[deed]}.{f' /{name} off {number} takes that back.' * bool(deed)}")
+def _decide(session: Session, name: str, rest: str, console: Console) -> None:
+    text, asked = " TEXT" * (name == "edit"), FORM.fullmatch(rest)
+    if not asked or bool(asked["text"]) != bool(text and not asked["off"]):
+        what = f"/{name} takes the number of a message{' and its new text' if text else ''}"
+        raise UsageError(what, f"write /{name} 5{text}, or /{name} off 5; /context lists the messages")
+    deed, effect = DEEDS["off" if asked["off"] else name]
+    turn = override(session, int(asked["number"]), deed, asked["text"] or "")
+    whole = f", with its whole turn, {turn[0]} to {turn[-1]}" if deed == "dropped" and len(turn) > 1 else ""
+    undo = f". /{name} off {asked['number']} undoes it" if deed else ""
+    say(console, f"Message {asked['number']} is {deed}{whole}{effect}{undo}.")
     say_next_prompt(session, console)

@@ -11,14 +11,13 @@ from rich.text import Text
 
 from thimble.agent.agent import Agent
 from thimble.agent.budget import Budget, Prices
-from thimble.agent.errors import UsageError
 from thimble.agent.ledger import Call, Ledger
 from thimble.agent.messages import Message
 from thimble.agent.steps import FIT
 from thimble.agent.view import View
 from thimble.models.prices import by_timings
 from thimble.repl.commands.command import command, one_of
-from thimble.repl.screen.footer import fitting, level
+from thimble.repl.screen.footer import level
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
@@ -26,7 +25,6 @@ from thimble.session import figures
 from thimble.session.session import Session
 from thimble.session.totals import cost, totals
 
-MOST_EXCHANGES = 12
 CHARTED_CALLS = 60
 CHART_ROWS = 3
 EIGHTHS = " ▁▂▃▄▅▆▇█"
@@ -41,8 +39,6 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
     them. /stats all: each exchange, answers and summaries, and who made the prompts smaller. ~ is an estimate, ? is
     unknown, ≥ is the known part of a sum.
     """
-    if rest not in ("", "all"):
-        raise UsageError(f"/stats cannot show {rest[:40]!r}", "write /stats, or /stats all")
     agent = session.agent
     ledger, view, exact = agent.ledger, agent.ledger.view, agent.backend.counter.exact
     counted = "" if exact else " · ~ is an estimate"
@@ -62,26 +58,21 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
             console.print()
         table.show(console)
     if ledger.calls and not rest:
-        for fields in in_all(ledger, card):
-            say(console, " · ".join(fitting(fields, console.width) if is_drawn(console) else fields))
+        for words in in_all(ledger, card):
+            say(console, words)
     for text, style in remarks(ledger):
         say(console, text, style)
     if not rest:
         say(console, "/stats all: each exchange, answers and summaries, who made the prompts smaller", "quiet")
 
 
-def in_all(ledger: Ledger, card: Prices) -> Iterable[list[str]]:
-    """What all calls have cost, and what they would have with the whole history in each: fields of a line each."""
-    (_, calls, prompt, cached, out, cost, _, *dollars), whole = (
-        by_purpose(ledger, card).rows[-1],
-        without_management(ledger).rows,
-    )
-    spent = f"prompt {prompt}", f"cached {cached}", f"out {out}", f"cost {cost}", *(f"${each}" for each in dollars)
-    yield [f"in all: calls {calls}", *spent]
-    yield [
-        f"{name} {tokens}, now {ratio}"
-        for name, (_, _, tokens, ratio) in zip(("whole history: prompt", "prefill"), whole, strict=False)
-    ]
+def in_all(ledger: Ledger, card: Prices) -> Iterable[str]:
+    """A line for what all calls have cost, and one for what their prompts would be with the whole history in each."""
+    _, calls, prompt, cached, out, cost, _, *dollars = by_purpose(ledger, card).rows[-1]
+    (_, _, whole, ratio), *_ = without_management(ledger).rows
+    money = "".join(f" · ${each}" for each in dollars)
+    yield f"in all: calls {calls} · prompt {prompt} · cached {cached} · out {out} · cost {cost}{money}"
+    yield f"with the whole history in each: prompt {whole}, now {ratio}"
 
 
 def remarks(ledger: Ledger) -> Iterable[tuple[str, str]]:
@@ -161,14 +152,12 @@ def _cost(calls: Sequence[Call], whole: float | None, card: Prices) -> Iterable[
 
 
 def by_exchange(ledger: Ledger) -> Table:
-    """Turns, tokens and seconds of the newest exchanges, and of the session."""
+    """Turns, tokens and seconds of each exchange, and of the session."""
     numbers = sorted({call.exchange for call in ledger.calls})
-    rows = [_account(str(number), ledger.of_exchange(number)) for number in numbers[-MOST_EXCHANGES:]]
+    rows = [_account(str(number), ledger.of_exchange(number)) for number in numbers]
     rows.append(_account("session", ledger.calls))
-    left_out = len(numbers) - MOST_EXCHANGES
-    title = f"Each exchange (the newest; {left_out} earlier ones are in the sum)" if left_out > 0 else "Each exchange"
     columns = ("exchange", ">turns", ">prompt", ">cached", ">prefill", ">out", ">seconds")
-    return Table(title, columns, rows, bold=-1)
+    return Table("Each exchange", columns, rows, bold=-1)
 
 
 def _account(name: str, calls: Sequence[Call]) -> Sequence[str]:

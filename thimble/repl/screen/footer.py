@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from thimble.agent.ledger import Amount, Ledger
 from thimble.agent.view import View
 from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.trace import LEAST_NAME, in_room
 from thimble.session import figures
 from thimble.session.totals import totals
-from thimble.strategies.paper_names import short_name
 
 if TYPE_CHECKING:
     from thimble.agent.agent import Agent
@@ -71,7 +71,7 @@ def footer(agent: Agent, width: int) -> str:
         f"{seconds:.1f}s{waited}" if calls else "?",
         f"Σ {figures.short(total.tokens, total.exact)}",
     ]
-    for place, shorter in ((4, f"{short_name(name)}{saved}"), (0, f"turns {spent.turns}{memory}")):
+    for place, shorter in ((4, f"{in_room(name, LEAST_NAME)}{saved}"), (0, f"turns {spent.turns}{memory}")):
         if len(fitting(fields, width)) < len(fields):
             fields[place] = shorter
     return " · ".join(fitting(fields, width))
@@ -117,7 +117,7 @@ def _saved(agent: Agent) -> str:
     if view is None:
         return ""
     results = (message.id for message in view.history if message.role == "tool")
-    hidden = Tally(by for id_ in results for by in {step.by for step in view.steps.get(id_, ()) if step.fate != "kept"})
+    hidden = Tally(by for id_ in results for by in {step.by for step in view.steps.get(id_, ())})
     saved = {
         by: f" −{hidden[by]} obs" * bool(hidden[by]) + f" −{figures.short(less)}" * (less > 0)
         for by, less in view.taken.items()

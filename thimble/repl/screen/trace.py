@@ -41,7 +41,7 @@ CIRCLES = {
 """The words for a reply that repeated itself, by who stopped it."""
 WELL_ENDED = ("stop", "refusal", "passages", "")
 """Ends of a reply of which no line warns: it is whole, or the answer tells."""
-LEAST_NAME = 6
+LEAST_NAME = 12
 """Columns that a strategy's name has at least."""
 LEAST_HELD = 0.1
 """Seconds of a wait that are told."""

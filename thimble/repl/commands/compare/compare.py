@@ -27,7 +27,7 @@ def compare(session: Session, text: str, console: Console) -> None:
     """What other strategies would send, or answer.
 
     Replays this history under each SPEC, as if that had been in use from the start: size, cost and fates. Without
-    SPEC: the strategy in use and all that ask no model. What you pin, drop and edit counts in the row "you + SPEC".
+    SPEC: the strategy in use and all that ask no model. What you pin, drop and edit counts in the row you+SPEC.
     /compare [SPEC…] run QUESTION really asks, in a copy of the session for each. Nothing of this enters the session.
     Ctrl-C keeps the finished rows.
     """

@@ -12,11 +12,10 @@ from thimble.agent.events import SideCalled
 from thimble.commands.replay import Replayed, calls
 from thimble.repl.commands.context.rows import rows_of
 from thimble.repl.commands.context.strip import bar, messages_before, widths
-from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import FATE_LETTERS, in_use, is_drawn, say
-from thimble.repl.screen.trace import cut, in_room
+from thimble.repl.screen.trace import PLAIN_WIDTH, cut, in_room
 from thimble.session import figures
 from thimble.session.session import Session
 
@@ -30,16 +29,15 @@ def show_replayed(session: Session, found: Sequence[Replayed], console: Console)
     if not found:
         return
     exact = session.agent.backend.counter.exact
-    with paged(console):
-        table(session, found, exact, console).show(console)
-        console.print()
-        if is_drawn(console):
-            _show_bars(session, found, console)
-        for text in key(session, found, console):
-            say(console, text, "quiet")
-        for one in found:
-            for text in remarks(one, exact):
-                say(console, line(f"{one.spec}: {text}"), "warn" if one.fits else "over")
+    table(session, found, exact, console).show(console)
+    console.print()
+    if is_drawn(console):
+        _show_bars(session, found, console)
+    for text in key(session, found, console):
+        say(console, text, "quiet")
+    for one in found:
+        for text in remarks(one, exact):
+            say(console, line(f"{one.spec}: {text}"), "warn" if one.fits else "over")
 
 
 def table(session: Session, found: Sequence[Replayed], exact: bool, console: Console) -> Table:
@@ -61,10 +59,9 @@ def table(session: Session, found: Sequence[Replayed], exact: bool, console: Con
 
 
 def names(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
-    """The SPEC of each row; on a narrow screen the short names, if these differ. The one in use is marked."""
-    short = [in_room(one.spec, console.width - FIGURES) for one in found]
-    shown = short if is_drawn(console) and len({*short}) == len(found) else [one.spec for one in found]
-    return [f"{name}{in_use(console, one.spec == session.spec)}" for name, one in zip(shown, found, strict=True)]
+    """The SPEC of each row, on a narrow screen a short one. The one in use is marked."""
+    room = console.width - FIGURES if is_drawn(console) else PLAIN_WIDTH
+    return [f"{in_room(one.spec, room)}{in_use(console, one.spec == session.spec)}" for one in found]
 
 
 def _show_bars(session: Session, found: Sequence[Replayed], console: Console) -> None:

@@ -17,7 +17,6 @@ from thimble.repl.commands.context.rows import Xray, last_call, next_call
 from thimble.repl.commands.context.strip import show_strip
 from thimble.repl.commands.next_prompt import say_tidy_saves
 from thimble.repl.screen.footer import fitting
-from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import say
 from thimble.repl.screen.trace import in_room
@@ -112,5 +111,4 @@ def _show_range(xray: Xray, first: str, last: str, console: Console) -> None:
     start, end = xray.find(first), xray.find(last)
     if end < start:
         raise UsageError(f"{first} is behind {last}", f"write /context {last}-{first}")
-    with paged(console):
-        show_list(xray, [[row] for row in xray.rows[start : end + 1]], console)
+    show_list(xray, [[row] for row in xray.rows[start : end + 1]], console)

@@ -11,9 +11,9 @@ from typing import Literal
 from thimble.agent.errors import UsageError
 from thimble.agent.fates import Fate
 from thimble.agent.ledger import Amount
-from thimble.agent.messages import YOU, Message
-from thimble.agent.steps import DROPPED
+from thimble.agent.messages import Message
 from thimble.agent.view import View
+from thimble.commands.why import by_hand
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.trace import who
 from thimble.session import figures
@@ -159,12 +159,10 @@ def rows_of(view: View, count: Callable[[Message], int], cached: Amount | None =
             row = Row(f"+{number}", "inserted", None, message, 0, after[position], is_known)
             inserted.setdefault(following, []).insert(0, row)
             number -= 1
-    rows = []
+    rows, mine = [], by_hand(view)
     for place, (message, fate) in enumerate(view.fated):
         there, tokens, is_known = sent.get(place, (None, 0, False))
-        steps = view.steps.get(message.id)
-        by_you = view.left_out.get(message.id) == DROPPED or bool(steps and steps[-1].by == YOU)
-        own = f"{place + 1}", fate, message, there, before[place], tokens, is_known, by_you
+        own = f"{place + 1}", fate, message, there, before[place], tokens, is_known, message.id in mine
         rows += [*inserted.get(place, ()), Row(*own)]
     return [*rows, *inserted.get(len(places), ())]
 
