@@ -206,7 +206,7 @@ REFUSED = {
     ),
     "context": (
         two_exchanges,
-        ["/why", "/why all", "/why 0", "/why 99", "/why +9", "/context 99", "/context 5-2", "/context 2-99",
+        ["/why", "/why all", "/why 0", "/why 99", "/why +9", "/context 99", "/context 2-99",
          "/context all", "/context prompt"],
     ),
     "commands": (

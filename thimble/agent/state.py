@@ -71,8 +71,8 @@ class State:
                 self._append(*messages)
                 self.planted = (*self.planted, event)
             case Override(id_):
-                self.overrides = {**self.overrides, id_: event}
-                self.overrides = {other: one for other, one in self.overrides.items() if one.deed}
+                newest = {**self.overrides, id_: event}
+                self.overrides = {other: one for other, one in newest.items() if one.deed}
             case QuestionWithdrawn(message) | ReplyDiscarded(message):
                 if self.history and self.history[-1].id == message.id:
                     self.history = self.history[:-1]

@@ -157,7 +157,8 @@ def replayed(session: Session, spec: str) -> Replayed:
         UsageError: the SPEC names no strategy.
     """
     found, fork = Replayed(spec), session.fork(spec.removeprefix(YOU_AND))
-    fork.state.overrides = fork.state.overrides if spec.startswith(YOU_AND) else {}
+    if not spec.startswith(YOU_AND):
+        fork.state.overrides = {}
     try:
         for call in replay_agent(fork):
             found.add(call)

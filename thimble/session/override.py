@@ -26,8 +26,8 @@ def override(session: Session, place: int, deed: Deed, text: str = "") -> list[i
     """
     agent, history = session.agent, session.agent.history
     if not 1 <= place <= len(history):
-        there = f"the history has the messages 1 to {len(history):,}; /context next lists them"
-        raise UsageError(f"there is no message {place:,}", there if history else "ask something first")
+        what = f"there is no message {place:,}: the history has {len(history):,}"
+        raise UsageError(what, "/context next lists them, once you have asked something")
     message, first = history[place - 1], [*history[:1], *task(history)]
     if message in first:
         what = "the system prompt" if message.role == "system" else "the first task"

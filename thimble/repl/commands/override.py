@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rich.console import Console
@@ -17,7 +16,6 @@ from thimble.repl.screen.trace import who
 from thimble.session.override import override
 from thimble.session.session import Session
 
-FORM = re.compile(r"(?P<off>off\s+)?(?P<number>\d{1,9})(?:\s+(?P<text>.+))?", re.DOTALL)
 DEEDS: dict[str, tuple[Deed, str]] = {
     "pin": ("pinned", ": every prompt has it whole"),
     "drop": ("dropped", ": no prompt has it"),
@@ -67,13 +65,15 @@ def edit(session: Session, rest: str, console: Console) -> None:
 
 
 def _decide(session: Session, name: str, rest: str, console: Console) -> None:
-    text, asked = " TEXT" * (name == "edit"), FORM.fullmatch(rest)
-    if not asked or bool(asked["text"]) != bool(text and not asked["off"]):
-        what = f"/{name} takes the number of a message{' and its new text' if text else ''}"
-        raise UsageError(what, f"write /{name} 5{text}, or /{name} off 5; /context lists the messages")
-    deed, effect = DEEDS["off" if asked["off"] else name]
-    turn = override(session, int(asked["number"]), deed, asked["text"] or "")
+    deed, effect = DEEDS["off" if rest.startswith("off ") else name]
+    number, _, text = rest.removeprefix("off ").partition(" ")
+    if not (number.isdecimal() and len(number) < 10 and bool(text.strip()) == (deed == "edited")):
+        what, new = ("number and the new text", " TEXT") if name == "edit" else ("number", "")
+        raise UsageError(
+            f"/{name} takes the {what} of a message", f"write /{name} 5{new}, or /{name} off 5; /context lists them"
+        )
+    turn = override(session, int(number), deed, text.strip())
     whole = f", with its whole turn, {turn[0]} to {turn[-1]}" if deed == "dropped" and len(turn) > 1 else ""
-    undo = f". /{name} off {asked['number']} undoes it" if deed else ""
-    say(console, f"Message {asked['number']} is {deed}{whole}{effect}{undo}.")
+    undo = f". /{name} off {number} undoes it" if deed else ""
+    say(console, f"Message {number} is {deed}{whole}{effect}{undo}.")
     say_next_prompt(session, console)

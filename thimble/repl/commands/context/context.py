@@ -108,7 +108,5 @@ def _tell_later(session: Session, console: Console) -> None:
 
 
 def _show_range(xray: Xray, first: str, last: str, console: Console) -> None:
-    start, end = xray.find(first), xray.find(last)
-    if end < start:
-        raise UsageError(f"{first} is behind {last}", f"write /context {last}-{first}")
+    start, end = sorted((xray.find(first), xray.find(last)))
     show_list(xray, [[row] for row in xray.rows[start : end + 1]], console)

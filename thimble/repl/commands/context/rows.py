@@ -85,12 +85,9 @@ class Xray:
         wanted = f"{'+' * name.startswith('+')}{int(name)}"
         place = next((at for at, row in enumerate(self.rows) if row.name == wanted), None)
         if place is None:
-            count, inserted = len(self.view.history), len(self.view.inserted)
-            more = f", and {'+1' if inserted == 1 else f'+1 to +{inserted}'} inserted" if inserted else ""
-            later = "; /context next shows what came after it" if self.call.startswith("last") else ""
-            call = " ".join(self.call.split()[:2]).rstrip(":,")
-            fix = f"the {call} has the messages 1 to {count:,}{more}{later}"
-            raise UsageError(f"there is no message {name[:20]}", fix)
+            call, count = self.call.partition(":")[0], len(self.view.history)
+            what = f"there is no message {name[:20]} in the {call}, which has {count:,}"
+            raise UsageError(what, "/context lists them, and /context next those that came later")
         return place
 
 
