@@ -95,6 +95,7 @@ def state(session: Session) -> dict[str, Any]:
         "strategy": deepcopy(getattr(agent.strategy, "state", None)),
         "notes": deepcopy(session.notes.state),
         "planted": deepcopy(session.planted),
+        "overrides": agent.state.overrides,
         "learnt": getattr(agent.backend.counter, "learnt", None),
         "spec": (session.spec, agent.strategy_name, agent.limit, agent.backend.id),
         "view": uncompared(session),

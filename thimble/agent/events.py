@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.override import Override
 from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage, Waiting
 from thimble.agent.view import View
 
@@ -270,5 +271,5 @@ Event = (
     | Answered
     | Planted
 )
-Entry = Event | PutIn | ReplyCancelled | QuestionWithdrawn | ReplyDiscarded | Cancelled | Changed
+Entry = Event | PutIn | ReplyCancelled | QuestionWithdrawn | ReplyDiscarded | Cancelled | Changed | Override
 """Everything that changes the state of a session: the events of its exchanges, and the changes between them."""

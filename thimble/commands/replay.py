@@ -13,7 +13,8 @@ from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.events import Prepared, SideBegan, SideCalled
 from thimble.agent.fates import Fate
-from thimble.agent.messages import Message, Schema
+from thimble.agent.messages import YOU, Message, Schema
+from thimble.agent.override import NO_OVERRIDES, Override
 from thimble.agent.prefix_cache import PrefixCache
 from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Strategy
 from thimble.agent.side import SideModel
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 AS_RECORDED = "as-recorded"
 """The SPEC that stands for the context management of a recorded agent itself."""
+YOU_AND = f"{YOU}+"
 MOST_READ = 150_000
 """Messages that a strategy reads in all about one conversation of another program, in about a second."""
 
@@ -73,6 +75,7 @@ def replay(
     side: SideModel | None = None,
     model: ModelId = UNKNOWN_MODEL,
     at: Iterable[int] | None = None,
+    overrides: Mapping[str, Override] = NO_OVERRIDES,
 ) -> Iterator[ReplayedCall]:
     """The model calls at these lengths of the history, in order; by default all of them, and the next one.
 
@@ -87,7 +90,7 @@ def replay(
     for until in calls(history) if at is None else at:
         view, error = None, None
         try:
-            view = before = prepare(history[:until], strategy, budget, before, held=held)
+            view = before = prepare(history[:until], strategy, budget, before, held=held, overrides=overrides)
             prefixes.forget(model)
             prefixes.read(model, tools, view.messages, budget.counter)
         except BudgetError as raised:
@@ -99,7 +102,8 @@ def replay_agent(agent: Agent) -> Iterator[ReplayedCall]:
     """Every call of an agent's history, and the next one, under its strategy and with the tools that it offers now."""
     tools = agent.schemas()
     agent.side.offer(tools, agent.examples, agent.backend)
-    return replay(agent.history, agent.strategy, agent.budget(tools), tools, agent.side, agent.backend.id)
+    made_by = (agent.side, agent.backend.id)
+    return replay(agent.history, agent.strategy, agent.budget(tools), tools, *made_by, overrides=agent.state.overrides)
 
 
 @dataclass
@@ -151,14 +155,17 @@ class Replayed:
 def replayed(session: Session, spec: str) -> Replayed:
     """The figures of the session's history under a strategy, as if it had been in use from the start.
 
-    Nothing of the session changes. A strategy that asks a model asks the one that it would ask in the session.
+    Nothing of the session changes. A strategy that asks a model asks the one that it would ask in the session. After
+    `YOU_AND` stands a strategy beside which the user pins, drops and edits; under any other nobody does.
 
     Raises:
         UsageError: the SPEC names no strategy.
     """
     if spec == AS_RECORDED:
         return _recorded(session)
-    found, fork = Replayed(spec), session.fork(spec)
+    found, fork = Replayed(spec), session.fork(spec.removeprefix(YOU_AND))
+    if not spec.startswith(YOU_AND):
+        fork.state.overrides = {}
     needs = needs_of(fork.history)
     try:
         for at, call in zip(calls(fork.history), replay_agent(fork), strict=True):

@@ -13,7 +13,6 @@ from rich.text import Text
 from thimble.agent.errors import UsageError
 from thimble.repl.commands.command import PATHS, Offer, command, paths
 from thimble.repl.commands.next_prompt import say_next_prompt
-from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import in_use, is_drawn, say
@@ -87,8 +86,7 @@ def strategy(session: Session, spec: str, console: Console) -> None:
     strategy NAME explains one strategy.
     """
     if not spec:
-        with paged(console):
-            show_all(session.spec, console)
+        show_all(session.spec, console)
         return
     name, _, last = spec.rpartition(" ")
     watch = last == "watch"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thimble.agent import events
+from thimble.agent.override import Override
 from thimble.agent.protocols import Sent, Waiting
 
 VERSION = 5
@@ -102,7 +103,7 @@ class Unanswered:
     figures: tuple[int, ...] = ()
 
 
-Change = Opened | Resumed | events.Changed | Named | Toured | Branched | Switched
+Change = Opened | Resumed | events.Changed | Override | Named | Toured | Branched | Switched
 """What changes a session beside its exchanges."""
 Remark = Command | Aside | Unanswered
 """What a session needs to be played, and not to go on."""
@@ -112,6 +113,7 @@ KINDS: dict[str, type] = {
     "opened": Opened,
     "resumed": Resumed,
     "changed": events.Changed,
+    "override": Override,
     "named": Named,
     "toured": Toured,
     "branched": Branched,

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
-from thimble.commands.replay import AS_RECORDED, Replayed, is_as_recorded, replayed
+from thimble.commands.replay import AS_RECORDED, YOU_AND, Replayed, is_as_recorded, replayed
 from thimble.repl.commands.command import command
 from thimble.repl.commands.compare.each import under_each
 from thimble.repl.commands.compare.replay_table import show_replayed
@@ -27,14 +27,15 @@ def compare(session: Session, text: str, console: Console) -> None:
     """What other strategies would send, or answer.
 
     Replays this history under each SPEC, as if that had been in use from the start: size, cost and fates. Without
-    SPEC: the strategy in use and all that ask no model. /compare [SPEC…] run QUESTION really asks, in a copy of the
-    session for each. Nothing of this enters the session. Ctrl-C keeps the finished rows.
+    SPEC: the strategy in use and all that ask no model. What you pin, drop and edit counts in the row you+SPEC.
+    /compare [SPEC…] run QUESTION really asks, in a copy of the session for each. Nothing of this enters the session.
+    Ctrl-C keeps the finished rows.
     """
     specs, question = parse_arguments(text)
     if question is None:
         specs = specs or by_default(session)
         check(session, specs)
-        _replay(session, specs, console)
+        _replay(session, [*[f"{YOU_AND}{session.spec}"] * bool(session.agent.state.overrides), *specs], console)
     else:
         from thimble.repl.commands.compare.trial_table import ask_each
 

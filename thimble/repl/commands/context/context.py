@@ -17,10 +17,9 @@ from thimble.repl.commands.context.rows import Xray, call_at, last_call, next_ca
 from thimble.repl.commands.context.strip import show_strip
 from thimble.repl.commands.next_prompt import say_tidy_saves
 from thimble.repl.screen.footer import fitting
-from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import say
-from thimble.repl.screen.trace import cut
+from thimble.repl.screen.trace import in_room
 from thimble.session import figures
 from thimble.session.session import Session
 
@@ -99,7 +98,7 @@ def head(xray: Xray, width: int) -> str:
     parts = [f"cached {figures.amount(xray.cached)}", f"prefill {figures.amount(xray.prefill)}"]
     fields = fitting([xray.call, xray.strategy, size, *parts], width, least=3)
     room = width - cell_len(" · ".join([fields[0], "", *fields[2:]]))
-    fields[1] = cut(fields[1], max(8, room))
+    fields[1] = in_room(fields[1], max(8, room))
     return " · ".join(fields)
 
 
@@ -112,8 +111,5 @@ def _tell_later(session: Session, console: Console) -> None:
 
 
 def _show_range(xray: Xray, first: str, last: str, console: Console) -> None:
-    start, end = xray.find(first), xray.find(last)
-    if end < start:
-        raise UsageError(f"{first} is behind {last}", f"write /context {last}-{first}")
-    with paged(console):
-        show_list(xray, [[row] for row in xray.rows[start : end + 1]], console)
+    start, end = sorted((xray.find(first), xray.find(last)))
+    show_list(xray, [[row] for row in xray.rows[start : end + 1]], console)
