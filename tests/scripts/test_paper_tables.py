@@ -332,3 +332,16 @@ def test_the_page_counts_the_verdicts_of_the_published_rows(capsys: pytest.Captu
     assert [f"| {name} | {sum(found)} | {' | '.join(map(str, found))} |" for name, *found in rows] == re.findall(
         r"^\| .+ \| \d.+\|$", page, re.MULTILINE
     )
+
+
+@pytest.mark.skipif(not PUBLISHED, reason="THIMBLE_PUBLISHED_ROWS names no published rows")
+def test_the_page_has_the_direct_comparison_of_the_published_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs/results/paper-tables.md").read_text()
+    rows: dict[str, str] = {}
+    for one in json.loads(said(capsys, PUBLISHED, "--table", "direct", "--json")):
+        text, p = one["recomputed"].replace("-", "−").split(", p ")
+        difference, interval = text.split(maxsplit=1)
+        cell = f"**{difference}** {interval}" if float(p) < 0.05 else text
+        rows[one["model"]] = f"{rows.get(one['model'], f'| {one["model"]} |')} {cell} |"
+    assert rows
+    assert [row for row in rows.values() if row not in page] == []
