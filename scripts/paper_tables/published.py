@@ -68,6 +68,11 @@ class Outcome:
     summaries: float
     turns: float
 
+    @property
+    def cost_without_summaries(self) -> float:
+        """The cost of the agent's own calls."""
+        return self.cost - self.summaries
+
 
 Runs = Mapping[str, Mapping[str, Outcome]]
 """By strategy and instance."""

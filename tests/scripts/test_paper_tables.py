@@ -283,6 +283,23 @@ def test_a_row_says_what_the_rows_say(published: tuple[Path, Published], capsys:
         assert bool(of_coder[RAW, column]) == (column == TURNS)
 
 
+def test_summaries_are_compared_with_masking_directly(
+    published: tuple[Path, Published], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, rows = published
+    mask, summed = (rows_of(rows, CODER, strategy) for strategy in (MASKING, SUMMARY))
+    every = json.loads(said(capsys, path, "--table", "direct", "--json"))
+    of_coder = {one["column"]: one["recomputed"] for one in every if one["model"] == CODER}
+    with_summaries = [row["cost"] + row["summary_cost"] for row in summed]
+    for column, ours in (
+        ("Δ cost, $", with_summaries),
+        ("Δ cost without summaries, $", [row["cost"] for row in summed]),
+    ):
+        found = paired(ours, [row["cost"] for row in mask])
+        assert of_coder[column] == f"{found.difference:+z.2f} [{found.low:+z.2f}, {found.high:+z.2f}], p {found.p:.4f}"
+    assert "Holm's correction for 15 comparisons" in said(capsys, path, "--table", "direct", "--markdown")
+
+
 def test_the_frontier_is_what_no_other_strategy_beats(
     published: tuple[Path, Published], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -315,3 +332,16 @@ def test_the_page_counts_the_verdicts_of_the_published_rows(capsys: pytest.Captu
     assert [f"| {name} | {sum(found)} | {' | '.join(map(str, found))} |" for name, *found in rows] == re.findall(
         r"^\| .+ \| \d.+\|$", page, re.MULTILINE
     )
+
+
+@pytest.mark.skipif(not PUBLISHED, reason="THIMBLE_PUBLISHED_ROWS names no published rows")
+def test_the_page_has_the_direct_comparison_of_the_published_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs/results/paper-tables.md").read_text()
+    rows: dict[str, str] = {}
+    for one in json.loads(said(capsys, PUBLISHED, "--table", "direct", "--json")):
+        text, p = one["recomputed"].replace("-", "−").split(", p ")
+        difference, interval = text.split(maxsplit=1)
+        cell = f"**{difference}** {interval}" if float(p) < 0.05 else text
+        rows[one["model"]] = f"{rows.get(one['model'], '|')} {cell} |"
+    assert rows
+    assert [model for model, row in rows.items() if f"| {model} {row}" not in page] == []

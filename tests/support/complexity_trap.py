@@ -89,7 +89,8 @@ def rule_of(strategy: Strategy, budget: Budget) -> Rule | None:
             return Rule(None, scaled(every, N, budget) + newest, newest)
         case Hybrid(when="always", early=False, window=window, every=every, tail=tail):
             newest = scaled(tail, M, budget)
-            gathered = max(scaled(every, N_HYBRID, budget), newest + 1)
+            gathered = max(scaled(None, N_HYBRID, budget), 2 * newest) if every is None else every
+            newest = min(newest, gathered // 2) if tail is None else newest
             return Rule(scaled(window, M, budget, least=2), gathered, newest)
     return None
 

@@ -53,7 +53,7 @@ SPECS = [
     "observation-masking:when=always,window=1",
     "summary-buffer:words=20",
     "hybrid:every=2,tail=1,words=20",
-    "hybrid:window=1,every=1,tail=1",
+    "hybrid:window=1,every=2,tail=1",
 ]
 PRICED = """\
 from thimble.agent.messages import Message
