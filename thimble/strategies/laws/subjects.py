@@ -67,6 +67,7 @@ class Summariser(Backend):
     counter: TinyCounter = field(default_factory=TinyCounter)
     prompts: list[list[Message]] = field(default_factory=list)
     limits: list[int | None] = field(default_factory=list)
+    longest_prompt: int | None = None
 
     def stream(
         self,
