@@ -23,8 +23,8 @@ from thimble.agent.errors import BudgetError
 from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
-from thimble.lab.replay.recorded_replay import can_be_sent
 from thimble.commands.trajectories import Trajectory, read
+from thimble.lab.replay.recorded_replay import can_be_sent
 from thimble.models.embeddings.static import static_embedder
 from thimble.strategies.spec import parse
 

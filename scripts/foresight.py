@@ -25,8 +25,8 @@ from thimble.agent.messages import Message, ToolCall, turns
 from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
 from thimble.agent.view import View, prepare
-from thimble.lab.exit_code import exit_code
 from thimble.commands.trajectories import read
+from thimble.lab.exit_code import exit_code
 from thimble.strategies.masks import mask
 from thimble.strategies.spec import parse
 
