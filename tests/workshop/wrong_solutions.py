@@ -127,8 +127,8 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
                 ("def prepare", "CHANCE = __import__('random')\n\n\ndef prepare"),
                 ('"[masked]"', "str(CHANCE.random())"),
             ),
-            "plays-alike",
-            "chance, or a memory",
+            "is-deterministic",
+            "chance, or memory",
         ),
         (
             function(

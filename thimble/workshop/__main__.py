@@ -10,7 +10,7 @@ from pathlib import Path
 
 from thimble.lab.exit_code import exit_code
 from thimble.session.parser import Parser
-from thimble.workshop.progress import in_workshop
+from thimble.workshop.progress import workshop_folder
 
 WORKSHOP_COMMANDS: Mapping[str, str] = {
     "init": "Make a workshop: a folder for each exercise, with its page and the file to write, mine.py.",
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str], prog: str = "thimble workshop") -> int:
 
 
 def _run(arguments: Sequence[str], prog: str) -> None:
-    given = _parser(prog).parse_args(arguments or (["next"] if in_workshop(Path.cwd()) else ["--help"]))
+    given = _parser(prog).parse_args(arguments or (["next"] if workshop_folder(Path.cwd()) else ["--help"]))
     passed: bool | None = getattr(import_module("thimble.workshop.commands"), f"{given.command}_command")(given)
     if passed is False:
         raise SystemExit(1)

@@ -144,25 +144,25 @@ def keeps_words(call: TrialCall) -> Found:
 
 @law
 def hides_results(call: TrialCall) -> Found:
-    """A result that is changed is one short line, which says nothing of what the result does."""
+    """A changed result is one short line that repeats no part of the result."""
     shown = {message.id: message for message in call.view}
     for message in call.history:
         copy = shown.get(message.id, message)
         if not copy.same(message):
-            (count, told), (_, hidden) = _rows_of_words(copy.content), _rows_of_words(message.content)
+            (count, told), (_, hidden) = _word_runs(copy.content), _word_runs(message.content)
             if told & hidden or not 0 < count <= 2 * MASK_TOKENS:
                 return (
                     message.id,
-                    "a mask is a short line in words of its own: this one is long, empty, or repeats the result",
+                    "a mask is a short line in words of its own: this is long, empty, or repeats the result",
                 )
     return None
 
 
-def _rows_of_words(text: str) -> tuple[int, set[tuple[str, ...]]]:
-    """The number of words; each number, and each three words in a row."""
+def _word_runs(text: str) -> tuple[int, set[tuple[str, ...]]]:
+    """How many words a text has; its numbers, and each three words in a row."""
     words = re.findall(r"\w+", text.lower())
-    rows = zip(words, words[1:], words[2:], strict=False)
-    return len(words), {*rows, *((word,) for word in words if word.isdigit())}
+    runs = zip(words, words[1:], words[2:], strict=False)
+    return len(words), {*runs, *((word,) for word in words if word.isdigit())}
 
 
 @law
@@ -312,12 +312,12 @@ def as_solution(run: TrialRun, rule: str) -> Fault | None:
 
 
 @check
-def plays_alike(run: TrialRun) -> Fault | None:
-    """Played again from the start, the strategy makes the same views."""
+def is_deterministic(run: TrialRun) -> Fault | None:
+    """In a second run from the start, the strategy makes the same views."""
     for at, (call, again) in enumerate(zip(run.calls, run.trial.run(), strict=True)):
         if [*call.view] != [*again.view]:
             return Fault(
-                at, "", "played again from the start, it makes another view: chance, or a memory of other runs"
+                at, "", "in a second run from the start it makes another view: chance, or memory of other runs"
             )
     return None
 

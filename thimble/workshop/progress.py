@@ -23,7 +23,7 @@ class Progress:
     """What is done, how many hints were shown, and the exercise that was chosen ("" for the first that is not done).
 
     `exercises_in`: the folder of the set; "" for the one that ships, so that a workshop goes on on any machine. `at`:
-    the exercise that this command is at, whichever one is chosen: that of the folder where one stands; it is not saved.
+    the exercise of this command, such as that of the current folder, whichever one is chosen; it is not saved.
     """
 
     folder: Path
@@ -114,14 +114,14 @@ def begin(folder: Path, exercises_in: Path | None) -> Progress:
     return progress
 
 
-def in_workshop(here: Path) -> Path | None:
+def workshop_folder(here: Path) -> Path | None:
     """The folder of the workshop that this folder is in."""
     return next((folder for folder in (here, *here.parents) if (folder / PROGRESS).is_file()), None)
 
 
 def found(here: Path) -> Progress:
-    """The workshop that this folder is in, at the exercise whose folder it is, if it is one. Raises UsageError."""
-    folder = in_workshop(here)
+    """The workshop that this folder is in, at the exercise of this folder, if any. Raises UsageError."""
+    folder = workshop_folder(here)
     if folder is None:
         raise UsageError("this folder is not in a workshop", "make one: thimble workshop init FOLDER")
     file = folder / PROGRESS
