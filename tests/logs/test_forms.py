@@ -168,7 +168,7 @@ def test_a_refusal_says_what_it_is_and_which_forms_there_are(content: bytes, wor
     assert "\n" not in caught.value.what
     assert caught.value.fix
     if "its first value" in words:
-        assert all(title in caught.value.fix for title in FORMS.values())
+        assert all(title in caught.value.fix for title, _ in FORMS.values())
 
 
 def test_runs_and_samples_are_logs_of_their_own(folder: Path) -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from thimble.agent.errors import UsageError
 from thimble.logs.log import Log
-
-
-def recognises(opening: Sequence[Any]) -> bool:
-    """Markdown that begins as aider's history does."""
-    return str(opening[0]).lstrip().startswith("# aider chat started")
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from thimble.logs.log import Json, Log, take_each
 from thimble.logs.parts import dig, first, listed, said, schemas, tell
 
 ROLES = {"agent": "assistant", "system": "system"}
-
-
-def recognises(opening: Sequence[Any]) -> bool:
-    """An object with `steps` whose `schema_version` says ATIF."""
-    return "ATIF" in str(dig(opening[0], "schema_version")) and "steps" in opening[0]
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from thimble.logs.log import Entry, Json, Log, take_each
@@ -10,11 +10,6 @@ from thimble.logs.parts import dig, said, tell
 
 SENT = ["user", "assistant", "system", "attachment"]
 """Types of lines that may hold what the model was sent."""
-
-
-def recognises(opening: Sequence[Any]) -> bool:
-    """A line with `uuid`, `parentUuid` and `sessionId`."""
-    return any(dig(one, "type") in SENT and {"uuid", "parentUuid", "sessionId"} <= one.keys() for one in opening)
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:

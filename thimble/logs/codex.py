@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from thimble.logs.log import Entry, Json, Log, Reported, seconds, take_each
@@ -12,11 +12,6 @@ CONTEXT = ("# AGENTS.md", "<")
 """How messages of the user's role begin that Codex wrote: the latter is a tag, such as `<environment_context>`."""
 BURST = 2.0
 """Seconds in which a fork writes down what it has of its parent."""
-
-
-def recognises(opening: Sequence[Any]) -> bool:
-    """A line `session_meta`."""
-    return any(dig(one, "type") == "session_meta" for one in opening)
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:
@@ -58,7 +53,8 @@ class _Rollout:
             self.usages += [reported(last)] if total != self.total and not is_copied else []  # most are written twice
             self.total = total
         else:
-            self.log.leave_out(f"event {event}" if kind == "event_msg" else kind, line)
+            said_twice = str(event).startswith(("user_", "agent_"))
+            self.log.leave_out("said twice" if said_twice else f"event {event}" if event else kind, line)
 
     def _opened(self, meta: Json) -> None:
         self.log.name = str(meta.get("id") or self.log.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from thimble.logs.log import Entry, Json, Log
@@ -10,11 +10,6 @@ from thimble.logs.parts import dig, listed, tell
 
 ROLES = {"user": "user", "gemini": "assistant"}
 """Types of records that are sent."""
-
-
-def recognises(opening: Sequence[Any]) -> bool:
-    """A header with `sessionId` and `projectHash`."""
-    return isinstance(opening[0], Mapping) and {"sessionId", "projectHash"} <= opening[0].keys()
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:

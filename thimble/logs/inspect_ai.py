@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from thimble.logs.log import Json, Log
 from thimble.logs.parts import dig, listed, said, schemas, tell
 
 ATTACHED = "attachment://"
-
-
-def recognises(opening: Sequence[Any]) -> bool:
-    """An object with `version` and `eval`: a log, or the header of one in a zip."""
-    return isinstance(opening[0], Mapping) and {"version", "eval"} <= opening[0].keys()
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:

@@ -11,11 +11,6 @@ from thimble.logs.log import Entry, Json, Log
 from thimble.logs.parts import dig, first, tell
 
 
-def recognises(opening: Sequence[Any]) -> bool:
-    """A message or a part with `sessionID`, or an export with `info` and `messages`."""
-    return any("messageID" in one or ("sessionID" in one and "role" in one) for one in _objects(opening))
-
-
 def _objects(values: Iterable[Any]) -> Iterable[Json]:
     """The objects of an export and of lists, one by one."""
     for value in values:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from thimble.logs.log import Entry, Json, Log, Reported, take_each
@@ -16,18 +16,8 @@ APART = ["action", "thought", "security_risk", "confirmation_state", "is_confirm
 COUNTS = ["prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens"]
 
 
-def recognises(opening: Sequence[Any]) -> bool:
-    """Events with `action` or `observation`, or with a `kind`; or a benchmark's line with a `history` of them."""
-    return any(_is_event(event) for value in opening for event in _events(value))
-
-
 def _events(value: Any) -> list[Any]:
     return listed(dig(value, "history") or value)
-
-
-def _is_event(value: Any) -> bool:
-    kind = first(value, KINDS) if isinstance(value, Mapping) and "role" not in value else None
-    return isinstance(kind, str) and bool({"source", "args", "content"} & value.keys())
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:

@@ -6,17 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from thimble.logs.log import Json, Log
-from thimble.logs.parts import dig, first, said, tell
+from thimble.logs.parts import first, said, tell
 
 ROLES: Mapping[object, str] = {"assistant": "assistant", "toolResult": "tool"}
 SENT = ["message", "custom_message", "branch_summary"]
 """Types of lines that are sent."""
 KEPT = "firstKeptEntryId firstKeptEntryIndex"
-
-
-def recognises(opening: Sequence[Any]) -> bool:
-    """The first line is a `session` with a folder."""
-    return dig(opening[0], "type") == "session" and "cwd" in opening[0]
 
 
 def read(values: Iterable[Any], name: str) -> list[Log]:

@@ -9,13 +9,6 @@ from thimble.logs.log import Entry, Json, Log, key_of
 from thimble.logs.parts import call_of, dig, listed, said, said_in_items, schemas
 
 
-def recognises(opening: Sequence[Any]) -> bool:
-    """A request with `messages` or `input` and its response, or requests of the Responses API."""
-    value = dig(listed(opening[0]), 0)
-    keys = _inside(value, "request").keys() | (value.keys() if isinstance(value, Mapping) else set())
-    return bool(_inside(value, "response") and {"messages", "input"} & keys) or {"model", "input"} <= keys
-
-
 def _inside(value: Any, name: str) -> Json:
     """The request or the response in a value, as proxies and clients lay it down."""
     found = dig(value, name, "body") or dig(value, f"{name}_body") or dig(value, name)
