@@ -53,14 +53,9 @@ def form_of(path: Path) -> str:
 
 def _form_of(opening: Sequence[Any]) -> str:
     """By the keys of the values, of those in lists, and of messages in them; a text has its words."""
-    listed_ = [one for value in opening for one in listed(value)]
-    keys = [
-        {*one.split()[:9]} if isinstance(one, str) else {*one}
-        for value in listed_
-        for one in (value, *listed(value, "messages"))
-        if isinstance(one, Mapping | str)
-    ]
-    marks = ((module, {*mark.split()}) for module, (_, all_) in FORMS.items() for mark in all_.split("|"))
+    found = [one for value in opening for given in listed(value) for one in (given, *listed(given, "messages"))]
+    keys = [{*(one.split()[:9] if isinstance(one, str) else one)} for one in found if isinstance(one, Mapping | str)]
+    marks = ((module, {*mark.split()}) for module, (_, marks) in FORMS.items() for mark in marks.split("|"))
     return next((module for module, mark in marks if any(mark <= one for one in keys)), "")
 
 
@@ -75,15 +70,13 @@ def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
         opening = [*islice(found, OPENING)]
         if not (module := _form_of(opening)):
             raise UsageError(f"{path} is not a recorded session of a known form: {_looks(opening)}", KNOWN)
+        reader, looks = import_module(f"thimble.logs.{module}"), f"{path} looks like {FORMS[module][0]}"
         try:
-            logs = [
-                log
-                for log in import_module(f"thimble.logs.{module}").read(chain(opening, found), path.name)
-                if log.entries
-            ]
+            logs: list[Log] = [log for log in reader.read(chain(opening, found), path.name) if log.entries]
         except ODD as error:
-            what = f"{path} looks like {FORMS[module][0]}, but something in it is not as that form has it: {error}"
-            raise UsageError(what, KNOWN) from error
+            raise UsageError(f"{looks}, but something in it is not as that form has it: {error}", KNOWN) from error
+    if not logs:
+        raise UsageError(f"{looks}, but no message is in it", KNOWN)
     for log in logs:
         if not log.tools and all(entry["role"] != "system" for entry in log.entries):
             log.notes.append("The system prompt and the tools are not in the file.")
@@ -91,7 +84,7 @@ def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
         masks: Counter[str] = Counter()
         log.entries, log.tools = masked(log.entries, masks), masked([*log.tools], masks)
         log.left_out.update({f"masked: {kind}": count for kind, count in masks.items()})
-    if torn and logs:
+    if torn:
         logs[0].left_out["line that is not JSON"] += len(torn)
     return logs
 
