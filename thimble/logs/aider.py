@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 from thimble.agent.errors import UsageError
-from thimble.logs.log import Log
+from thimble.logs.log import Log, Values
 
 
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """Raises UsageError: it says what the history lacks."""
     raise UsageError(
         f"{name} is aider's history, which cannot be replayed: it has no system prompt, no contents of files, no tool "

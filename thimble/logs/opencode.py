@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
-from thimble.logs.log import Entry, Json, Log
+from thimble.logs.log import Entry, Json, Log, Values
 from thimble.logs.parts import dig, first, tell
 
 
-def _objects(values: Iterable[Any]) -> Iterable[Json]:
+def _objects(values: Values) -> Iterable[Json]:
     """The objects of an export and of lists, one by one."""
     for value in values:
         if isinstance(value, list):
@@ -22,7 +21,7 @@ def _objects(values: Iterable[Any]) -> Iterable[Json]:
             yield value
 
 
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """A log for each session."""
     messages: list[Json] = []
     pieces: dict[object, list[Json]] = defaultdict(list)  # by message; None: sessions, and what else there is

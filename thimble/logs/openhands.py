@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, Reported, take_each
+from thimble.logs.log import Entry, Json, Log, Reported, Values, take_each
 from thimble.logs.parts import dig, first, listed, reported, said, schemas, tell
 
 KINDS = "kind action observation"
@@ -20,7 +20,7 @@ def _events(value: Any) -> list[Any]:
     return listed(dig(value, "history") or value)
 
 
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """A log for each list of events; an event a line is one list."""
     runs = [_Run(name)]
     for value in values:
@@ -43,7 +43,7 @@ class _Run:
         self.used: Json = {}
         self.usages: list[Reported] = []
 
-    def take(self, event: Any) -> None:
+    def take(self, event: Json) -> None:
         """Take an event."""
         id_, kind, before = event.get("id", len(self.events)), str(first(event, KINDS)), len(self.log.entries)
         response = dig(event, "tool_call_metadata", "model_response") or {}

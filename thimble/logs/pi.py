@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from thimble.logs.log import Json, Log
+from thimble.logs.log import Json, Log, Values
 from thimble.logs.parts import first, said, tell
 
 ROLES: Mapping[object, str] = {"assistant": "assistant", "toolResult": "tool"}
@@ -14,7 +13,7 @@ SENT = ["message", "custom_message", "branch_summary"]
 KEPT = "firstKeptEntryId firstKeptEntryIndex"
 
 
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """The path from the newest entry to the root, and a log for each other leaf."""
     header, *lines = [line for line in values if isinstance(line, Mapping)]
     name = str(header.get("id") or name)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, key_of
+from thimble.logs.log import Entry, Json, Log, Values, key_of
 from thimble.logs.parts import call_of, dig, listed, said, said_in_items, schemas
 
 
@@ -15,7 +15,7 @@ def _inside(value: Any, name: str) -> Json:
     return found if isinstance(found, Mapping) else {}
 
 
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """A log for each conversation: a request goes on with one if they have a message in common, and the same tools."""
     exchanges = [one for value in values for one in listed(value) if isinstance(one, Mapping)]
     if all(isinstance(one.get("timestamp"), int | float) for one in exchanges):

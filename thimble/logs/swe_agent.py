@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
-from thimble.logs.log import Entry, Json, Log
+from thimble.logs.log import Entry, Json, Log, Values
 from thimble.logs.parts import SPOKEN, dig, listed, said
 
 
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """The run of the main agent."""
     log = Log(name, "SWE-agent")
     for run in values:
