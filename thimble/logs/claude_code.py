@@ -5,7 +5,7 @@ from __future__ import annotations
 from thimble.logs.log import Entry, Json, Log, Values, take_each
 from thimble.logs.parts import dig, said, tell
 
-SENT = ["user", "assistant", "system", "attachment"]
+SENT = "user assistant system attachment"
 """Types of lines that may hold what the model was sent."""
 
 
@@ -29,7 +29,7 @@ class _Session:
         """Take a line. One that is there twice counts once."""
         kind, uuid, log = dig(line, "type"), dig(line, "uuid"), self.main
         attached = dig(line, "attachment", "type")
-        if kind not in SENT or not uuid or uuid in self.lines or attached == "hook_success":
+        if kind not in SENT.split() or not uuid or uuid in self.lines or attached == "hook_success":
             log.leave_out("repeated line" if uuid in self.lines else attached or kind, line)
             return
         if "toolUseResult" in line:

@@ -8,7 +8,7 @@ from thimble.logs.log import Json, Log, Values
 from thimble.logs.parts import first, said, tell
 
 ROLES: Mapping[object, str] = {"assistant": "assistant", "toolResult": "tool"}
-SENT = ["message", "custom_message", "branch_summary"]
+SENT = "message custom_message branch_summary"
 """Types of lines that are sent."""
 KEPT = "firstKeptEntryId firstKeptEntryIndex"
 
@@ -43,6 +43,6 @@ def _log(name: str, path: Sequence[Json]) -> Log:
             start = starts.get(first(line, KEPT), len(log.entries))
             kept = [entry for at, entry in enumerate(log.entries) if at >= start and at not in log.summaries]
             log.view = [*said(message, log), *kept]
-        elif kind not in SENT or given.get("excludeFromContext") or not tell(message, log):
+        elif kind not in SENT.split() or given.get("excludeFromContext") or not tell(message, log):
             log.leave_out(f"{role}, not sent" if role else kind, line)
     return log
