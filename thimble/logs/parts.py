@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from thimble.logs.log import Entry, Json, Log, LoggedCall, Reported, seconds
-from thimble.models.chat import TAKEN
 
 # Names that one thing has, in a string: the first of them that is there counts.
 IDS = "tool_call_id call_id callID toolCallId tool_use_id source_call_id id"
@@ -21,9 +20,12 @@ THINKING = "thinking reasoning redacted_thinking"
 """Types of parts that hold thinking."""
 CALLS = "tool_use toolCall function_call custom_tool_call local_shell_call web_search_call tool_search_call"
 RESULTS = "tool_result function_call_output custom_tool_call_output local_shell_call_output tool_search_output"
-KEPT = {*map(str, TAKEN), "name", "function_call", "refusal"}
-"""Keys of a message that hold words beside its content, or what a server needs."""
-SPOKEN = f"role content tool_calls tool_call_ids {IDS} {' '.join(KEPT)}"
+KEPT = (
+    "reasoning_content reasoning reasoning_details thinking thinking_blocks redacted_thinking image images image_url "
+    "input_image audio name function_call refusal"
+)
+"""Keys of a message that hold what the intake takes beside its content."""
+SPOKEN = f"role content tool_calls tool_call_ids {IDS} {KEPT}"
 """Keys of a message that are read."""
 
 PROMPT = "prompt_tokens input_tokens input"
@@ -69,7 +71,7 @@ def said(message: Json, log: Log) -> list[Entry]:
             calls.append(call(part))
         else:
             content += parts(part, log)
-    more = {"tool_calls": calls, **{key: message.get(key) for key in KEPT}}
+    more = {"tool_calls": calls, **{key: message.get(key) for key in KEPT.split()}}
     entry = {"role": message.get("role"), "content": content, **{key: more[key] for key in more if more[key]}}
     return [*results, entry] if content or len(entry) > 2 else results
 
