@@ -100,12 +100,12 @@ def said_in_item(item: Json, log: Log) -> list[Entry]:
 
 def said_in_items(items: Iterable[Json], log: Log) -> list[Entry]:
     """The same for a list: what the model says up to an output of a tool, or to another's message, is one entry."""
-    list_, turn = Log("", ""), 0
+    draft, turn = Log("", ""), 0
     for item in items:
         entries = said_in_item(item, log)
         turn += any(entry["role"] != "assistant" for entry in entries)
-        list_.say(entries, key=turn)
-    return list_.entries
+        draft.say(entries, key=turn)
+    return draft.entries
 
 
 def parts(content: Any, log: Log) -> list[Entry]:
