@@ -173,8 +173,9 @@ def test_claude_code_gives_sub_agents_logs_and_attachments_words(tmp_path: Path)
     assert words(main, main.prompt(main.calls[0])) == [ASK, "Use the index"]
     assert main.left_out["part auto_mode"] == 1
     assert last(agent) == ["Search it"]
-    (alone,) = logs_of(tmp_path, lines(*side))
+    (alone,) = logs_of(tmp_path, lines(*side, CLAUDE[0]))
     assert last(alone) == ["Search it"], "a file of a sub-agent alone"
+    assert alone.left_out["summary"] == 1
 
 
 def test_codex_replaces_its_list_and_rolls_back_turns(tmp_path: Path) -> None:

@@ -72,11 +72,16 @@ def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
             raise UsageError(f"{path} is not a recorded session of a known form: {_looks(opening)}", KNOWN)
         reader, looks = import_module(f"thimble.logs.{module}"), f"{path} looks like {FORMS[module][0]}"
         try:
-            logs: list[Log] = [log for log in reader.read(chain(opening, found), path.name) if log.entries]
+            every: list[Log] = reader.read(chain(opening, found), path.name)
         except ODD as error:
             raise UsageError(f"{looks}, but something in it is not as that form has it: {error}", KNOWN) from error
+    logs = [log for log in every if log.entries]
     if not logs:
         raise UsageError(f"{looks}, but no message is in it", KNOWN)
+    for log in every:
+        if not log.entries:  # lines that are of no session, or of that whose sub-agent alone is in the file
+            logs[0].left_out += log.left_out
+            logs[0].bytes_left_out += log.bytes_left_out
     for log in logs:
         if not log.tools and all(entry["role"] != "system" for entry in log.entries):
             log.notes.append("The system prompt and the tools are not in the file.")

@@ -46,6 +46,7 @@ def _log(name: str, messages: Iterable[tuple[Json, Sequence[Json]]]) -> Log:
         role, began = message["role"], dig(message, "time", "created") or 0
         calls = [{**part, **(part.get("state") or {})} for part in given if part.get("type") == "tool"]
         words = [part for part in given if part.get("type") in ("text", "reasoning") and not part.get("ignored")]
+        log.leave_out_rest(message, "id sessionID role time tokens modelID")
         for part in given:
             if part.get("type") != "tool" and part not in words:
                 log.leave_out(f"part {part.get('type')}", part)
