@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from tests.logs.samples import (
     ANSWER,
     ASK,
@@ -56,6 +59,36 @@ def words(log: Log, places: Sequence[int]) -> list[str]:
 def last(log: Log) -> list[str]:
     """What the last call was sent."""
     return words(log, log.prompt(log.calls[-1]))
+
+
+STEPS = st.sampled_from(["said", "replied", "dropped", "edited", "sent"])
+
+
+@given(st.lists(st.tuples(STEPS, st.integers(0, 6))))
+def test_a_call_was_sent_the_view_of_its_time_and_edits_are_summaries(steps: list[tuple[str, int]]) -> None:
+    log, view, sent, written = Log("a", "b"), list[dict[str, Any]](), [], 0
+    for number, (step, place) in enumerate(steps):
+        entry = {"role": "assistant" if step == "replied" else "user", "content": str(number)}
+        if step == "said":
+            log.add(entry)
+        elif step == "replied":
+            sent.append([*view])
+            log.say([entry])
+        if step in ("said", "replied"):
+            view.append(entry)
+            continue
+        has_edit = step == "edited" and place < len(view)
+        view[place : place + 1] = [entry] if has_edit else []
+        written += has_edit
+        if step == "sent":
+            view.append(entry)
+            log.send([{**one} for one in view])
+            assert log.view == view
+            view = log.view
+        else:
+            log.view = view
+    assert [[log.entries[place] for place in log.prompt(call)] for call in log.calls] == sent
+    assert len(log.summaries) == written
 
 
 SUMMARY = claude("user", "c2", "c1", "Summary so far", isCompactSummary=True, isVisibleInTranscriptOnly=True)
@@ -140,8 +173,9 @@ def test_claude_code_gives_sub_agents_logs_and_attachments_words(tmp_path: Path)
     assert words(main, main.prompt(main.calls[0])) == [ASK, "Use the index"]
     assert main.left_out["part auto_mode"] == 1
     assert last(agent) == ["Search it"]
-    (alone,) = logs_of(tmp_path, lines(*side))
+    (alone,) = logs_of(tmp_path, lines(*side, CLAUDE[0]))
     assert last(alone) == ["Search it"], "a file of a sub-agent alone"
+    assert alone.left_out["summary"] == 1
 
 
 def test_codex_replaces_its_list_and_rolls_back_turns(tmp_path: Path) -> None:

@@ -160,6 +160,7 @@ def test_what_a_file_is_does_not_depend_on_its_name(tmp_path: Path) -> None:
         (document({"colour": "red", "size": 3}), "its first value has colour, size"),
         (b"[1, 2]", "its first value is a list"),
         (document({"version": 2, "eval": {}, "samples": 7}), "looks like Inspect"),
+        (document({"version": 2, "eval": {}, "samples": []}), "no message is in it"),
     ],
 )
 def test_a_refusal_says_what_it_is_and_which_forms_there_are(content: bytes, words: str, folder: Path) -> None:
@@ -168,7 +169,7 @@ def test_a_refusal_says_what_it_is_and_which_forms_there_are(content: bytes, wor
     assert "\n" not in caught.value.what
     assert caught.value.fix
     if "its first value" in words:
-        assert all(title in caught.value.fix for title in FORMS.values())
+        assert all(title in caught.value.fix for title, _ in FORMS.values())
 
 
 def test_runs_and_samples_are_logs_of_their_own(folder: Path) -> None:

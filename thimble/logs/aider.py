@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
-
 from thimble.agent.errors import UsageError
-from thimble.logs.log import Log
+from thimble.logs.log import Log, Values
 
 
-def recognises(opening: Sequence[Any]) -> bool:
-    """Markdown that begins as aider's history does."""
-    return str(opening[0]).lstrip().startswith("# aider chat started")
-
-
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """Raises UsageError: it says what the history lacks."""
     raise UsageError(
         f"{name} is aider's history, which cannot be replayed: it has no system prompt, no contents of files, no tool "

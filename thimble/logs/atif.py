@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
-
-from thimble.logs.log import Json, Log, take_each
+from thimble.logs.log import Json, Log, Values, take_each
 from thimble.logs.parts import dig, first, listed, said, schemas, tell
 
 ROLES = {"agent": "assistant", "system": "system"}
 
 
-def recognises(opening: Sequence[Any]) -> bool:
-    """An object with `steps` whose `schema_version` says ATIF."""
-    return "ATIF" in str(dig(opening[0], "schema_version")) and "steps" in opening[0]
-
-
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """The trajectory, and a log for each of a sub-agent inside it."""
-    return [_log(one, name) for value in values for one in (value, *(value.get("subagent_trajectories") or ()))]
+    return [_log(one, name) for value in values for one in (value, *listed(value, "subagent_trajectories"))]
 
 
 def _log(trajectory: Json, name: str) -> Log:
     log = Log(str(first(trajectory, "trajectory_id session_id") or name), "ATIF")
-    log.tools = schemas(dig(trajectory, "agent", "tool_definitions"))
-    take_each(listed(trajectory, "steps"), lambda step: _take(log, {**trajectory["agent"], **step}), log)
+    log.tools, model = schemas(dig(trajectory, "agent", "tool_definitions")), dig(trajectory, "agent", "model_name")
+    take_each(listed(trajectory, "steps"), lambda step: _take(log, {"model": model, **step}), log)
     log.leave_out_rest(trajectory, "steps subagent_trajectories")
     if then := trajectory.get("continued_trajectory_ref"):
         log.notes.append(f"It goes on in {then}.")

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from thimble.logs.log import Json, Log
+from thimble.logs.log import Json, Log, Values
 from thimble.logs.parts import SPOKEN, dig, schemas, tell
 
 
-def recognises(opening: Sequence[Any]) -> bool:
-    """A list of messages, an object with `messages` or `traj`, or a list of these."""
-    return any(True for _ in _runs(opening[0]))
-
-
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """A log for each run."""
     return [
         _log(run, str(run.get("id") or run.get("instance_id") or f"{name}:{line}:{number}"))

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
-
-from thimble.logs.log import Entry, Json, Log, take_each
+from thimble.logs.log import Entry, Json, Log, Values, take_each
 from thimble.logs.parts import dig, said, tell
 
-SENT = ["user", "assistant", "system", "attachment"]
+SENT = "user assistant system attachment"
 """Types of lines that may hold what the model was sent."""
 
 
-def recognises(opening: Sequence[Any]) -> bool:
-    """A line with `uuid`, `parentUuid` and `sessionId`."""
-    return any(dig(one, "type") in SENT and {"uuid", "parentUuid", "sessionId"} <= one.keys() for one in opening)
-
-
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """The session, then a log for each sub-agent in the file."""
     session = _Session(name)
     take_each(values, session.take, session.main)
@@ -28,16 +20,16 @@ class _Session:
     def __init__(self, name: str) -> None:
         self.main = Log(name, "Claude Code")
         self.main.notes.append("Files that Claude Code puts back after a compaction may not be in the file.")
-        self.side: dict[str, Log] = {}  # of each line of a sub-agent
+        self.side: dict[object, Log] = {}  # of each line of a sub-agent
         self.lines: dict[str, Entry | None] = {}  # the last entry of each line so far
         self.asked: dict[str | None, Entry] = {}  # the prompt below each line
         self.preserved: list[Entry] = []  # by the compaction whose summary comes next
 
-    def take(self, line: Any) -> None:
+    def take(self, line: Json) -> None:
         """Take a line. One that is there twice counts once."""
         kind, uuid, log = dig(line, "type"), dig(line, "uuid"), self.main
         attached = dig(line, "attachment", "type")
-        if kind not in SENT or not uuid or uuid in self.lines or attached == "hook_success":
+        if kind not in SENT.split() or not uuid or uuid in self.lines or attached == "hook_success":
             log.leave_out("repeated line" if uuid in self.lines else attached or kind, line)
             return
         if "toolUseResult" in line:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
-
-from thimble.logs.log import Entry, Json, Log, Reported, seconds, take_each
+from thimble.logs.log import Entry, Json, Log, Reported, Values, seconds, take_each
 from thimble.logs.parts import call_of, dig, reported, said, said_in_item, said_in_items
 
 CONTEXT = ("# AGENTS.md", "<")
@@ -14,12 +11,7 @@ BURST = 2.0
 """Seconds in which a fork writes down what it has of its parent."""
 
 
-def recognises(opening: Sequence[Any]) -> bool:
-    """A line `session_meta`."""
-    return any(dig(one, "type") == "session_meta" for one in opening)
-
-
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """The session of the file."""
     rollout = _Rollout(name)
     take_each(values, rollout.take, rollout.log)
@@ -35,7 +27,7 @@ class _Rollout:
         self.usages: list[Reported] = []
         self.total: object = None
 
-    def take(self, line: Any) -> None:
+    def take(self, line: Json) -> None:
         """Take a line."""
         kind, payload, time = dig(line, "type"), dig(line, "payload"), seconds(dig(line, "timestamp"))
         event, is_copied = dig(payload, "type"), (time or 0) < (self.copied_until or 0)
@@ -58,7 +50,8 @@ class _Rollout:
             self.usages += [reported(last)] if total != self.total and not is_copied else []  # most are written twice
             self.total = total
         else:
-            self.log.leave_out(f"event {event}" if kind == "event_msg" else kind, line)
+            said_twice = str(event).startswith(("user_", "agent_"))
+            self.log.leave_out("said twice" if said_twice else f"event {event}" if event else kind, line)
 
     def _opened(self, meta: Json) -> None:
         self.log.name = str(meta.get("id") or self.log.name)

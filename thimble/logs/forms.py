@@ -12,27 +12,37 @@ from typing import Any
 
 from thimble.agent.errors import UsageError
 from thimble.logs.log import ODD, Log
+from thimble.logs.parts import listed
 from thimble.logs.secrets import masked
 from thimble.logs.values import values
 
 OPENING = 50
 """The values that a reader sees before it says whether they are of its form."""
-FORMS: Mapping[str, str] = {
-    "claude_code": "Claude Code (~/.claude/projects/*/*.jsonl)",
-    "codex": "Codex (~/.codex/sessions/**/rollout-*.jsonl)",
-    "pi": "pi (~/.pi/agent/sessions/**/*.jsonl)",
-    "gemini": "Gemini CLI (~/.gemini/tmp/*/chats/*)",
-    "opencode": "opencode (opencode export)",
-    "swe_agent": "SWE-agent (.traj)",
-    "openhands": "OpenHands (events of both generations)",
-    "inspect_ai": "Inspect (.json, .eval)",
-    "atif": "ATIF (Harbor)",
-    "requests": "requests and responses of OpenAI or Anthropic",
-    "chat_messages": "lists of messages (OpenAI, Anthropic, tau-bench, mini-swe-agent)",
-    "aider": "aider (refused: it cannot be replayed)",
+FORMS: Mapping[str, tuple[str, str]] = {
+    "claude_code": ("Claude Code (~/.claude/projects/*/*.jsonl)", "uuid parentUuid sessionId"),
+    "codex": ("Codex (~/.codex/sessions/**/rollout-*.jsonl)", "timestamp type payload"),
+    "pi": ("pi (~/.pi/agent/sessions/**/*.jsonl)", "type id timestamp cwd"),
+    "gemini": ("Gemini CLI (~/.gemini/tmp/*/chats/*)", "sessionId projectHash"),
+    "opencode": ("opencode (opencode export)", "messageID|sessionID role|info parts"),
+    "openhands": (
+        "OpenHands (events of both generations)",
+        "action args|observation content|source kind|history metrics|history instance_id",
+    ),
+    "swe_agent": ("SWE-agent (.traj)", "history"),
+    "inspect_ai": ("Inspect (.json, .eval)", "version eval"),
+    "atif": ("ATIF (Harbor)", "schema_version steps"),
+    "requests": (
+        "requests and responses of OpenAI or Anthropic",
+        "request response|request_body|messages response|input response|model input",
+    ),
+    "chat_messages": ("lists of messages (OpenAI, Anthropic, tau-bench, mini-swe-agent)", "role content|traj"),
+    "aider": ("aider (refused: it cannot be replayed)", "# aider chat started"),
 }
-"""The module of each form, and what people call it. The first that recognises a file reads it."""
-KNOWN = f"known forms: {'; '.join(FORMS.values())}"
+"""The module of each form, what people call it, and the keys that tell it: those of one of its objects.
+
+The first form in a file's first values reads it.
+"""
+KNOWN = f"known forms: {'; '.join(title for title, _ in FORMS.values())}"
 
 
 def form_of(path: Path) -> str:
@@ -42,9 +52,11 @@ def form_of(path: Path) -> str:
 
 
 def _form_of(opening: Sequence[Any]) -> str:
-    return next(
-        (module for module in FORMS if opening and import_module(f"thimble.logs.{module}").recognises(opening)), ""
-    )
+    """By the keys of the values, of those in lists, and of messages in them; a text has its words."""
+    found = [one for value in opening for given in listed(value) for one in (given, *listed(given, "messages"))]
+    keys = [{*(one.split()[:9] if isinstance(one, str) else one)} for one in found if isinstance(one, Mapping | str)]
+    marks = ((module, {*mark.split()}) for module, (_, marks) in FORMS.items() for mark in marks.split("|"))
+    return next((module for module, mark in marks if any(mark <= one for one in keys)), "")
 
 
 def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
@@ -58,15 +70,18 @@ def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
         opening = [*islice(found, OPENING)]
         if not (module := _form_of(opening)):
             raise UsageError(f"{path} is not a recorded session of a known form: {_looks(opening)}", KNOWN)
+        reader, looks = import_module(f"thimble.logs.{module}"), f"{path} looks like {FORMS[module][0]}"
         try:
-            logs = [
-                log
-                for log in import_module(f"thimble.logs.{module}").read(chain(opening, found), path.name)
-                if log.entries
-            ]
+            every: list[Log] = reader.read(chain(opening, found), path.name)
         except ODD as error:
-            what = f"{path} looks like {FORMS[module]}, but something in it is not as that form has it: {error}"
-            raise UsageError(what, KNOWN) from error
+            raise UsageError(f"{looks}, but something in it is not as that form has it: {error}", KNOWN) from error
+    logs = [log for log in every if log.entries]
+    if not logs:
+        raise UsageError(f"{looks}, but no message is in it", KNOWN)
+    for log in every:
+        if not log.entries:  # lines that are of no session, or of that whose sub-agent alone is in the file
+            logs[0].left_out += log.left_out
+            logs[0].bytes_left_out += log.bytes_left_out
     for log in logs:
         if not log.tools and all(entry["role"] != "system" for entry in log.entries):
             log.notes.append("The system prompt and the tools are not in the file.")
@@ -74,7 +89,7 @@ def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
         masks: Counter[str] = Counter()
         log.entries, log.tools = masked(log.entries, masks), masked([*log.tools], masks)
         log.left_out.update({f"masked: {kind}": count for kind, count in masks.items()})
-    if torn and logs:
+    if torn:
         logs[0].left_out["line that is not JSON"] += len(torn)
     return logs
 

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-from thimble.logs.log import Entry, Json, Log
+from thimble.logs.log import Entry, Json, Log, Values
 from thimble.logs.parts import dig, listed, tell
 
 ROLES = {"user": "user", "gemini": "assistant"}
 """Types of records that are sent."""
 
 
-def recognises(opening: Sequence[Any]) -> bool:
-    """A header with `sessionId` and `projectHash`."""
-    return isinstance(opening[0], Mapping) and {"sessionId", "projectHash"} <= opening[0].keys()
-
-
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """The session of the file. A record that is written twice was not complete at first."""
     log = Log(name, "Gemini CLI")
     lines = [line for value in values for line in (value, *listed(value, "messages"))]

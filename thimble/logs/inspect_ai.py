@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from thimble.logs.log import Json, Log
+from thimble.logs.log import Json, Log, Values
 from thimble.logs.parts import dig, listed, said, schemas, tell
 
 ATTACHED = "attachment://"
 
 
-def recognises(opening: Sequence[Any]) -> bool:
-    """An object with `version` and `eval`: a log, or the header of one in a zip."""
-    return isinstance(opening[0], Mapping) and {"version", "eval"} <= opening[0].keys()
-
-
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """A log for each sample."""
     return [_log(_whole(sample, sample.get("attachments") or {}), name) for sample in _samples(values)]
 
 
-def _samples(values: Iterable[Any]) -> Iterator[Json]:
+def _samples(values: Values) -> Iterator[Json]:
     for value in values:
         yield from [value] if dig(value, "input") is not None else listed(value, "samples")
 
@@ -41,11 +36,8 @@ def _log(sample: Json, name: str) -> Log:
     pool = sample.get("message_pool") or dig(sample, "events_data", "messages") or []
     scoring: set[object] = set()  # spans, and "step" in the logs of 2024, which have no spans
     for event in listed(sample, "events") or listed(sample, "transcript", "events"):
-        kind, scores, reply = (
-            event.get("event"),
-            event.get("type") in ("scorer", "scorers"),
-            dig(event, "output", "choices", 0),
-        )
+        kind, reply = event.get("event"), dig(event, "output", "choices", 0)
+        scores = event.get("type") in ("scorer", "scorers")
         if kind == "span_begin" and (scores or event.get("parent_id") in scoring):
             scoring.add(event.get("id"))
         elif kind == "step" and scores:

@@ -11,6 +11,8 @@ from typing import Any
 
 Json = Mapping[str, Any]
 """An object in a file."""
+Values = Iterable[Any]
+"""What a file holds, in order: lines, documents."""
 Entry = dict[str, Any]
 """A message in its chat-completions form. `put_in`: the agent's program put it in, and no user wrote it."""
 PIECES = ("content", "tool_calls")
@@ -172,7 +174,7 @@ class Log:
         self.left_out[name] += 1
         self.bytes_left_out[name] += len(what if isinstance(what, str) else json.dumps(what))
 
-    def leave_out_rest(self, value: Mapping[str, Any], taken: str) -> None:
+    def leave_out_rest(self, value: Json, taken: str) -> None:
         """Count what else an object holds that is not sent: results, rewards, settings."""
         if rest := {key: value[key] for key in value.keys() - taken.split()}:
             self.leave_out("about the run", rest)
@@ -187,7 +189,7 @@ class Log:
             self.notes.append(told)
 
 
-def take_each(values: Iterable[Any], take: Callable[[Any], None], log: Log) -> None:
+def take_each(values: Values, take: Callable[[Any], None], log: Log) -> None:
     """Take each value. One that is not as its form has it is counted in the log: the next version may write others."""
     for value in values:
         try:

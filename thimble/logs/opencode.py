@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
-from thimble.logs.log import Entry, Json, Log
+from thimble.logs.log import Entry, Json, Log, Values
 from thimble.logs.parts import dig, first, tell
 
 
-def recognises(opening: Sequence[Any]) -> bool:
-    """A message or a part with `sessionID`, or an export with `info` and `messages`."""
-    return any("messageID" in one or ("sessionID" in one and "role" in one) for one in _objects(opening))
-
-
-def _objects(values: Iterable[Any]) -> Iterable[Json]:
+def _objects(values: Values) -> Iterable[Json]:
     """The objects of an export and of lists, one by one."""
     for value in values:
         if isinstance(value, list):
@@ -27,7 +21,7 @@ def _objects(values: Iterable[Any]) -> Iterable[Json]:
             yield value
 
 
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """A log for each session."""
     messages: list[Json] = []
     pieces: dict[object, list[Json]] = defaultdict(list)  # by message; None: sessions, and what else there is
@@ -52,6 +46,7 @@ def _log(name: str, messages: Iterable[tuple[Json, Sequence[Json]]]) -> Log:
         role, began = message["role"], dig(message, "time", "created") or 0
         calls = [{**part, **(part.get("state") or {})} for part in given if part.get("type") == "tool"]
         words = [part for part in given if part.get("type") in ("text", "reasoning") and not part.get("ignored")]
+        log.leave_out_rest(message, "id sessionID role time tokens modelID")
         for part in given:
             if part.get("type") != "tool" and part not in words:
                 log.leave_out(f"part {part.get('type')}", part)

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, Reported, take_each
+from thimble.logs.log import Entry, Json, Log, Reported, Values, take_each
 from thimble.logs.parts import dig, first, listed, reported, said, schemas, tell
 
 KINDS = "kind action observation"
-SILENT = ["change_agent_state", "recall", "null", "agent_state_changed", "condensation_request", "loop_recovery"]
+SILENT = "change_agent_state recall null agent_state_changed condensation_request loop_recovery"
 """Actions and observations that are not sent to the model as they are."""
-APART = ["action", "thought", "security_risk", "confirmation_state", "is_confirmed"]
+APART = "action thought security_risk confirmation_state is_confirmed"
 """What stands among the arguments of an action and is not one."""
-COUNTS = ["prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens"]
-
-
-def recognises(opening: Sequence[Any]) -> bool:
-    """Events with `action` or `observation`, or with a `kind`; or a benchmark's line with a `history` of them."""
-    return any(_is_event(event) for value in opening for event in _events(value))
+COUNTS = "prompt_tokens completion_tokens cache_read_tokens cache_write_tokens"
 
 
 def _events(value: Any) -> list[Any]:
     return listed(dig(value, "history") or value)
 
 
-def _is_event(value: Any) -> bool:
-    kind = first(value, KINDS) if isinstance(value, Mapping) and "role" not in value else None
-    return isinstance(kind, str) and bool({"source", "args", "content"} & value.keys())
-
-
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """A log for each list of events; an event a line is one list."""
     runs = [_Run(name)]
     for value in values:
@@ -53,14 +43,14 @@ class _Run:
         self.used: Json = {}
         self.usages: list[Reported] = []
 
-    def take(self, event: Any) -> None:
+    def take(self, event: Json) -> None:
         """Take an event."""
         id_, kind, before = event.get("id", len(self.events)), str(first(event, KINDS)), len(self.log.entries)
         response = dig(event, "tool_call_metadata", "model_response") or {}
         if kind.lower() == "condensation":
             self._condense(event.get("args") or event)
             return
-        message = {} if kind in SILENT else (self._second if "kind" in event else self._first)(event, kind)
+        message = {} if kind in SILENT.split() else (self._second if "kind" in event else self._first)(event, kind)
         shown = [event[name] for name in ("message", "extras") if event.get(name)]
         if shown or not message:
             self.log.leave_out("shown on the screen" if message else kind, shown if message else event)
@@ -84,7 +74,7 @@ class _Run:
             return {} if is_told else {**message, "role": "assistant"}
         if kind == "message":
             return {"role": "assistant", "content": args.get("thought") or words}
-        given = {name: args[name] for name in args if name not in APART}
+        given = {name: args[name] for name in args if name not in APART.split()}
         call = {"id": id_, "name": metadata.get("function_name") or kind, "arguments": given}
         return {"role": "assistant", "content": args.get("thought"), "tool_calls": [call]}
 
@@ -102,7 +92,7 @@ class _Run:
             return {**event, "role": "tool"}
         uses = dig(event, "value", "usage_to_metrics") or {}  # running sums: the difference to the last is a call's
         now = dig(uses.get("agent") or uses.get("default"), "accumulated_token_usage") or self.used
-        usage = {name: (now.get(name) or 0) - (self.used.get(name) or 0) for name in COUNTS}
+        usage = {name: (now.get(name) or 0) - (self.used.get(name) or 0) for name in COUNTS.split()}
         self.usages += [reported(usage)] if usage["prompt_tokens"] > 0 else []
         self.used = now
         return {}

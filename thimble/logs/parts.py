@@ -7,56 +7,26 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from thimble.logs.log import Entry, Json, Log, LoggedCall, Reported, seconds
-from thimble.models.chat import TAKEN
 
+# Names that one thing has, in a string: the first of them that is there counts.
 IDS = "tool_call_id call_id callID toolCallId tool_use_id source_call_id id"
 NAMES = "name function_name tool_name function tool title type"
 ARGUMENTS = "arguments input args action query"
 OUTPUTS = "content output observation error rejection_reason response tools"
-PARAMETERS = "parameters input_schema"
-WORDS = [
-    "text",
-    "thinking",
-    "reasoning",
-    "refusal",
-    "summary",
-    "content",
-    "prompt",
-    "snippet",
-    "banner",
-    "skills",
-    "addedLines",
-    "addedBlocks",
-    "file",
-]
+WORDS = "text thinking reasoning refusal summary content prompt snippet banner skills addedLines addedBlocks file"
 """Keys of a part, or of an attachment of Claude Code, that hold its words."""
-ENCRYPTED = {"signature", "thinkingSignature", "thoughtSignature", "data", "encrypted_content"}
-THINKING = ["thinking", "reasoning", "redacted_thinking"]
+ENCRYPTED = "signature thinkingSignature thoughtSignature data encrypted_content"
+THINKING = "thinking reasoning redacted_thinking"
 """Types of parts that hold thinking."""
-CALLS = [
-    "tool_use",
-    "toolCall",
-    "function_call",
-    "custom_tool_call",
-    "local_shell_call",
-    "web_search_call",
-    "tool_search_call",
-]
-RESULTS = [
-    "tool_result",
-    "function_call_output",
-    "custom_tool_call_output",
-    "local_shell_call_output",
-    "tool_search_output",
-]
-KEPT = {*map(str, TAKEN), "name", "function_call", "refusal"}
-"""Keys of a message that hold words beside its content, or what a server needs."""
-SPOKEN = f"role content tool_calls tool_call_ids {IDS} {' '.join(KEPT)}"
+CALLS = "tool_use toolCall function_call custom_tool_call local_shell_call web_search_call tool_search_call"
+RESULTS = "tool_result function_call_output custom_tool_call_output local_shell_call_output tool_search_output"
+KEPT = (
+    "reasoning_content reasoning reasoning_details thinking thinking_blocks redacted_thinking image images image_url "
+    "input_image audio name function_call refusal"
+)
+"""Keys of a message that hold what the intake takes beside its content."""
+SPOKEN = f"role content tool_calls tool_call_ids {IDS} {KEPT}"
 """Keys of a message that are read."""
-
-USAGE = "usage tokens metrics"
-MODEL = "modelID model_name model"
-TIME = "timestamp"
 
 PROMPT = "prompt_tokens input_tokens input"
 READ_BESIDE = "cache_read_input_tokens cacheRead input_tokens_cache_read read"
@@ -64,7 +34,7 @@ READ_BESIDE = "cache_read_input_tokens cacheRead input_tokens_cache_read read"
 READ = f"{READ_BESIDE} cached_tokens cached_input_tokens prompt_cache_hit_tokens cached cache_read_tokens"
 WRITTEN = "cache_creation_input_tokens cacheWrite input_tokens_cache_write write cache_write_tokens"
 OUTPUT = "completion_tokens output_tokens output"
-INSIDE = ["prompt_tokens_details", "input_tokens_details", "cache", "extra"]
+INSIDE = "prompt_tokens_details input_tokens_details cache extra"
 """Keys of a usage under which counts may lie."""
 
 
@@ -95,13 +65,13 @@ def said(message: Json, log: Log) -> list[Entry]:
         return [result(message, log)]
     results, calls, content = [], [*map(call, listed(message, "tool_calls"))], []
     for part in listed(message, "content"):
-        if dig(part, "type") in RESULTS:
+        if dig(part, "type") in RESULTS.split():
             results.append(result(part, log))
-        elif dig(part, "type") in CALLS:
+        elif dig(part, "type") in CALLS.split():
             calls.append(call(part))
         else:
             content += parts(part, log)
-    more = {"tool_calls": calls, **{key: message.get(key) for key in KEPT}}
+    more = {"tool_calls": calls, **{key: message.get(key) for key in KEPT.split()}}
     entry = {"role": message.get("role"), "content": content, **{key: more[key] for key in more if more[key]}}
     return [*results, entry] if content or len(entry) > 2 else results
 
@@ -115,14 +85,14 @@ def tell(message: Json, log: Log, key: object = None) -> list[Entry]:
 
 def call_of(reply: Json) -> LoggedCall:
     """Usage, model and time of the call of a reply."""
-    usage, model, time = (first(reply, names) for names in (USAGE, MODEL, TIME))
-    return LoggedCall(0, reported(usage), model if isinstance(model, str) else "", seconds(time))
+    usage, model = first(reply, "usage tokens metrics"), first(reply, "modelID model_name model")
+    return LoggedCall(0, reported(usage), model if isinstance(model, str) else "", seconds(reply.get("timestamp")))
 
 
 def said_in_item(item: Json, log: Log) -> list[Entry]:
     """The same for an item of OpenAI's Responses API, which Codex keeps too."""
     kind = item.get("type", "message")
-    if kind in ("message", "reasoning", *CALLS, *RESULTS):
+    if kind in ("message", "reasoning", *CALLS.split(), *RESULTS.split()):
         return said(item if kind == "message" else {"role": "assistant", "content": [item]}, log)
     log.leave_out(f"item {kind}", item)
     return []
@@ -130,12 +100,12 @@ def said_in_item(item: Json, log: Log) -> list[Entry]:
 
 def said_in_items(items: Iterable[Json], log: Log) -> list[Entry]:
     """The same for a list: what the model says up to an output of a tool, or to another's message, is one entry."""
-    list_, turn = Log("", ""), 0
+    draft, turn = Log("", ""), 0
     for item in items:
         entries = said_in_item(item, log)
         turn += any(entry["role"] != "assistant" for entry in entries)
-        list_.say(entries, key=turn)
-    return list_.entries
+        draft.say(entries, key=turn)
+    return draft.entries
 
 
 def parts(content: Any, log: Log) -> list[Entry]:
@@ -144,12 +114,12 @@ def parts(content: Any, log: Log) -> list[Entry]:
     for part in filter(None, listed(content)):
         given = part if isinstance(part, Mapping) else {"text": str(part)}
         kind = str(given.get("type") or "text")
-        name, words = "thinking" if kind in THINKING else "text", _words(given)
+        name, words = "thinking" if kind in THINKING.split() else "text", _words(given)
         if "image" in kind or "inlineData" in given:
             log.leave_out("image data", given)
             taken.append({"type": "image"})
             continue
-        for key in ENCRYPTED & given.keys():
+        for key in given.keys() & ENCRYPTED.split():
             log.leave_out(f"{kind} {key}", given[key])
         if words:
             taken.append({"type": name, name: words})
@@ -160,7 +130,7 @@ def parts(content: Any, log: Log) -> list[Entry]:
 
 def _words(value: Any) -> str:
     if isinstance(value, Mapping):  # redacted reasoning of Inspect is encrypted
-        value = [value.get(key) for key in WORDS if key != "reasoning" or not value.get("redacted")]
+        value = [value.get(key) for key in WORDS.split() if key != "reasoning" or not value.get("redacted")]
     if isinstance(value, list):
         return "\n".join(filter(None, map(_words, value)))
     return value if isinstance(value, str) else ""
@@ -189,22 +159,23 @@ def result(given: Json, log: Log) -> Entry:
 
 def schemas(tools: Any) -> list[Entry]:
     """Schemas of tools as a chat-completions server takes them."""
-    functions = [tool.get("function") or tool for tool in listed(tools)]
-    described = [
+    return [
         {
-            "name": first(one, NAMES),
-            "description": one.get("description") or "",
-            "parameters": first(one, PARAMETERS) or {},
+            "type": "function",
+            "function": {
+                "name": first(one, NAMES),
+                "description": one.get("description") or "",
+                "parameters": first(one, "parameters input_schema") or {},
+            },
         }
-        for one in functions
+        for one in (tool.get("function") or tool for tool in listed(tools))
     ]
-    return [{"type": "function", "function": function} for function in described]
 
 
 def reported(usage: Any) -> Reported:
     """Tokens as a provider or an agent reports them. A call that was broken off has zeros, which are not known."""
     known = {**(usage or {})}
-    for key in INSIDE:
+    for key in INSIDE.split():
         known |= known.get(key) or {}
     prompt, read, written, output = (first(known, names) for names in (PROMPT, READ, WRITTEN, OUTPUT))
     if not (prompt or read or written):

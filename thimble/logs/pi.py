@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from thimble.logs.log import Json, Log
-from thimble.logs.parts import dig, first, said, tell
+from thimble.logs.log import Json, Log, Values
+from thimble.logs.parts import first, said, tell
 
 ROLES: Mapping[object, str] = {"assistant": "assistant", "toolResult": "tool"}
-SENT = ["message", "custom_message", "branch_summary"]
+SENT = "message custom_message branch_summary"
 """Types of lines that are sent."""
 KEPT = "firstKeptEntryId firstKeptEntryIndex"
 
 
-def recognises(opening: Sequence[Any]) -> bool:
-    """The first line is a `session` with a folder."""
-    return dig(opening[0], "type") == "session" and "cwd" in opening[0]
-
-
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """The path from the newest entry to the root, and a log for each other leaf."""
     header, *lines = [line for line in values if isinstance(line, Mapping)]
     name = str(header.get("id") or name)
@@ -49,6 +43,6 @@ def _log(name: str, path: Sequence[Json]) -> Log:
             start = starts.get(first(line, KEPT), len(log.entries))
             kept = [entry for at, entry in enumerate(log.entries) if at >= start and at not in log.summaries]
             log.view = [*said(message, log), *kept]
-        elif kind not in SENT or given.get("excludeFromContext") or not tell(message, log):
+        elif kind not in SENT.split() or given.get("excludeFromContext") or not tell(message, log):
             log.leave_out(f"{role}, not sent" if role else kind, line)
     return log

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from thimble.logs.log import Entry, Json, Log, key_of
+from thimble.logs.log import Entry, Json, Log, Values, key_of
 from thimble.logs.parts import call_of, dig, listed, said, said_in_items, schemas
-
-
-def recognises(opening: Sequence[Any]) -> bool:
-    """A request with `messages` or `input` and its response, or requests of the Responses API."""
-    value = dig(listed(opening[0]), 0)
-    keys = _inside(value, "request").keys() | (value.keys() if isinstance(value, Mapping) else set())
-    return bool(_inside(value, "response") and {"messages", "input"} & keys) or {"model", "input"} <= keys
 
 
 def _inside(value: Any, name: str) -> Json:
@@ -22,7 +15,7 @@ def _inside(value: Any, name: str) -> Json:
     return found if isinstance(found, Mapping) else {}
 
 
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """A log for each conversation: a request goes on with one if they have a message in common, and the same tools."""
     exchanges = [one for value in values for one in listed(value) if isinstance(one, Mapping)]
     if all(isinstance(one.get("timestamp"), int | float) for one in exchanges):

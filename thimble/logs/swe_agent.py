@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
-
-from thimble.logs.log import Entry, Json, Log
+from thimble.logs.log import Entry, Json, Log, Values
 from thimble.logs.parts import SPOKEN, dig, listed, said
 
 
-def recognises(opening: Sequence[Any]) -> bool:
-    """An object with a `history` of messages, and mostly a `trajectory` of steps."""
-    return len(opening) == 1 and any(dig(one, "role") for one in listed(dig(opening[0], "history")))
-
-
-def read(values: Iterable[Any], name: str) -> list[Log]:
+def read(values: Values, name: str) -> list[Log]:
     """The run of the main agent."""
     log = Log(name, "SWE-agent")
     for run in values:

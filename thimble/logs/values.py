@@ -14,8 +14,6 @@ from typing import IO, Any
 from thimble.agent.errors import UsageError
 
 GZIP, ZIP = b"\x1f\x8b", b"PK"
-HEADERS = ("header.json", "_journal/start.json")
-"""Of the zip of an Inspect log."""
 MOST_CHARACTERS = 500_000_000
 """Of a value over several lines: it is held as a whole. Lines are read one by one, as many as there are."""
 
@@ -42,11 +40,11 @@ def values(path: Path, torn: list[str]) -> Generator[Any]:
 
 
 def _zipped(file: IO[bytes]) -> Iterator[Any]:
-    """The JSON files of a zip, one at a time, a header first."""
+    """The JSON files of a zip, one at a time: an Inspect log begins with what the run is."""
     with zipfile.ZipFile(file) as folder:
-        names = [name for name in folder.namelist() if name.endswith(".json")]
-        for name in sorted(names, key=lambda name: (name not in HEADERS, name)):
-            yield json.loads(folder.read(name))
+        for name in sorted(folder.namelist()):
+            if name.endswith(".json"):
+                yield json.loads(folder.read(name))
 
 
 def _read(file: IO[str], torn: list[str]) -> Iterator[Any]:
