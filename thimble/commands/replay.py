@@ -156,10 +156,10 @@ def replayed(session: Session, spec: str) -> Replayed:
     found, fork = Replayed(spec), session.fork(spec)
     needs = needs_of(fork.history)
     try:
-        for at, call in zip(calls(fork.history), replay_agent(fork), strict=True):
+        for call in replay_agent(fork):
             found.add(call)
-            if call.view and at in needs:
-                found.faults.add(needs[at], call.view)
+            if call.view:
+                found.faults.add(needs, call.view)
     except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
         found.failed = broke(error, spec)
         found.asked += ReplayedCall(events=tuple(fork.side.drain())).asked

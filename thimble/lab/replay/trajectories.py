@@ -13,7 +13,7 @@ from pathlib import Path
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.repair import Repaired
-from thimble.commands.faults import Holders, needs_of
+from thimble.commands.faults import Needs, needs_of
 from thimble.lab.experiment import hash_of
 from thimble.lab.file_text import file_text
 from thimble.logs.forms import form_of
@@ -75,7 +75,7 @@ class Trajectory:
         return sum(self.calls)
 
     @cached_property
-    def needs(self) -> dict[int, tuple[Holders, Holders]]:
+    def needs(self) -> Needs:
         """What each action takes from earlier results, by its place."""
         return needs_of(self.messages)
 
