@@ -22,7 +22,7 @@ from thimble.logs.log import Reported
 from thimble.session.figures import share, short
 
 CACHED_PRICE = "0.1"
-SHOWN = {"kind": 9, "tool": 3, "file": 3, "schema": 2, "repeat": 2, "break": 4}
+SHOWN = {"kind": 9, "tool": 3, "file": 3, "schema": 2, "repeat": 1, "break": 4}
 """The most rows that the table has of each."""
 COLUMNS = ("token_calls", "tokens", "cost", "parts")
 KINDS = {"system": "system", "user": "task", "assistant": "words", "tool": "result"}
@@ -31,8 +31,8 @@ PATH = re.compile(r'(?:path|file\w*)": *"([^"]+)|([\w.~-]*/[\w./-]*\w\.\w+)')
 LOST = 0.5
 """A provider that has less of the prompt before in its cache has lost it."""
 TOLD = (
-    "calls: those that were sent it. token-calls: tokens times calls. cost: of prompts, if a cached token costs {:g}. "
-    "break: a prompt that does not begin with the one before, and what it reads anew."
+    "calls: those that were sent it. cost: of prompts, if a cached token costs {:g}. "
+    "break: a prompt that does not begin with the one before; what it reads anew."
 )
 Piece = tuple[int, int, int, Mapping[str, str]]
 """Tokens, the calls that were sent them, those of these that computed them, and what they are by each name."""
@@ -72,7 +72,7 @@ class Blame(Experiment[ReplayCase]):
             named = by([row for row in rows if row["by"] == label], "name").items()
             sums = [(*(sum(row[column] for row in of) for column in COLUMNS), name) for (name,), of in named]
             for sent, tokens, cost, parts, name in sorted(sums, reverse=True)[:most]:
-                shown = name if len(name) <= 30 else f"{name[:8]}…{name[-21:]}"
+                shown = name if len(name) <= 28 else f"{name[:7]}…{name[-20:]}"
                 calls = f"{sent / tokens:.0f}" if sent else f"{parts} ×"
                 cells.append([label, shown, short(tokens), calls, short(sent), share(sent, whole), short(cost)])
         columns = ("by", "", "tokens", "calls", "token-calls", "share", "cost")
