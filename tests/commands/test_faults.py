@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from thimble.models.counting.estimate import EstimateCounter
 
 from tests.support.histories import sound_histories
 from tests.support.specs import Summariser
@@ -19,7 +20,6 @@ from thimble.agent.side import SideModel
 from thimble.agent.view import View, measure
 from thimble.commands.faults import Faults, needs_of
 from thimble.commands.replay import calls, replay
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.strategies.spec import parse
 
 BUDGET = Budget(10**9, EstimateCounter())
@@ -60,11 +60,16 @@ def slowly(history: Sequence[Message], at: int, view: View) -> tuple[int, int, i
     own = {run.strip("./-") for run in re.findall(r"[\w./-]+", words)}
     quoted = lines | {name for name in names & own if len(name) >= 10 and re.search(r"[\d_./]", name)}
     made = {call.id: call for message in history[:at] for call in message.calls}
-    again = {
-        [one.content for one in results if (made[one.call_id].name, made[one.call_id].arguments) == key][-1]
-        for key in {(call.name, call.arguments) for call in history[at].calls}
-        if any((made[one.call_id].name, made[one.call_id].arguments) == key for one in results)
-    }
+    again = set()
+    for call in history[at].calls:
+        named = [text for text in words_of(Message("", "assistant", calls=(call,))).split("\n") if text][:1]
+        before = [
+            one.content
+            for one in results
+            if (call.name == "recall" and [one.id] == named)
+            or (call.name != "recall" and made[one.call_id] == replace(call, id=one.call_id))
+        ]
+        again |= {*before[-1:]}
     lost = [sum(not any(text in one for one in said) for text in texts) for texts in (quoted, again)]
     return len(quoted), lost[0], len(again), lost[1]
 
@@ -89,7 +94,7 @@ def test_it_counts_what_a_slow_search_counts(history: list[Message], spec: str, 
     for at, call in zip(calls(history), replay(history, parse(spec, SideModel(Summariser())), budget), strict=True):
         if call.view and at in needs:
             found = Faults()
-            found.add(needs[at], call.view)
+            found.add(needs, call.view)
             assert astuple(found) == slowly(history, at, call.view)
             if spec == "none":
                 assert found.quoted_lost == found.repeats == 0
@@ -119,7 +124,7 @@ def seen(at: int, *hidden: str) -> tuple[int, ...]:
     """The faults of the action there, if these messages are hidden."""
     messages = [one.rewritten("[hidden]", "why") if one.id in hidden else one for one in RUN[:at]]
     found = Faults()
-    found.add(needs_of(RUN)[at], measure(RUN[:at], messages, BUDGET))
+    found.add(needs_of(RUN), measure(RUN[:at], messages, BUDGET))
     return astuple(found)
 
 
@@ -144,8 +149,8 @@ def test_a_run_by_hand(at: int, hidden: tuple[str, ...], faults: tuple[int, ...]
 def test_a_reference_is_not_believed() -> None:
     copy = RUN[2].rewritten("nothing of it", "it says that all is here", ref="here")
     found = Faults()
-    found.add(needs_of(RUN)[5], measure(RUN[:5], [*RUN[:2], copy, *RUN[3:5]], BUDGET))
+    found.add(needs_of(RUN), measure(RUN[:5], [*RUN[:2], copy, *RUN[3:5]], BUDGET))
     assert astuple(found) == (1, 1, 0, 0)
     moved = Message("note", "user", f"Of file 1:\n{RUN[2].content}")
-    found.add(needs_of(RUN)[5], measure(RUN[:5], [RUN[0], moved, *RUN[3:5]], BUDGET))
+    found.add(needs_of(RUN), measure(RUN[:5], [RUN[0], moved, *RUN[3:5]], BUDGET))
     assert astuple(found) == (2, 1, 0, 0)

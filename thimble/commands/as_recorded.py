@@ -24,16 +24,15 @@ def as_recorded(run: Trajectory, budget: Budget, model: ModelId) -> Iterator[tup
     before: View | None = None
     last, known = Sent(), {message.id for message in run.messages}
     for at, sent, messages in run.prompts():
-        written = [message for message in sent.base if message.id not in known]
+        written = [message for message in sent.base if message.id not in known and message.role != "tool"]
         known.update(message.id for message in written)
-        asked = list[SideCalled]()
-        if any(message.role != "tool" for message in written):
-            read = [*last.base, *run.messages[last.since : sent.since]] if sent.asked else []
+        asked = []
+        if written:
+            read = [*last.base, *run.messages[last.since : sent.since]]
             shared = prefixes.read(model, run.tools, read, budget.counter)
             usage = Usage(output_tokens=sum(map(budget.count, written)))
             error = "" if sent.asked else "its call is not in the file"
-            size, exact = budget.size(read), budget.counter.exact
-            asked.append(SideCalled("summary", size, exact, usage, 0.0, error, shared=shared))
+            asked = [SideCalled("summary", budget.size(read), budget.counter.exact, usage, 0.0, error, shared=shared)]
         before, last = measure(run.messages[:at], messages, budget, before, held=held), sent
         prefixes.forget(model)
         prefixes.read(model, run.tools, before.messages, budget.counter)

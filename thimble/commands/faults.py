@@ -16,8 +16,10 @@ NUMBER = "0123456789:|→ \t"
 """What tools print before a line."""
 NAME = re.compile(r"\w[\w./-]{8,}\w")
 """What may be a name, such as a path. Without a digit, `_`, `/` or `.` it is a word."""
-Holders = Mapping[str, Sequence[str]]
-"""Texts, each with the ids of the results that hold it."""
+Holders = dict[str, list[str]]
+"""Texts, each with the ids of results that hold it."""
+Needs = Mapping[int, tuple[Holders, Holders]]
+"""What the action at each place of a history quotes, and the results that it asks for again."""
 
 
 @dataclass(slots=True)
@@ -33,23 +35,22 @@ class Faults:
     again: int = 0
     repeats: int = 0
 
-    def add(self, needs: tuple[Holders, Holders], view: View) -> None:
-        """Enter an action and the view that it was given. The texts themselves are looked for: no copy is believed."""
+    def add(self, needs: Needs, view: View) -> None:
+        """Enter the action after this view, if there is one. Texts are looked for: what says that it is one is not."""
+        quoted, again = needs.get(len(view.history), ({}, {}))
         kept = {message.id for message, fate in view.fated if fate == "kept"}
-        quoted, again = ([text for text, ids in of.items() if kept.isdisjoint(ids)] for of in needs)
-        shown = [*map(_words, view.messages)] if quoted or again else []
-        self.quoted += len(needs[0])
-        self.quoted_lost += sum(not any(text in one for one in shown) for text in quoted)
-        self.again += len(needs[1])
-        self.repeats += sum(not any(text in one for one in shown) for text in again)
+        hidden = [text for text, ids in (quoted | again).items() if kept.isdisjoint(ids)]
+        shown = [*map(_words, view.messages)] if hidden else []
+        lost = {text for text in hidden if not any(text in one for one in shown)}
+        self.quoted += len(quoted)
+        self.quoted_lost += len(lost & quoted.keys())
+        self.again += len(again)
+        self.repeats += len(lost & again.keys())
 
 
-def needs_of(history: Sequence[Message]) -> dict[int, tuple[Holders, Holders]]:
-    """What each action of a history quotes, and the results that it asks for again, by its place.
-
-    It is the same under every strategy.
-    """
-    needs, holders, openings = dict[int, tuple[Holders, Holders]](), dict[str, list[str]](), dict[str, set[str]]()
+def needs_of(history: Sequence[Message]) -> Needs:
+    """The needs of all actions of a sound history: the same under every strategy."""
+    needs, holders, openings = dict[int, tuple[Holders, Holders]](), Holders(), dict[str, set[str]]()
     made, results = dict[str, ToolCall](), dict[tuple[str, str], Message]()
     for at, message in enumerate(history):
         if message.role == "tool" and (call := made.get(message.call_id)):

@@ -168,10 +168,10 @@ def replayed(session: Session, spec: str) -> Replayed:
         fork.state.overrides = {}
     needs = needs_of(fork.history)
     try:
-        for at, call in zip(calls(fork.history), replay_agent(fork), strict=True):
+        for call in replay_agent(fork):
             found.add(call)
-            if call.view and at in needs:
-                found.faults.add(needs[at], call.view)
+            if call.view:
+                found.faults.add(needs, call.view)
     except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
         found.failed = broke(error, spec)
         found.asked += ReplayedCall(events=tuple(fork.side.drain())).asked
@@ -201,8 +201,7 @@ def _recorded(session: Session) -> Replayed:
         more = schemas - view.overhead  # the other rows have these schemas
         prefill = view.prefill + (0 if view.cached else more)
         found.add(ReplayedCall(replace(view, tokens=view.tokens + more, prefill=prefill, limit=agent.limit)))
-        if len(view.history) in needs:
-            found.faults.add(needs[len(view.history)], view)
+        found.faults.add(needs, view)
     return found
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.repair import Repaired
-from thimble.commands.faults import Holders, needs_of
+from thimble.commands.faults import Needs, needs_of
 from thimble.logs.forms import form_of
 from thimble.logs.forms import read as read_logs
 from thimble.logs.log import Log, LoggedCall
@@ -85,7 +85,7 @@ class Trajectory:
         return sum(self.calls)
 
     @cached_property
-    def needs(self) -> dict[int, tuple[Holders, Holders]]:
+    def needs(self) -> Needs:
         """What each action takes from earlier results, by its place."""
         return needs_of(self.messages)
 

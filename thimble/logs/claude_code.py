@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from thimble.logs.log import Entry, Json, Log, Values, take_each
 from thimble.logs.parts import dig, said, tell
 

@@ -133,7 +133,5 @@ def test_the_call_of_a_summary_costs_where_the_file_has_it(recorded: bool) -> No
     (call,) = asked[2]
     assert bool(call.error) != recorded
     assert views[2].tokens == budget.size([summary, run.messages[4]])
-    assert (call.prompt_tokens, call.shared) == (
-        (budget.size(run.messages[:4]), views[1].tokens) if recorded else (COUNTER.overhead(()), 0)
-    )
+    assert (call.prompt_tokens, call.shared) == (budget.size(run.messages[:4]), views[1].tokens)
     assert call.usage.output_tokens == COUNTER.count(summary)

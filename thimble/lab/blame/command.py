@@ -9,21 +9,21 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from thimble.agent.budget import UNLIMITED, Counter, Prices
+from thimble.agent.budget import UNLIMITED, Counter
 from thimble.agent.messages import Message, common_prefix
 from thimble.commands.replay import AS_RECORDED
 from thimble.commands.trajectories import Trajectory, read
 from thimble.lab.experiment import Experiment, Row, Rows, by, run_experiment
-from thimble.lab.experiment_flags import COUNTED_MODEL
+from thimble.lab.experiment_flags import add_costs, price_cards
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay.calibration import calibrated
-from thimble.lab.replay.command import ReplayCase
-from thimble.lab.replay.recorded_replay import ReplaySetting, counter_of
+from thimble.lab.replay.command import ReplayCase, replay_cases
+from thimble.lab.replay.recorded_replay import counter_of
 from thimble.logs.log import LoggedCall
-from thimble.models.prices import read_prices
 from thimble.session.figures import share, short
 
-SHOWN = {"kind": 9, "tool": 3, "file": 3, "schema": 2, "repeat": 2, "break": 4}
+CACHED_PRICE = "0.1"
+SHOWN = {"kind": 9, "tool": 3, "file": 3, "schema": 2, "repeat": 1, "break": 4}
 """The most rows that the table has of each."""
 COLUMNS = ("token_calls", "tokens", "cost", "parts")
 KINDS = {"system": "system", "user": "task", "assistant": "words", "tool": "result"}
@@ -32,8 +32,8 @@ PATH = re.compile(r'(?:path|file\w*)": *"([^"]+)|([\w.~-]*/[\w./-]*\w\.\w+)')
 LOST = 0.5
 """A provider that has less of the prompt before in its cache has lost it."""
 TOLD = (
-    "calls: those that were sent it. token-calls: tokens times calls. cost: of prompts, if a cached token costs {:g}. "
-    "break: a prompt that does not begin with the one before, and what it reads anew."
+    "calls: those that were sent it. cost: of prompts, if a cached token costs {:g}. "
+    "break: a prompt that does not begin with the one before; what it reads anew."
 )
 Piece = tuple[int, int, int, Mapping[str, str]]
 """Tokens, the calls that were sent them, those of these that computed them, and what they are by each name."""
@@ -48,15 +48,13 @@ class Blame(Experiment[ReplayCase]):
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         """The files, and how tokens are counted and priced."""
-        add = parser.add_argument
-        add("files", nargs="+", type=Path, metavar="FILE", help="recorded sessions")
-        add("--price", type=read_prices, default=Prices(), metavar="cached=C", help="default: cached=0.1")
-        add("--model", default=COUNTED_MODEL, metavar="NAME", help=f"whose tokens count; default: {COUNTED_MODEL}")
+        parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="recorded sessions")
+        add_costs(parser, CACHED_PRICE)
 
     def cases(self, options: argparse.Namespace) -> list[ReplayCase]:
         """A case for each session."""
-        setting = ReplaySetting(AS_RECORDED, UNLIMITED, options.price, options.model, 0)
-        return [ReplayCase(run, setting, ()) for run in read(options.files)]
+        runs = read(options.files, options.observations)
+        return replay_cases(runs, [AS_RECORDED], options, [UNLIMITED], cached=CACHED_PRICE)
 
     def measure(self, case: ReplayCase) -> list[Row]:
         """A row for each thing that has tokens, with its sums; `cost` is that of prompts, in computed tokens."""
@@ -75,11 +73,13 @@ class Blame(Experiment[ReplayCase]):
             named = by([row for row in rows if row["by"] == label], "name").items()
             sums = [(*(sum(row[column] for row in of) for column in COLUMNS), name) for (name,), of in named]
             for sent, tokens, cost, parts, name in sorted(sums, reverse=True)[:most]:
-                shown = name if len(name) <= 30 else f"{name[:8]}…{name[-21:]}"
+                shown = name if len(name) <= 28 else f"{name[:7]}…{name[-20:]}"
                 calls = f"{sent / tokens:.0f}" if sent else f"{parts} ×"
                 cells.append([label, shown, short(tokens), calls, short(sent), share(sent, whole), short(cost)])
         columns = ("by", "", "tokens", "calls", "token-calls", "share", "cost")
-        yield ResultTable("The largest", columns, cells, TOLD.format(options.price.cached), texts=2)
+        yield ResultTable(
+            "The largest", columns, cells, TOLD.format(price_cards(options.price, CACHED_PRICE)[0].cached), texts=2
+        )
 
 
 def pieces(run: Trajectory, counter: Counter) -> Iterator[Piece]:

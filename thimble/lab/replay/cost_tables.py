@@ -53,14 +53,17 @@ def turn_class(turns: int) -> str:
 def calibration(rows: Rows) -> Iterator[str]:
     """How near what we predict of prompts as recorded is to what their provider measured; nothing without a log."""
     own = [row for row in rows if row["strategy"] == AS_RECORDED and row["cached_price"] == rows[0]["cached_price"]]
-    if not own:
-        return
-    calls, close = (int(_total(own, name)) for name in ("reported_calls", "close_calls"))
-    told = f"Prompt and cached tokens within 2 % of what the provider measured: {close:,} of {several(calls, 'call')}."
-    far = ", and far from the others: do not believe small differences" * (close < NEAR * calls)
-    yield f"{told if calls else 'The provider measured no call.'} All figures below are estimates{far}."
-    if missing := int(_total(own, "summaries_missing")):
-        yield f"as-recorded lacks {several(missing, 'call')} that wrote a summary: the file does not have them."
+    if own:
+        calls, close, missing = (
+            int(_total(own, name)) for name in ("reported_calls", "close_calls", "summaries_missing")
+        )
+        told = (
+            f"Prompt and cached tokens within 2 % of what the provider measured: {close:,} of {several(calls, 'call')}."
+        )
+        far = ", and far from the others: do not believe small differences" * (close < NEAR * calls)
+        yield f"{told if calls else 'The provider measured no call.'} All figures below are estimates{far}."
+        if missing:
+            yield f"as-recorded lacks {several(missing, 'call')} that wrote a summary: the file does not have them."
 
 
 def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:

@@ -153,9 +153,8 @@ def figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) ->
     asked = [side for call in calls for side in call.asked if not side.error]
     reported = [(side.shared, side.usage.cached_tokens) for side in asked]  # what a model reports goes first
     faults = Faults()
-    for at, call in zip(run.calls, calls, strict=False):
-        if call.view:
-            faults.add(run.needs[at], call.view)
+    for view in views:
+        faults.add(run.needs, view)
     alike = [call.agreement for call in calls if call.agreement is not None]
     return {
         "calls": len(views),

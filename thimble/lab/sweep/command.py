@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -83,9 +83,13 @@ without them a shell takes the braces for its own. {1..5} are the numbers from 1
         if 1 < number < FEW_PAIRS:
             yield f"{number} runs: so few make the intervals too narrow and p too small."
 
-    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
-        """Maps, all settings, and the best of each condition."""
-        return sweep_tables(sheets(rows, _grids(options), apart=bool(options.simulated)))
+    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
+        """Maps, all settings, and the best of each condition; and what is lost, at all prices together."""
+        yield from sweep_tables(sheets(rows, _grids(options), apart=bool(options.simulated)))
+        names = ("strategy", "budget", "lag")
+        cells = [[spec, *map(_value, at), *faults(own)] for (spec, *at), own in by(sent(rows), *names).items()]
+        if options.files:
+            yield ResultTable("Lost and repeats", (*names, *FAULT_COLUMNS), cells, FAULTS)
 
     def notes(self, rows: Rows, options: argparse.Namespace) -> list[str]:
         """How to read the best."""
@@ -112,7 +116,7 @@ class Cell:
     """A setting of a grid under a condition.
 
     `values`: those of its parameters. `condition`: in words, such as the budget. `scores`: of each run, the change of
-    the cost against sending everything, in percent. `faults`: the cells of `FAULT_COLUMNS`.
+    the cost against sending everything, in percent.
     """
 
     grid: Grid
@@ -120,7 +124,6 @@ class Cell:
     condition: Mapping[str, str]
     spec: str
     scores: Sequence[float]
-    faults: Sequence[str] = ()
 
     @property
     def mean(self) -> float:
@@ -152,16 +155,12 @@ def sheets(rows: Rows, grids: Sequence[Grid], apart: bool = False) -> list[Sheet
     for values, group in by([row for row in sent(rows) if row["calls"]], *names).items():
         for grid, ((price,), found) in product(grids, by(group, "cached_price").items()):
             condition = dict(zip([*names, "cached price"], map(_value, [*values, price]), strict=True))
-            own = by(found, "strategy")
-            made.append(
-                [
-                    Cell(grid, values, condition, spec, [row["change"] for row in own[spec,]], faults(own[spec,]))
-                    for values, spec in (
-                        *((dict(zip(grid.axes, at, strict=True)), spec) for at, spec in grid.settings()),
-                        ({}, grid.default),
-                    )
-                ]
-            )
+            scores = {spec: [row["change"] for row in own] for (spec,), own in by(found, "strategy").items()}
+            cells = [
+                Cell(grid, dict(zip(grid.axes, at, strict=True)), condition, spec, scores[spec])
+                for at, spec in grid.settings()
+            ]
+            made.append([*cells, Cell(grid, {}, condition, grid.default, scores[grid.default])])
     return made
 
 
@@ -206,19 +205,16 @@ def _maps(grid: str, cells: Sequence[Cell], bests: set[int]) -> Iterator[ResultT
 
 
 def _all(sheets: Sequence[Sheet]) -> ResultTable:
-    """Every setting, and the defaults: a row for each budget, a column for each price; faults are at the last one."""
+    """Every setting, and the defaults: a row for each budget, a column for each price."""
     rows: dict[tuple[str, ...], dict[str, str]] = {}
-    behind: dict[tuple[str, ...], dict[str, str]] = {}
     for cell in (cell for sheet in sheets for cell in sheet):
         at = dict(cell.condition)
         price = at.pop("cached price")
-        key = cell.spec, *at.values()
-        rows.setdefault(key, {"setting": cell.spec} | at)[f"cost @{price}"] = cell.shown
-        behind[key] = dict(zip(FAULT_COLUMNS, cell.faults, strict=False))
-    whole = [row | behind[key] for key, row in rows.items()]
-    names = list(dict.fromkeys(name for row in whole for name in row))
-    shown = [[row[name] for name in names] for row in whole]
-    return ResultTable("All settings, and the defaults", names, shown, FAULTS)
+        rows.setdefault((cell.spec, *at.values()), {"setting": cell.spec} | at)[f"cost @{price}"] = cell.shown
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    return ResultTable(
+        "All settings, and the defaults", names, [[row[name] for name in names] for row in rows.values()]
+    )
 
 
 def _best(sheets: Sequence[Sheet]) -> ResultTable:
