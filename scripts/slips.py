@@ -72,6 +72,7 @@ def _complexity_trap() -> Iterator[Slip]:
     yield f"{paper}, 4.4", "52 turns are 15 % more than 44", f"{100 * (52 / 44 - 1):.0f} % (`--table turns`)"
     yield f"{paper}, Figure 4", "summaries are always longest", "shortest in two of five settings (`--table figure-4`)"
     yield f"{paper}, Table 1", "24.8 % is 23.0 % + 7.3 %", f"+{100 * (24.8 / 23.0 - 1):.1f} %"
+    yield f"{paper}, Table 1", "two settings think", "their rows have 0 thinking tokens (`--table experiments`)"
     spent, cost = 0.0439, table_1(CODER, SUMMARY, COST)
     yield f"{paper}, Table 2", "summaries cost 7.20 %", f"{spent} of {cost} is {100 * spent / cost:.1f} %"
     yield f"{paper}, D", "Figure 6 is of SWE-bench Lite-50", "its caption: 150 of SWE-bench Verified"

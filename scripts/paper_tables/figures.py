@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from scripts.paper_tables.cells import Cell
-from scripts.paper_tables.printed import COST, COST_WITHOUT, MASKING, RAW, SOLVED, SUMMARY, TABLES, TURNS
-from scripts.paper_tables.published import CODER, EXPERIMENTS, FIFTY, OPENHANDS, OPENHANDS_500
+from scripts.paper_tables.printed import COST, COST_WITHOUT, MASKING, RAW, SOLVED, SUMMARY, TABLES, THINKING, TURNS
+from scripts.paper_tables.published import CODER, EXPERIMENTS, FIFTY, OPENHANDS, OPENHANDS_500, Runs
 from scripts.paper_tables.recomputed import Recomputed
 
 
@@ -59,6 +61,7 @@ OF_EACH: Mapping[str, Callable[[Recomputed, str], str]] = {
     SOLVED: lambda of, strategy: f"{of.mean(strategy, SOLVED):.1f}",
     COST: lambda of, strategy: f"{of.mean(strategy, COST):.2f}",
     TURNS: lambda of, strategy: f"{of.mean(strategy, TURNS):.1f}",
+    THINKING: lambda of, strategy: f"{of.mean(strategy, THINKING):.1f}",
     "on the frontier": _unbeaten,
     "experiment": lambda of, strategy: EXPERIMENTS[of.model].get(strategy, f"50 of the rows of {CODER}"),
     "has a row in": lambda of, strategy: ", ".join(_fed(of.model, strategy)),
@@ -100,9 +103,18 @@ FIGURES: Mapping[str, RowTable] = {
 ROW_TABLES: Mapping[str, RowTable] = {
     **FIGURES,
     "experiments": RowTable(
-        "Which experiment feeds which table", (*EXPERIMENTS,), ("experiment", "rows", "has a row in")
+        "Which experiment feeds which table", (*EXPERIMENTS,), ("experiment", "rows", THINKING, "has a row in")
     ),
 }
+
+
+def turn_lines(runs: Runs) -> dict[str, list[float]]:
+    """Figure 4 as lines: the turns of the runs of each strategy, from the shortest to the longest; 21 quantiles."""
+    quantiles = np.linspace(0, 1, 21)
+    return {
+        strategy: [*map(float, np.quantile([one.turns for one in run.values()], quantiles))]
+        for strategy, run in runs.items()
+    }
 
 
 def row_cells(models: Mapping[str, Recomputed], table: str) -> Iterator[Cell]:

@@ -21,6 +21,7 @@ from scripts.paper_tables.printed import (
     RAW,
     SOLVED,
     SUMMARY,
+    THINKING,
     TURNS,
     half_unit,
 )
@@ -29,7 +30,7 @@ from thimble.lab.statistics import RESAMPLES, TAILS, Comparison, Floats, interva
 
 ERRORS = 4
 """Monte Carlo error is this many standard errors: one figure in 16,000 is beyond it by chance."""
-FIELDS = {COST: "cost", COST_WITHOUT: "cost_without_summaries", TURNS: "turns"}
+FIELDS = {COST: "cost", COST_WITHOUT: "cost_without_summaries", TURNS: "turns", THINKING: "thinking"}
 """The field of an outcome that holds a measure."""
 
 
@@ -50,7 +51,7 @@ class Figure:
 class Recomputed:
     """The runs of one model; their resamples are drawn once.
 
-    A measure is SOLVED (in percent), COST or COST_WITHOUT summaries (in dollars), or TURNS.
+    A measure is SOLVED (in percent), COST or COST_WITHOUT summaries (in dollars), TURNS or THINKING.
     """
 
     def __init__(self, model: str, runs: Runs) -> None:

@@ -50,6 +50,7 @@ def drawn() -> Iterator[dict[str, Any]]:
                         "turn_count": lot.randrange(1, 9),
                         "outcome": lot.randrange(2),
                         "scaffold": "openhands" if "OpenHands" in model else "sweagent",
+                        "mean_reasoning_tokens": 0,
                     }
 
 

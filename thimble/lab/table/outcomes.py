@@ -7,6 +7,7 @@ is unknown; `turns` may be missing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from thimble.lab.experiment import Row, Rows, by
 from thimble.lab.findings import ResultTable
@@ -55,7 +56,7 @@ def difference(rows: Rows, base: Rows) -> Row:
     both = [] if strategy == base[0]["strategy"] else [name for name in theirs if name in ours]
     found: Row = {"strategy": strategy, "pairs": len(both)}
     for measure in MEASURES:
-        values = [[of[name].get(measure) for name in both] for of in (ours, theirs)]
+        values: list[list[Any]] = [[of[name].get(measure) for name in both] for of in (ours, theirs)]
         compared = paired(*values) if both and None not in values[0] + values[1] else None
         found |= {
             f"{measure}_difference": compared and compared.difference,

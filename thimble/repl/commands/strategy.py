@@ -85,6 +85,10 @@ def strategy(session: Session, spec: str, console: Console) -> None:
     and remembers nothing of the old one. /strategy ./mine.py watch reads the file anew when you have saved it. /help
     strategy NAME explains one strategy.
     """
+    from thimble.strategies.parameter import as_in_the_paper
+    from thimble.strategies.spec import PAPER, Kind, parse_spec
+    from thimble.strategies.table import STRATEGIES
+
     if not spec:
         show_all(session.spec, console)
         return
@@ -93,6 +97,9 @@ def strategy(session: Session, spec: str, console: Console) -> None:
     session.use_strategy(name if watch else spec, watch=watch)
     watched = " A change of its file counts from your next line on." if watch else ""
     say(console, f"The strategy is now {line(session.spec)}. It starts again from the full history.{watched}")
+    for part in parse_spec(session.spec):
+        if part.kind is Kind.OURS and PAPER in part.settings.split(","):
+            say(console, f"{part.name}:{PAPER} is {as_in_the_paper(STRATEGIES[part.name])}.", "quiet")
     say_next_prompt(session, console)
 
 
