@@ -34,12 +34,8 @@ from thimble.session.settings import Settings
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ROOMS = sorted((ROOT / "thimble").glob("*/README.md"))
 LONG = {
-    "python -m scripts.answers",
     "python -m scripts.facts",
     "python -m scripts.foresight",
-    "thimble lab comem",
-    "python benchmarks/prepare.py",
-    "python benchmarks/commands.py",
 }
 """Commands that make a page and take long; a test of their own runs each in a small form and compares the page."""
 EXAMPLE = ROOT / "docs" / "examples" / "thimble-oldest" / "README.md"
