@@ -1,4 +1,4 @@
-"""The figures of docs/results: each output on a page is what the command above it printed.
+"""The figures of the pages in docs: each output on a page is what the command above it printed.
 
     python -m scripts.results [PAGE…]            # run the commands of these pages, or of all, and write their outputs
     python -m scripts.results [PAGE…] --check    # print the differences instead, and exit 1 if there are some
@@ -38,8 +38,7 @@ from thimble.session.parser import Parser
 
 PROG = "python -m scripts.results"
 ROOT = Path(__file__).parents[1]
-PAGES = ROOT / "docs" / "results"
-RECORDED = PAGES / "recorded"
+RECORDED = ROOT / "docs" / "results" / "recorded"
 COMMAND = re.compile(r"^```console\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
 OUTPUT = re.compile(r"^(<!-- output(.*?) -->)\n.*?^(<!-- end -->)$", re.DOTALL | re.MULTILINE)
 VARIABLE = re.compile(r"\$(\w+)")
@@ -123,9 +122,9 @@ def shown(text: str, table: str | None, columns: str | None) -> Iterator[str]:
     if table is None:
         yield from [text] if "\n|--" in text else ["```text", text, "```"]
         return
-    _, found, rest = text.partition(table)
-    rows = re.search(r"(?:^\|.*\n?)+", rest, re.MULTILINE)
-    if not found or not rows:
+    below = text.partition(table)[2].partition("\n")[2]
+    rows = re.search(r"(?:^\|.*\n?)+", below, re.MULTILINE)
+    if not rows:
         raise UsageError(f"the output has no table below {table!r}", "name another one on the page")
     cells = [re.split(r" *(?<!\\)\| *", line)[1:-1] for line in rows[0].splitlines()]
     names = columns.split(" | ") if columns else cells[0]
@@ -135,9 +134,10 @@ def shown(text: str, table: str | None, columns: str | None) -> Iterator[str]:
         yield f"| {' | '.join(row[cells[0].index(name)] for name in names)} |"
 
 
-def names() -> list[str]:
-    """The pages with outputs."""
-    return sorted(path.stem for path in PAGES.glob("*.md") if OUTPUT.search(path.read_text("utf-8")))
+def pages() -> dict[str, Path]:
+    """The pages that show outputs, by the names of their files without the ending."""
+    every = sorted((ROOT / "docs").rglob("*.md"))
+    return {path.stem: path for path in every if OUTPUT.search(path.read_text("utf-8"))}
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -147,17 +147,19 @@ def main(arguments: Sequence[str]) -> None:
         UsageError: a flag.
         SystemExit: a page differs or cannot be made; the others are made.
     """
+    every = pages()
     parser = Parser(PROG, description=(__doc__ or "").split("\n")[0], allow_abbrev=False)
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"default: all of {', '.join(names())}")
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"default: all of {', '.join(every)}")
     does = parser.add_mutually_exclusive_group()
     does.add_argument("--check", action="store_true", help="print the differences, and exit 1 if there are some")
     does.add_argument("--record", action="store_true", help="run the long commands, too, and record what they print")
     options = parser.parse_args(arguments)
+    if unknown := {*options.pages} - {*every}:
+        raise UsageError(f"no page {', '.join(unknown)} shows an output", f"choose from {', '.join(every)}")
     if options.record and not options.pages:
         raise UsageError("--record takes hours for all pages", "name the pages")
     faults: list[str] = []
-    for name in options.pages or names():
-        path = PAGES / f"{name}.md"
+    for path in map(every.__getitem__, options.pages or every):
         page = path.read_text("utf-8")
         try:
             now = made(page, options.record)

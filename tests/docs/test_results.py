@@ -1,4 +1,4 @@
-"""The figures of docs/results: how a page shows an output, and that each page shows what its commands print."""
+"""The figures of the pages: how a page shows an output, and that each page shows what its commands print."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from scripts import results
-from scripts.results import OUTPUT, PAGES, made, names
+from scripts.results import OUTPUT, made, pages
+from tests.support.paths import ROOT
 from thimble.agent.errors import UsageError
 
 TABLES = r"print('First\n\n| x |\n|---|\n| 0 |\n\nSums\n\n| a | b | c |\n|---|--:|--:|\n| p\\\\|q | 2 | 3 |')"
@@ -64,13 +65,13 @@ def test_a_long_command_is_run_only_to_be_recorded(tmp_path: Path, monkeypatch: 
 
 
 def test_a_table_with_figures_is_an_output() -> None:
-    for path in PAGES.glob("*.md"):
+    for path in (ROOT / "docs" / "results").glob("*.md"):
         rows = re.findall(r"^\|(.*)\|$", OUTPUT.sub("", path.read_text()), re.MULTILINE)
         assert not [row for row in rows if any(FIGURES.fullmatch(cell) for cell in row.split("|"))], path.name
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", pages())
 def test_a_page_shows_what_its_commands_print(name: str) -> None:
-    text = (PAGES / f"{name}.md").read_text("utf-8")
+    text = pages()[name].read_text("utf-8")
     assert made(text) == text
