@@ -90,8 +90,6 @@ lock:  # needs uv; hashes and versions only, no addresses
 		--excludes /dev/stdin --group build pyproject.toml -o requirements.txt
 	printf '$(UNUSED)' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
 		--excludes /dev/stdin --extra simulation --extra local --group build --group dev pyproject.toml -o requirements-dev.txt
-	echo 'dashscope>=1.20,<2' | uv pip compile -q --no-deps --generate-hashes --no-header --no-annotate - \
-		| tee -a requirements.txt >> requirements-dev.txt
 	echo 'ray[client]>=2.60' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
 		--constraints requirements-dev.txt - -o requirements-cluster.txt
 	printf 'torch\ntorchaudio\ntorchcodec\ntorchvision\ntriton\n' | uv pip compile -q --universal --generate-hashes \

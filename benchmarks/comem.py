@@ -24,6 +24,7 @@ from time import perf_counter, sleep
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
+from tests.support.estimate import EstimateCounter
 from thimble.agent.agent import Agent
 from thimble.agent.events import Answered, Replied, ToolReturned
 from thimble.agent.loop import run
@@ -33,7 +34,6 @@ from thimble.agent.side import SideModel
 from thimble.agent.state import State
 from thimble.lab.replay.fake_model import newest_name
 from thimble.models import backend_on, room, server_at
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.prefix import PrefixMeter
 from thimble.models.hardware import HARDWARE, Hardware
 from thimble.models.paced import paced

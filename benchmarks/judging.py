@@ -84,7 +84,7 @@ def _newest_turn(messages: Sequence[Message]) -> tuple[Message | None, Sequence[
 
 
 def _shows(copy: Message | None, original: str, at_least: int = 8) -> bool:
-    if copy is None or copy.ref:
+    if copy is None or copy.ref or f'recall(id="{copy.id}")' in copy.content:
         return copy is not None
     return copy.content[:at_least] == original[:at_least] or copy.content[-at_least:] == original[-at_least:]
 

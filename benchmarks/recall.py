@@ -16,15 +16,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
+from tests.support.estimate import EstimateCounter
 from tests.support.scripted import Scripted
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
 from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
+from thimble.commands.trajectories import Trajectory, read
 from thimble.lab.replay.recorded_replay import can_be_sent
-from thimble.lab.replay.trajectories import Trajectory, read
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.embeddings.static import static_embedder
 from thimble.strategies.spec import parse
 

@@ -17,6 +17,7 @@ from math import inf
 from pathlib import Path
 from statistics import median
 
+from tests.support.estimate import EstimateCounter
 from tests.support.scripted import Scripted
 from thimble.agent.budget import UNLIMITED, Budget, Prices
 from thimble.agent.errors import UsageError
@@ -24,9 +25,8 @@ from thimble.agent.messages import Message, ToolCall, turns
 from thimble.agent.repair import repair
 from thimble.agent.side import SideModel
 from thimble.agent.view import View, prepare
+from thimble.commands.trajectories import read
 from thimble.lab.exit_code import exit_code
-from thimble.lab.replay.trajectories import read
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.strategies.masks import mask
 from thimble.strategies.spec import parse
 

@@ -63,7 +63,7 @@ class Picture:
         return self.steps[-1][1]
 
 
-OPENED: Step = ("", ["reader (built in)", "ctx ▓"])
+OPENED: Step = ("", ["reader (built in)", "next ▓"])
 READ: Sequence[Step] = (
     OPENED,
     ("Read the article about context windows\r", ["· 1 exchange"]),
@@ -93,11 +93,11 @@ PICTURES = [
         [
             *READ,
             (
-                "/stats\r",
+                "/stats all\r",
                 ["Prompt tokens of each call", "by what it holds", "Who made the prompts smaller", "· 2 exchanges"],
             ),
         ],
-        since="› /stats",
+        since="› /stats all",
     ),
     Picture(
         "strategy",
@@ -110,7 +110,7 @@ PICTURES = [
     ),
     Picture(
         "context",
-        [*READ_IN_4000, ("/context\r", ["was ", "sent ", "═ cached", "first words", "ctx ▓"])],
+        [*READ_IN_4000, ("/context\r", ["was ", "sent ", "═ cached", "first words", "next ▓"])],
         since="› /context",
         columns=100,
         arguments=reader(4000),
@@ -128,7 +128,7 @@ PICTURES = [
     ),
     Picture(
         "compare",
-        [*READ_IN_4000, ("/compare\r", ["calls of this session", "Each message of the history", "‹ in use", "ctx ▓"])],
+        [*READ_IN_4000, ("/compare\r", ["calls of this session", "Each message of the history", "‹ in use", "next ▓"])],
         since="› /compare",
         columns=100,
         arguments=reader(4000),
@@ -139,7 +139,7 @@ PICTURES = [
             *READ_IN_4000,
             (
                 "/compare none sliding-window observation-masking run How well did humans do on the WebArena tasks?\r",
-                ["Asked under each", "none: answered", "known answer: right", "ctx ▓"],
+                ["Asked under each", "none: answered", "known answer: right", "next ▓"],
             ),
         ],
         since="› /compare",
@@ -150,7 +150,7 @@ PICTURES = [
         "probe",
         [
             OPENED,
-            ("/plant The vault of the museum opens at 7 minutes past 4\r", ["Planted in message 4", "ctx ▓"]),
+            ("/plant The vault of the museum opens at 7 minutes past 4\r", ["Planted in message 4", "next ▓"]),
             ("Which article is about tokenisers?\r", ["· 1 exchange"]),
             ("Read the article about context windows\r", ["· 2 exchanges"]),
             ("What is observation masking?\r", ["· 3 exchanges"]),
@@ -162,7 +162,7 @@ PICTURES = [
                     "observation-masking ‹",
                     "· gone",
                     "the last is the next one",
-                    "ctx ▓",
+                    "next ▓",
                 ],
             ),
         ],
@@ -211,7 +211,7 @@ PICTURES = [
             ("What are KV caches?\r", ["· 2 exchanges"]),
             ("/retry truncate\r", ["Branch 3 asks again", "Branch 2 keeps", "turns ", "· truncate ·", "· 2 exchanges"]),
             ("/tree 1\r", ["On branch 1", "· observation-masking ·"]),
-            ("/tree\r", ["The branches, and what each has cost", "ctx ▓"]),
+            ("/tree\r", ["The branches, and what each has cost", "next ▓"]),
         ],
         since="› /tree",
         columns=100,

@@ -10,7 +10,8 @@ An output is between two comments, below the `console` block of its command:
     …
     <!-- end -->
 
-`table`: the first table below the line that contains these words; default: all that the command prints.
+`table`: the first table below the line that contains these words; `A + B` joins two with the same rows; default: all
+that the command prints.
 `columns`: those that are shown; default: all.
 `recorded: NAME`: the command takes more than two minutes, so the page shows a recorded run,
 docs/results/recorded/NAME.txt. Its first line says when it was made, of which commit, and in how many seconds.
@@ -118,20 +119,26 @@ def commit() -> str:
 
 
 def shown(text: str, table: str | None, columns: str | None) -> Iterator[str]:
-    """The lines of Markdown that show an output, or one table of it. Raises UsageError if it has no such thing."""
+    """The lines of Markdown that show an output, or some of its tables. Raises UsageError if it has no such thing."""
     if table is None:
         yield from [text] if "\n|--" in text else ["```text", text, "```"]
         return
-    below = text.partition(table)[2].partition("\n")[2]
-    rows = re.search(r"(?:^\|.*\n?)+", below, re.MULTILINE)
-    if not rows:
-        raise UsageError(f"the output has no table below {table!r}", "name another one on the page")
-    cells = [re.split(r" *(?<!\\)\| *", line)[1:-1] for line in rows[0].splitlines()]
+    tables = [cells_of(text, words) for words in table.split(" + ")]
+    cells = [[*first, *(cell for row in rest for cell in row[1:])] for first, *rest in zip(*tables, strict=True)]
     names = columns.split(" | ") if columns else cells[0]
     if unknown := {*names} - {*cells[0]}:
         raise UsageError(f"the table has no column {', '.join(unknown)}", f"choose from {' | '.join(cells[0])}")
-    for row in cells:
-        yield f"| {' | '.join(row[cells[0].index(name)] for name in names)} |"
+    for at, row in enumerate(cells):
+        edge, between = ("|", "|") if at == 1 else ("| ", " | ")  # the rule below the head
+        yield edge + between.join(row[cells[0].index(name)] for name in names) + edge[::-1]
+
+
+def cells_of(text: str, words: str) -> list[list[str]]:
+    """The rows of the first table below the line that contains these words. Raises UsageError."""
+    rows = re.search(r"(?:^\|.*\n?)+", text.partition(words)[2].partition("\n")[2], re.MULTILINE)
+    if not rows:
+        raise UsageError(f"the output has no table below {words!r}", "name another one on the page")
+    return [re.split(r" *(?<!\\)\| *", line)[1:-1] for line in rows[0].splitlines()]
 
 
 def pages() -> dict[str, Path]:

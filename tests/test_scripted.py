@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.estimate import EstimateCounter
 from tests.support.scripted import Scripted
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Delta, Text, Thinking, Usage
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.prefix import PrefixMeter
 
 USER = Message("u", "user", "What holds 2 ml?")

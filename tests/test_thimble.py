@@ -32,9 +32,9 @@ def test_every_block_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> Non
         exec(block, shown)
         said.append(capsys.readouterr().out)
     assert "read_article" in said[0]
-    assert said[2] == ""
-    assert "tokens in" in said[3]
-    assert re.search(r"^1 system \d+ \d+ kept the system message", said[4])
+    assert said[2] == said[3] == ""
+    assert "tokens in" in said[4]
+    assert re.search(r"^1 system \d+ \d+ kept the system message", said[5])
     assert said[-2].endswith("True\n")
     assert "500 to 2,000,000" in said[-1]
 
@@ -50,6 +50,38 @@ def test_an_answer_that_nobody_took_to_its_end_is_stopped_by_the_next_question()
     called = [call.id for message in history for call in message.calls]
     assert called == [message.call_id for message in history if message.role == "tool"]
     assert list(begun) == []
+
+
+class Hides:
+    """A plain object with `prepare` is a strategy."""
+
+    def prepare(self, messages: list[thimble.Message], budget: object) -> list[thimble.Message]:
+        return [hidden(message) for message in messages]
+
+
+def hides(messages: list[thimble.Message], budget: object) -> list[thimble.Message]:
+    """So is a function."""
+    return Hides().prepare(messages, budget)
+
+
+def hidden(message: thimble.Message) -> thimble.Message:
+    return message.rewritten("[read]", "it is a result") if message.role == "tool" else message
+
+
+@pytest.mark.parametrize("mine", [Hides(), hides])
+def test_an_object_or_a_function_is_a_strategy(mine: object) -> None:
+    session = thimble.open_session(backend="reader")
+    session.use_strategy(mine)
+    assert session.spec == f"{__name__}:{'hides' if mine is hides else 'Hides'}"
+    thimble.answer(session, "What is observation masking?")
+    assert session.agent.ledger.view is not None
+    assert session.agent.ledger.view.acted == {"masked": 1}
+    session.reset()
+    session.switch(1)
+    assert len(session.agent.history) > 3
+    for wrong in (Hides, 3, lambda messages: messages):
+        with pytest.raises(thimble.UsageError, match="prepare"):
+            session.use_strategy(wrong)
 
 
 def test_an_error_that_nobody_catches_says_how_to_mend_it() -> None:

@@ -17,9 +17,9 @@ from operator import attrgetter
 from pathlib import Path
 
 from scripts.paper_tables.cells import MEANING, VERDICTS, Cell, cells, notes
-from scripts.paper_tables.figures import ROW_TABLES, row_cells
+from scripts.paper_tables.figures import ROW_TABLES, row_cells, turn_lines
 from scripts.paper_tables.printed import TABLES
-from scripts.paper_tables.published import runs
+from scripts.paper_tables.published import CODER, runs
 from scripts.paper_tables.recomputed import Recomputed
 from thimble.lab.exit_code import exit_code
 from thimble.lab.experiment_flags import add_output
@@ -48,7 +48,12 @@ def main(arguments: Sequence[str]) -> None:
     tables.append(ResultTable("Verdicts", ["table", "cells", *VERDICTS], counts))
     flat = [asdict(cell) for of in made.values() for cell in of]
     told = [] if options.markdown else [MEANING]
-    publish(Findings("The tables of The Complexity Trap, recomputed", told, tables, flat), options, PROG, arguments)
+    lines = turn_lines(models[CODER].runs) if options.table == "figure-4" else {}
+    title, drawn = (
+        "The tables of The Complexity Trap, recomputed",
+        "Turns of the runs, from the shortest to the longest",
+    )
+    publish(Findings(title, told, tables, flat, lines=lines, drawn=drawn), options, PROG, arguments)
 
 
 def _counts(found: Sequence[Cell]) -> Iterator[str]:

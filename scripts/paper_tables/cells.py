@@ -129,7 +129,12 @@ def _in_form(value: float, printed: str) -> str:
 def notes(models: Mapping[str, Recomputed], table: str) -> Iterator[str]:
     """What the rows say beyond the printed cells of a table."""
     if table == "4":
-        yield _corrected(models)
+        keys = [*TABLES["4"].cells()]
+        yield _corrected({key: models[key[0]].compared(key[1], _measure(key[2])).p for key in keys})
+    if table == "direct":
+        main = dict.fromkeys(model for model, _, _ in TABLES["1"].cells())
+        keys = [(model, SUMMARY, measure) for model in main for measure in (SOLVED, COST, TURNS)]
+        yield _corrected({key: models[key[0]].compared(*key[1:], MASKING).p for key in keys})
     if table == "hybrid":
         (of,) = {models[model] for model, _, _ in TABLES[table].cells()}
         for baseline in (RAW, MASKING, SUMMARY, NAIVE_HYBRID):
@@ -143,15 +148,13 @@ def notes(models: Mapping[str, Recomputed], table: str) -> Iterator[str]:
             )
 
 
-def _corrected(models: Mapping[str, Recomputed]) -> str:
-    """Which marks of Table 4 a correction for many comparisons leaves."""
-    keys = [*TABLES["4"].cells()]
-    ps = [models[model].compared(strategy, _measure(column)).p for model, strategy, column in keys]
+def _corrected(ps: Mapping[tuple[str, str, str], float]) -> str:
+    """Which differences a correction for many comparisons leaves; by model, strategy and column."""
     lost = [
-        f"{model}, {strategy}, {column} (p {p:.4f}, corrected {corrected:.4f})"
-        for (model, strategy, column), p, corrected in zip(keys, ps, holm(ps), strict=True)
+        f"{', '.join(key)} (p {p:.4f}, corrected {corrected:.4f})"
+        for (key, p), corrected in zip(ps.items(), holm([*ps.values()]), strict=True)
         if p < SIGNIFICANT <= corrected
     ]
-    marked = sum(p < SIGNIFICANT for p in ps)
+    marked = sum(p < SIGNIFICANT for p in ps.values())
     left = f"Holm's correction for {len(ps)} comparisons leaves {marked - len(lost)} of {marked} {MARK}"
     return f"{left}; lost: {'; '.join(lost)}." if lost else f"{left}."

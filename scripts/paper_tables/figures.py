@@ -8,29 +8,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from scripts.paper_tables.cells import Cell
-from scripts.paper_tables.printed import COST, RAW, SOLVED, TABLES, TURNS
-from scripts.paper_tables.published import CODER, EXPERIMENTS, FIFTY, OPENHANDS, OPENHANDS_500
+from scripts.paper_tables.printed import COST, COST_WITHOUT, MASKING, RAW, SOLVED, SUMMARY, TABLES, THINKING, TURNS
+from scripts.paper_tables.published import CODER, EXPERIMENTS, FIFTY, OPENHANDS, OPENHANDS_500, Runs
 from scripts.paper_tables.recomputed import Recomputed
 
 
 @dataclass(frozen=True, slots=True)
 class RowTable:
-    """A table with a row for each strategy of its models."""
+    """A table with a row for each strategy of its models, or for the one that is named, against the baseline."""
 
     title: str
     models: tuple[str, ...]
     columns: tuple[str, ...]
+    strategy: str = ""
+    baseline: str = RAW
 
 
-def _difference(of: Recomputed, strategy: str, measure: str, decimals: int) -> str:
-    found, form = of.compared(strategy, measure), f"+z.{decimals}f"
+def _difference(of: Recomputed, strategy: str, baseline: str, measure: str, decimals: int) -> str:
+    found, form = of.compared(strategy, measure, baseline), f"+z.{decimals}f"
     return f"{found.difference:{form}} [{found.low:{form}}, {found.high:{form}}], p {found.p:.4f}"
 
 
-def _share(of: Recomputed, strategy: str, sign: int) -> str:
-    """How many of the runs are longer (1) or shorter (-1) than that of Raw Agent."""
-    pairs = of.pairs(strategy, TURNS)
+def _share(of: Recomputed, strategy: str, baseline: str, sign: int) -> str:
+    """How many of the runs are longer (1) or shorter (-1) than that of the baseline."""
+    pairs = of.pairs(strategy, TURNS, baseline)
     return f"{100 * sum(sign * pair > 0 for pair in pairs) / len(pairs):.1f}"
 
 
@@ -47,29 +51,32 @@ def _fed(model: str, strategy: str) -> Iterator[str]:
     for name, table in TABLES.items():
         if any(key[:2] == (model, strategy) for key in table.cells()):
             yield name
-    yield from (name for name, figure in FIGURES.items() if model in figure.models)
+    yield from (
+        name for name, figure in FIGURES.items() if model in figure.models and figure.strategy in ("", strategy)
+    )
 
 
-Column = Callable[[Recomputed, str], str]
-"""What it says of a strategy."""
-OF_EACH: Mapping[str, Column] = {
+OF_EACH: Mapping[str, Callable[[Recomputed, str], str]] = {
     "rows": lambda of, strategy: str(len(of.runs[strategy])),
     SOLVED: lambda of, strategy: f"{of.mean(strategy, SOLVED):.1f}",
     COST: lambda of, strategy: f"{of.mean(strategy, COST):.2f}",
     TURNS: lambda of, strategy: f"{of.mean(strategy, TURNS):.1f}",
+    THINKING: lambda of, strategy: f"{of.mean(strategy, THINKING):.1f}",
     "on the frontier": _unbeaten,
     "experiment": lambda of, strategy: EXPERIMENTS[of.model].get(strategy, f"50 of the rows of {CODER}"),
     "has a row in": lambda of, strategy: ", ".join(_fed(of.model, strategy)),
 }
-OF_CHANGE: Mapping[str, Column] = {
-    "Δ solve rate, points": lambda of, strategy: _difference(of, strategy, SOLVED, 1),
-    "Δ cost, $": lambda of, strategy: _difference(of, strategy, COST, 2),
-    "Δ turns": lambda of, strategy: _difference(of, strategy, TURNS, 1),
-    "Δ turns, %": lambda of, strategy: f"{100 * (of.mean(strategy, TURNS) / of.mean(RAW, TURNS) - 1):+.1f}",
-    "longer, %": lambda of, strategy: _share(of, strategy, 1),
-    "shorter, %": lambda of, strategy: _share(of, strategy, -1),
+"""What a column says of a strategy."""
+OF_CHANGE: Mapping[str, Callable[[Recomputed, str, str], str]] = {
+    "Δ solve rate, points": lambda *of: _difference(*of, SOLVED, 1),
+    "Δ cost, $": lambda *of: _difference(*of, COST, 2),
+    "Δ cost without summaries, $": lambda *of: _difference(*of, COST_WITHOUT, 2),
+    "Δ turns": lambda *of: _difference(*of, TURNS, 1),
+    "Δ turns, %": lambda of, strategy, base: f"{100 * (of.mean(strategy, TURNS) / of.mean(base, TURNS) - 1):+.1f}",
+    "longer, %": lambda *of: _share(*of, 1),
+    "shorter, %": lambda *of: _share(*of, -1),
 }
-"""Columns that compare with Raw Agent."""
+"""What a column says of a strategy and its baseline."""
 
 _MAIN = tuple(dict.fromkeys(model for model, _, _ in TABLES["1"].cells()))
 _TRADE = ("rows", SOLVED, "Δ solve rate, points", COST, "Δ cost, $", "on the frontier")
@@ -77,6 +84,13 @@ FIGURES: Mapping[str, RowTable] = {
     "figure-2": RowTable("Figure 2: cost against solve rate in SWE-agent", _MAIN, _TRADE),
     "figure-4": RowTable(
         "Figure 4: turns in SWE-agent", _MAIN, (TURNS, "Δ turns, %", "Δ turns", "longer, %", "shorter, %")
+    ),
+    "direct": RowTable(
+        f"{SUMMARY} against {MASKING} in SWE-agent",
+        _MAIN,
+        ("Δ solve rate, points", "Δ cost, $", "Δ cost without summaries, $", "Δ turns"),
+        SUMMARY,
+        MASKING,
     ),
     "figure-10": RowTable(
         "Figure 10: cost against solve rate in OpenHands, with masking from M = 10 to 86",
@@ -89,16 +103,28 @@ FIGURES: Mapping[str, RowTable] = {
 ROW_TABLES: Mapping[str, RowTable] = {
     **FIGURES,
     "experiments": RowTable(
-        "Which experiment feeds which table", (*EXPERIMENTS,), ("experiment", "rows", "has a row in")
+        "Which experiment feeds which table", (*EXPERIMENTS,), ("experiment", "rows", THINKING, "has a row in")
     ),
 }
 
 
+def turn_lines(runs: Runs) -> dict[str, list[float]]:
+    """Figure 4 as lines: the turns of the runs of each strategy, from the shortest to the longest; 21 quantiles."""
+    quantiles = np.linspace(0, 1, 21)
+    return {
+        strategy: [*map(float, np.quantile([one.turns for one in run.values()], quantiles))]
+        for strategy, run in runs.items()
+    }
+
+
 def row_cells(models: Mapping[str, Recomputed], table: str) -> Iterator[Cell]:
     """Every cell of a table, in order of its rows."""
-    for model in ROW_TABLES[table].models:
-        for strategy in models[model].runs:
-            said = OF_EACH if strategy == RAW else {**OF_EACH, **OF_CHANGE}
-            for column in ROW_TABLES[table].columns:
-                text = said[column](models[model], strategy) if column in said else ""
-                yield Cell(table, model, strategy, column, "", text, "", "")
+    made = ROW_TABLES[table]
+    for of in (models[model] for model in made.models):
+        for strategy in [made.strategy] if made.strategy else of.runs:
+            for column in made.columns:
+                if column in OF_EACH:
+                    text = OF_EACH[column](of, strategy)
+                else:
+                    text = "" if strategy == made.baseline else OF_CHANGE[column](of, strategy, made.baseline)
+                yield Cell(table, of.model, strategy, column, "", text, "", "")

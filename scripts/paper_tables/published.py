@@ -14,7 +14,16 @@ from scripts.paper_tables.printed import HYBRID, MASKING, NAIVE_HYBRID, RAW, SUM
 from thimble.agent.errors import UsageError
 from thimble.lab.csv_records import Record, read
 
-COLUMNS = ("experiment", "instance_id", "cost", "summary_cost", "turn_count", "outcome", "scaffold")
+COLUMNS = (
+    "experiment",
+    "instance_id",
+    "cost",
+    "summary_cost",
+    "turn_count",
+    "outcome",
+    "scaffold",
+    "mean_reasoning_tokens",
+)
 CODER, FIFTY = "Qwen3-Coder 480B", "Qwen3-Coder 480B, 50 instances"
 OPENHANDS, OPENHANDS_500 = "Gemini 2.5 Flash, OpenHands", "Gemini 2.5 Flash, OpenHands, 500 instances"
 
@@ -61,12 +70,21 @@ EXPERIMENTS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One instance under one strategy. The cost of the summaries is a part of the cost, in dollars."""
+    """One instance under one strategy. The cost of the summaries is a part of the cost, in dollars.
+
+    `thinking`: tokens of thinking a turn, as far as they were recorded.
+    """
 
     solved: bool
     cost: float
     summaries: float
     turns: float
+    thinking: float
+
+    @property
+    def cost_without_summaries(self) -> float:
+        """The cost of the agent's own calls."""
+        return self.cost - self.summaries
 
 
 Runs = Mapping[str, Mapping[str, Outcome]]
@@ -103,4 +121,5 @@ def _outcome(record: Record) -> Outcome:
     """SWE-agent counts the summaries apart, OpenHands in the cost."""
     summaries = record.number("summary_cost")
     apart = summaries if record.name("scaffold") == "sweagent" else 0
-    return Outcome(record.truth("outcome"), record.number("cost") + apart, summaries, record.number("turn_count"))
+    turns, thinking = record.number("turn_count"), record.number("mean_reasoning_tokens")
+    return Outcome(record.truth("outcome"), record.number("cost") + apart, summaries, turns, thinking)

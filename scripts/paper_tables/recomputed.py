@@ -13,12 +13,25 @@ from functools import cache
 
 import numpy as np
 
-from scripts.paper_tables.printed import MASKING, NUMBER, RAW, SOLVED, SUMMARY, TURNS, half_unit
+from scripts.paper_tables.printed import (
+    COST,
+    COST_WITHOUT,
+    MASKING,
+    NUMBER,
+    RAW,
+    SOLVED,
+    SUMMARY,
+    THINKING,
+    TURNS,
+    half_unit,
+)
 from scripts.paper_tables.published import Runs
 from thimble.lab.statistics import RESAMPLES, TAILS, Comparison, Floats, interval, resampled, two_sided
 
 ERRORS = 4
 """Monte Carlo error is this many standard errors: one figure in 16,000 is beyond it by chance."""
+FIELDS = {COST: "cost", COST_WITHOUT: "cost_without_summaries", TURNS: "turns", THINKING: "thinking"}
+"""The field of an outcome that holds a measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +51,7 @@ class Figure:
 class Recomputed:
     """The runs of one model; their resamples are drawn once.
 
-    A measure is SOLVED (in percent), COST (in dollars), or TURNS.
+    A measure is SOLVED (in percent), COST or COST_WITHOUT summaries (in dollars), TURNS or THINKING.
     """
 
     def __init__(self, model: str, runs: Runs) -> None:
@@ -52,7 +65,7 @@ class Recomputed:
         run = self.runs[strategy]
         if measure == SOLVED:
             return {name: 100.0 * (name in run and run[name].solved) for name in self.instances}
-        return {name: outcome.turns if measure == TURNS else outcome.cost for name, outcome in run.items()}
+        return {name: getattr(outcome, FIELDS[measure]) for name, outcome in run.items()}
 
     def mean(self, strategy: str, measure: str) -> float:
         """The solve rate, the mean cost, or the mean number of turns."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.estimate import EstimateCounter
 from tests.support.histories import TinyCounter, is_sound, words
 from tests.support.scripted_loop import Acts, Script, agent, call, goes_on, kinds, observations, says, script
 from thimble.agent.errors import ModelError
@@ -28,7 +29,6 @@ from thimble.agent.prompts import CLOSING, SYSTEM
 from thimble.agent.protocols import Delta, Text, Thinking, Usage, Waiting
 from thimble.agent.reply import CALL_CHARACTERS
 from thimble.agent.side import SideModel
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.strategies.observation_masking import ObservationMasking
 from thimble.strategies.spec import parse
 from thimble.strategies.table import STRATEGIES

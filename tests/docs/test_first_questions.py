@@ -15,7 +15,7 @@ from thimble.session.settings import Settings
 SHOWN = ("README.md", "docs/tutorial/1-first-look.md")
 """The pages whose questions a person types first. The first screen suggests none: it names /help."""
 GOOD = {
-    "How does prompt caching save money?": ("cache", "reuses", "[kv-cache-and-prefix-caching]"),
+    "Why are old tool results masked?": ("one-line placeholder", "prompt short", "[observation-masking]"),
     "Read the article about context windows": ("[context-windows]", "tokens", "prompt and reply"),
     "Now read the article about testing LLM applications": ("[testing-llm-applications]", "exact tests", "evaluation"),
 }

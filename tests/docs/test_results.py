@@ -23,7 +23,7 @@ def page(code: str, options: str = "", body: str = "Typed by hand.") -> str:
 
 def test_a_page_shows_the_columns_of_the_table_that_it_names() -> None:
     options = "; table: Sums; columns: c | a"
-    wanted = page(TABLES, options, "| c | a |\n| --: | --- |\n| 3 | p\\|q |")
+    wanted = page(TABLES, options, "| c | a |\n|--:|---|\n| 3 | p\\|q |")
     assert made(page(TABLES, options)) == wanted
     assert made(wanted) == wanted
 

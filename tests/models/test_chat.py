@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 
 from tests.support.conversations import Entry, conversations, entries, objections
+from tests.support.estimate import EstimateCounter
 from tests.support.histories import sound_histories
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
 from thimble.agent.repair import repair
 from thimble.models import chat
-from thimble.models.counting.estimate import EstimateCounter
 
 USER: Entry = {"role": "user", "content": "?"}
 CALL: Entry = {"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}}

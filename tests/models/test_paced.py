@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.estimate import EstimateCounter
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Delta, Text, Usage, Waiting
 from thimble.models import paced
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.hardware import HARDWARE, Hardware, fitted
 from thimble.models.reader import Reader
 from thimble.session.session import Session

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.estimate import EstimateCounter
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
 from thimble.models import chat
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.ollama.wire import sent
 from thimble.models.text_observations import TEXT_ACTION, as_written, recognise, recognised
 from thimble.models.tool_calls.prompt import as_text

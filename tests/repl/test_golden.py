@@ -144,7 +144,7 @@ class Golden:
 
 
 SCREENS = {
-    "articles": Golden(scripted, ["/articles kv", "/articles masking", "/articles zzz"], [80]),
+    "articles": Golden(scripted, ["/articles", "/articles kv", "/articles masking", "/articles zzz"], [80]),
     "branches": Golden(
         lambda: talked("Question 1?", "Question 2?", "Question 3?"),
         ["/fork 1 none", "Another?", "/fork", "/tree 1", "/strategy truncate", "/budget 6000", "/plant It is 7.",
@@ -171,13 +171,21 @@ SCREENS = {
     "why-own": Golden(own, ["/why 1", "/why +1", "/context"], [100]),
     "export": Golden(lambda: talked("One?"), ["/export md a.md", "/export md a.md", "/undo", "/export md a.md!"], [80]),
     "help": Golden(scripted, ["/help", "/help /why"], [80]),
+    "hand": Golden(
+        two_exchanges,
+        ["/pin 4", "/drop 7", "/edit 10 In short: 4711.", "And now?", "/context", "/why 4", "/why 8", "/why 10",
+         "/pin off 4", "/compare none"],
+        [80],
+    ),
     "model": Golden(lambda: Session(Settings(backend="reader", base_url=NOWHERE)), ["/model", "/model reader"], [80]),
     "predict": Golden(two_exchanges, ["/predict", "/predict 1-4", "And then?", "/predict none", "/predict"], [80]),
     "probe": Golden(lambda: talked("One?"), ["/plant The code of Heron is 4711.", "Two?", "/probe"], [80]),
     "probe-plain": Golden(lambda: talked("One?"), ["/plant The code of Heron is 4711.", "/probe Who is Ada?"], [0]),
     "sessions": Golden(two_kept, ["/sessions", "/save  my   talk", "/load a talk", "/sessions"]),
-    "stats": Golden(two_exchanges, ["/stats"], [80]),
-    "stats-plain": Golden(lambda: scripted("So.", price="dollars=2.5"), ["/stats", "What?", "/stats"], [0]),
+    "stats": Golden(two_exchanges, ["/stats", "/stats all"], [80]),
+    "stats-plain": Golden(
+        lambda: scripted("So.", price="dollars=2.5"), ["/stats", "What?", "/stats", "/cost all"], [0]
+    ),
     "strategy": Golden(two_exchanges, ["/strategy hybrid:tail=4", "/strategy tidy+none", "/help strategy truncate"]),
     "timeline": Golden(timed, ["/timeline", "/timeline all"], [80, 120]),
     "timeline-plain": Golden(timed, ["/timeline 1"], [0]),
@@ -187,6 +195,10 @@ SCREENS = {
     ),
 }  # fmt: skip
 REFUSED = {
+    "hand": (
+        two_exchanges,
+        ["/pin", "/pin 99", "/pin 1", "/drop 2", "/drop 0", "/edit 4", "/edit off", "/drop all"],
+    ),
     "branches": (
         lambda: talked("One?", "Two?"),
         ["/fork 3", "/fork -1", "/fork 1 nowhere", "/fork nowhere", "/undo 3", "/undo 0", "/undo x",
@@ -194,12 +206,12 @@ REFUSED = {
     ),
     "context": (
         two_exchanges,
-        ["/why", "/why all", "/why 0", "/why 99", "/why +9", "/context 99", "/context 5-2", "/context 2-99",
+        ["/why", "/why all", "/why 0", "/why 99", "/why +9", "/context 99", "/context 2-99",
          "/context all", "/context prompt"],
     ),
     "commands": (
         scripted,
-        ["/strateg", "/rest", "/QUIT", "/stats all", "/reset 1", "/budget ten", "/budget 1", "/budget " + "9" * 5000,
+        ["/strateg", "/rest", "/QUIT", "/stats none", "/reset 1", "/budget ten", "/budget 1", "/budget " + "9" * 5000,
          "/strategy x", "/strategy noen", "/help x", "/recall", "/show"],
     ),
     "nothing-asked": (

@@ -48,6 +48,7 @@ def drawn() -> Iterator[dict[str, Any]]:
                         "turn_count": lot.randrange(1, 9),
                         "outcome": lot.randrange(2),
                         "scaffold": "openhands" if "OpenHands" in model else "sweagent",
+                        "mean_reasoning_tokens": 0,
                     }
 
 
@@ -279,6 +280,23 @@ def test_a_row_says_what_the_rows_say(published: tuple[Path, Published], capsys:
     for column, text in told.items():
         assert of_coder[MASKING, column] == text
         assert bool(of_coder[RAW, column]) == (column == TURNS)
+
+
+def test_summaries_are_compared_with_masking_directly(
+    published: tuple[Path, Published], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, rows = published
+    mask, summed = (rows_of(rows, CODER, strategy) for strategy in (MASKING, SUMMARY))
+    every = json.loads(said(capsys, path, "--table", "direct", "--json"))
+    of_coder = {one["column"]: one["recomputed"] for one in every if one["model"] == CODER}
+    with_summaries = [row["cost"] + row["summary_cost"] for row in summed]
+    for column, ours in (
+        ("Δ cost, $", with_summaries),
+        ("Δ cost without summaries, $", [row["cost"] for row in summed]),
+    ):
+        found = paired(ours, [row["cost"] for row in mask])
+        assert of_coder[column] == f"{found.difference:+z.2f} [{found.low:+z.2f}, {found.high:+z.2f}], p {found.p:.4f}"
+    assert "Holm's correction for 15 comparisons" in said(capsys, path, "--table", "direct", "--markdown")
 
 
 def test_the_frontier_is_what_no_other_strategy_beats(

@@ -26,9 +26,9 @@ from tests.servers import serve  # noqa: E402
 from tests.servers.memory_runs import memory_run, memory_runs  # noqa: E402
 from tests.servers.tiny import gguf_file  # noqa: E402
 from thimble.agent.messages import Message  # noqa: E402
+from thimble.commands.trajectories import Trajectory, read  # noqa: E402
 from thimble.lab.memory_model.command import STRATEGY, main  # noqa: E402
 from thimble.lab.memory_model.summaries import said  # noqa: E402
-from thimble.lab.replay.trajectories import Trajectory, read  # noqa: E402
 from thimble.lab.training.base_model import load_base  # noqa: E402
 from thimble.lab.training.fine_tune import Example, FineTuning, fine_tune  # noqa: E402
 from thimble.lab.training.gguf_weights import write_gguf  # noqa: E402

@@ -16,6 +16,7 @@ from thimble.commands.compact import compact
 from thimble.session.journal.folder import reopened
 from thimble.session.journal.journal import Journal
 from thimble.session.memory_file import CUT, MEMORY_SHARE, MEMORY_TITLE
+from thimble.session.override import override
 from thimble.session.playback import Playback, read_recording
 from thimble.session.session import Session
 from thimble.session.settings import Settings, resolve
@@ -89,11 +90,9 @@ def test_compact_folds_and_is_in_ledger_and_journal(here: Path, tmp_path: Path) 
 
 def test_where_nothing_can_be_folded_nothing_changes(here: Path) -> None:
     session, _ = opened(settings(strategy="none"))
-    asked_twice(session)
-    before = repr((session.agent.history, session.agent.ledger))
-    with pytest.raises(UsageError, match="no summary"):
+    with pytest.raises(UsageError, match="nothing to fold"):
         compact(session, "")
-    assert repr((session.agent.history, session.agent.ledger)) == before
+    assert (session.agent.history, session.spec) == ([], "none")
 
 
 def test_what_is_recorded_is_played_again(here: Path, tmp_path: Path) -> None:
@@ -211,3 +210,16 @@ def test_once_old_turns_are_summarised_a_changed_file_counts_from_the_next_quest
     assert "summarised" in session.agent.ledger.view.fates
     assert "Ada" in session.agent.history[0].content
     assert seen(session)[0].endswith("Call me Grace.")
+
+
+def test_a_strategy_without_a_summary_gets_one_and_what_is_dropped_is_not_read(here: Path, tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    session, model = opened(settings(strategy="observation-masking"), SUMMARY, "Both.", journal=path)
+    asked_twice(session)
+    override(session, 5, "dropped")
+    assert compact(session, "").folded
+    assert session.spec == "compaction:when=asked+observation-masking"
+    assert "It hides old results." not in [message.content for message in model.requests[-1].messages]
+    assert any(SUMMARY in text for text in seen(session))
+    session.leave()
+    assert Journal.reopen(path).state().strategy == session.spec

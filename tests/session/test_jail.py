@@ -41,8 +41,9 @@ def test_a_result_comes_back_with_the_last_lines_that_were_printed(tmp_path: Pat
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("while True: pass", "no end within 1 seconds of computing"),
-        ("import time\ntime.sleep(60)", "it did not end within 1 seconds"),
+        ("while True: pass", "no end within 1 seconds"),
+        ("import time\ntime.sleep(60)", "no end within 1 seconds:"),
+        ("import time\ntry: time.sleep(60)\nexcept BaseException: time.sleep(60)", "no end within 1 seconds"),
         ("import os\nos._exit(7)", "its process ended before its time (exit code 7)"),
         ("import os\nos.kill(os.getpid(), 9)", "exit code -9"),
         ("import os\nos._exit(0)", "exit code 0"),
@@ -51,7 +52,7 @@ def test_a_result_comes_back_with_the_last_lines_that_were_printed(tmp_path: Pat
             "other than a reply",
         ),
         (
-            "import signal\nsignal.setitimer(signal.ITIMER_PROF, 0)\nwhile True: pass",
+            "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0)\nwhile True: pass",
             "its process ended before its time",
         ),
         ("bytearray(10**11)", "exit code 1"),
@@ -61,7 +62,7 @@ def test_a_result_comes_back_with_the_last_lines_that_were_printed(tmp_path: Pat
 def test_code_that_does_not_end_well_is_one_error(
     code: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jail, "GRACE_SECONDS", 0 if "sleep" in code else 60)
+    monkeypatch.setattr(jail, "GRACE_SECONDS", 0 if "except Base" in code else 60)  # a busy machine is slow to begin
     result, _ = run(tmp_path, code, 1)
     assert words in result
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.estimate import EstimateCounter
 from tests.support.scripted import Scripted
 from tests.support.sessions import Paper, ask, tool_call
 from thimble.agent.errors import ModelError, ThimbleError
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Backend, Delta, Text, Thinking, Usage
 from thimble.commands.forecast import forecast
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.repl.commands.table import run_command
 from thimble.session.session import Session
 from thimble.session.settings import Settings

@@ -374,13 +374,6 @@ def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     assert new_file(str(tmp_path / "two")) == tmp_path / "two"
 
 
-def test_tokens_are_the_same_where_the_vocabulary_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    with_it = facts(hold(played("reader/hybrid"), LINES[:6]))
-    monkeypatch.setattr("thimble.models.counting.vocabulary.qwen_file", lambda: None)
-    assert facts(hold(played("reader/hybrid"), LINES[:6])) == with_it
-    assert len(with_it) > 20
-
-
 def test_a_blank_question_is_no_line_to_send(tmp_path: Path) -> None:
     session = Session(Settings(backend="reader"), Journal(tmp_path / "one"))
     assert isinstance([*session.ask("\n"), *session.ask("What is truncation?")][-1], Answered)

@@ -15,7 +15,7 @@ from tests.support.histories import Story, TinyCounter, calls_of
 from tests.support.specs import Summariser, build, named
 from thimble.agent.budget import UNLIMITED, Budget
 from thimble.agent.messages import Message
-from thimble.lab.replay.trajectories import read
+from thimble.commands.trajectories import read
 
 RECORDED = os.environ.get("THIMBLE_TRAJECTORIES", "")
 Shown = list[tuple[str, str]]

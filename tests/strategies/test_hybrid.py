@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.histories import LIMITS, budget, calls_of, react, sound_histories
 from tests.support.specs import Summariser, build, named, parts
+from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, turns
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.strategies.observation_masking import ObservationMasking
 
 
 @given(st.integers(1, 12), st.integers(0, 6), st.integers(0, 8), st.integers(1, 40))
-def test_eq_5_and_6_to_the_letter(n: int, m: int, w: int, steps: int) -> None:
+def test_eq_5_and_6_to_the_letter(more: int, m: int, w: int, steps: int) -> None:
     """The summary holds the turns up to t_last, and is renewed when those since reach N (above M); W masks the rest."""
+    n = m + more
     backend = Summariser(named)
     strategy = build(f"hybrid:every={n},tail={m},window={w},early=off", backend)
     history = react(steps, tokens=200)
     t_last, made = 0, 0
     for messages in calls_of(history):
         t = len(turns(messages)) + 1
-        if (t - 1) - t_last >= max(n, m + 1):
+        if (t - 1) - t_last >= n:
             t_last, made = t - 1 - m, made + 1
         view = strategy.prepare(messages, budget(10**9))
         assert len(backend.prompts) == made
@@ -102,7 +106,32 @@ def test_a_summary_comes_earlier_when_masks_are_not_enough(spec: str) -> None:
 
 
 def test_a_summary_by_turns_that_is_not_enough_is_followed_by_one_for_the_budget_in_the_same_call() -> None:
-    strategy = build("hybrid:every=3,tail=5", Summariser(named))
+    strategy = build("hybrid:every=6,tail=5", Summariser(named))
     view = strategy.prepare(react(8), budget(2_000))
     assert not budget(2_000).over(view)
     assert strategy.prepare(react(8), budget(2_000)) == view
+
+
+@pytest.mark.parametrize(
+    ("spec", "limit", "turns_of_summaries"),
+    [
+        ("hybrid:every=10", 31_000, range(10, 51, 5)),
+        ("hybrid:tail=10,early=off", 8_000, range(20, 51, 10)),
+        ("hybrid:paper", 31_000, [43]),
+    ],
+)
+def test_what_is_unset_leaves_turns_between_two_summaries(
+    spec: str, limit: int, turns_of_summaries: Sequence[int]
+) -> None:
+    backend = Summariser()
+    strategy = build(spec, backend)
+    for messages in calls_of(react(50, tokens=100)):
+        strategy.prepare(messages, budget(limit))
+    assert len(backend.prompts) == len(turns_of_summaries)
+
+
+@pytest.mark.parametrize("settings", ["every=10,tail=10", "every=1,tail=4", "paper,tail=43", "paper,every=10"])
+def test_a_tail_that_would_summarise_at_every_turn_is_refused(settings: str) -> None:
+    with pytest.raises(UsageError, match="would ask for a summary at every turn") as caught:
+        build(f"hybrid:{settings}")
+    assert "give a tail below" in caught.value.fix

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.estimate import EstimateCounter
 from tests.support.histories import Story
 from tests.support.specs import build
 from thimble.agent.budget import Budget
 from thimble.agent.messages import LONGEST, Message
 from thimble.agent.view import prepare
-from thimble.models.counting.estimate import EstimateCounter
 
 WORDS = "one line of this file, which comes again and again and is as long as others are"
 RECORD = json.dumps({"state": "open", "name": "a name", "words": WORDS}) + ",\n"

@@ -77,7 +77,7 @@ def assert_read_back(text: str) -> None:
 @example("10 \x1b[10G 70")
 @example("one\x1bEtwo\x1bDthree")
 @example("\r".join(f"pupil {n},{n}%" for n in range(46)))
-@example("\x1b[m[the line above, 5 times in all]\n" + "a\n" * 5)
+@example("\x1b[m[5 times] a\n" + "a\n" * 5)
 @example("a \n" * 3 + "b\x1b[K\n" * 5)
 def test_a_reader_has_all_that_a_result_said(text: str) -> None:
     assert_read_back(text)

@@ -41,6 +41,13 @@ def test_over_the_budget_it_comes_down_to_the_target_or_to_the_last_block(
         assert all(message.role == "system" or message.id in stays for message in view)
 
 
+@given(sound_histories(most_turns=40), LIMITS, LIMITS)
+def test_a_room_is_a_budget_of_its_own(history: list[Message], room: int, limit: int) -> None:
+    with_room, plain = SlidingWindow(room=room), SlidingWindow()
+    for messages in calls_of(history):
+        assert with_room.prepare(messages, budget(limit)) == plain.prepare(messages, budget(min(room, limit)))
+
+
 def test_the_newest_turns_stay_in_a_row_and_no_more_go_than_must() -> None:
     view = SlidingWindow().prepare(react40(), budget())
     assert view == [*react40()[:2], *react40()[-(len(view) - 2) :]]

@@ -101,12 +101,23 @@ def test_after_a_summary_that_is_none_five_turns_pass(name: str, answer: str) ->
 
 
 def test_pieces_that_were_folded_before_a_failure_stay_folded() -> None:
-    backend = Summariser()
+    backend = Summariser(longest_prompt=8_000)
     backend.answer = lambda messages: named(messages) if len(backend.prompts) < 3 else ""
     view = build("summary-buffer", backend).prepare(react40(), budget())
     (summary,) = [message for message in view if message.covers]
     assert len(backend.prompts) == 3
     assert list(summary.covers) == [m.id for prompt in backend.prompts[:2] for m in prompt[2:-1] if not m.covers]
+    assert summary.why.endswith("in 2 calls: the summariser's context holds 8,000 tokens of prompt")
+
+
+@pytest.mark.parametrize("limit", [2_000, 4_000, 8_000])
+def test_a_fold_is_one_call_if_the_model_holds_what_it_reads(limit: int) -> None:
+    backend = Summariser()
+    view = build("summary-buffer", backend).prepare(react40(), budget(limit))
+    (prompt,) = backend.prompts
+    (summary,) = [message for message in view if message.covers]
+    assert list(summary.covers) == [message.id for message in prompt[2:-1]]
+    assert "calls" not in summary.why
 
 
 # --- dialogues --------------------------------------------------------------------------------------------------------
@@ -181,7 +192,7 @@ def test_the_question_stays_behind_a_summary_that_stands_after_it() -> None:
 
 
 def test_an_observation_that_no_call_can_read_is_shortened_for_it() -> None:
-    backend = Summariser()
+    backend = Summariser(longest_prompt=8_000)
     history = Story().ask("?").turn(30_000).turn(600).turn(600).messages
     build("summary-buffer", backend).prepare(history, budget())
     (prompt,) = backend.prompts

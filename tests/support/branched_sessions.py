@@ -81,7 +81,7 @@ def stands(session: Session) -> Any:
     )
     state, facts = agent.state.copy(), [one.fact for one in session.planted]
     remembered = deepcopy((getattr(agent.strategy, "state", None), session.notes.kept))
-    return state.history, state.ledger, remembered, view, session.spec, agent.limit, facts
+    return state.history, state.ledger, remembered, view, session.spec, agent.limit, facts, state.overrides
 
 
 def sent(session: Session) -> list[tuple[Message, ...]]:

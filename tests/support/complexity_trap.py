@@ -8,8 +8,8 @@ from thimble.agent.budget import Budget, Counter
 from thimble.agent.messages import Message
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.protocols import Strategy, Text
+from thimble.commands.trajectories import Trajectory
 from thimble.lab.replay.fake_model import FakeModel
-from thimble.lab.replay.trajectories import Trajectory
 from thimble.strategies.hybrid import Hybrid
 from thimble.strategies.llm_summary import LLMSummary
 from thimble.strategies.none import NoManagement
@@ -89,7 +89,8 @@ def rule_of(strategy: Strategy, budget: Budget) -> Rule | None:
             return Rule(None, scaled(every, N, budget) + newest, newest)
         case Hybrid(when="always", early=False, window=window, every=every, tail=tail):
             newest = scaled(tail, M, budget)
-            gathered = max(scaled(every, N_HYBRID, budget), newest + 1)
+            gathered = max(scaled(None, N_HYBRID, budget), 2 * newest) if every is None else every
+            newest = min(newest, gathered // 2) if tail is None else newest
             return Rule(scaled(window, M, budget, least=2), gathered, newest)
     return None
 

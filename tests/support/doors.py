@@ -312,6 +312,7 @@ LOOKS = (
 COMMANDS = (
     *("/compare none run {}", "/save {}", "/plant {}", "/probe", "/probe {}", "/predict", "/predict all"),
     *("/fork", "/fork 0 none", "/undo", "/retry none", "/reset", "/compact", "/compact {}"),
+    *("/pin 3", "/pin {}", "/drop 4", "/edit 4 {}", "/edit off {}"),
 )
 """What may change one: each has a session of its own."""
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tests.support.estimate import EstimateCounter
 from tests.support.scripted import Reply, Scripted, ScriptedRequest
 from tests.support.sessions import tool_call
 from thimble.agent.errors import ModelError, ThimbleError
 from thimble.agent.events import Entry, Event
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Sent, Text, Thinking, Usage, Waiting
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.session.journal.journal import Journal
 from thimble.session.session import Session
 from thimble.session.settings import Settings
@@ -95,6 +95,7 @@ def state(session: Session) -> dict[str, Any]:
         "strategy": deepcopy(getattr(agent.strategy, "state", None)),
         "notes": deepcopy(session.notes.state),
         "planted": deepcopy(session.planted),
+        "overrides": agent.state.overrides,
         "learnt": getattr(agent.backend.counter, "learnt", None),
         "spec": (session.spec, agent.strategy_name, agent.limit, agent.backend.id),
         "view": uncompared(session),

@@ -27,7 +27,7 @@ NOTHING, MISSING, NO_TEXT = Absent.NOTHING, Absent.MISSING, Absent.NO_TEXT
 N = r"[1-9][0-9]{0,2}(?:,[0-9]{3})*"
 NEXT = r"(?:, |(?=\]))"
 LEFT_OUT = rf"\[left out: ({N} terminal sequences?{NEXT})?({N} redrawn lines?{NEXT})?(?:({N}) repeated lines?)?(?<! )\]"
-AGAIN = rf"\[the line above, ({N}) times in all\]"
+AGAIN = rf"\[({N}) times\] ([^\n]*)"
 WHERE = ", where {x} stands for the row's x and {} its own cell"
 HEAD = (
     rf"\[({N}) lines of JSON as tables: name=value is in every row({re.escape(WHERE)})?"
@@ -340,10 +340,10 @@ def repeated(text: str) -> tuple[str, int]:
     lines, back, run, written = list[str](), 0, 0, text.split("\n")
     for left, line in enumerate(written, 1 - len(written)):
         if again := re.fullmatch(AGAIN, line):
-            assert run == 1, f"a repeat of a line that does not stand above once: {line}"
             run = number(again[1])
             assert run > 3, f"a repeat of less than four lines: {line}"
-            lines += lines[-1:] * (run - 1)
+            assert lines[-1:] != [again[2]], f"a repeat that begins above: {line}"
+            lines += [again[2]] * run
             back += run - 1
         else:
             run = run + 1 if lines and line == lines[-1] else 1

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tests.support.estimate import EstimateCounter
 from thimble.agent.budget import Counter
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.protocols import Backend, Delta, Expects, Sent, Text, Thinking, Usage, Waiting
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.prefix import PrefixMeter
 
 Reply = str | Delta | BaseException | Sequence[Delta | BaseException]

@@ -182,7 +182,7 @@ ECHO = """
 from dataclasses import dataclass
 
 from thimble.agent.protocols import Backend, Text, Usage
-from thimble.models.counting.estimate import EstimateCounter
+from tests.support.estimate import EstimateCounter
 from thimble.models.server import ServerOptions
 
 

@@ -32,7 +32,7 @@ def terminal(tmp_path: Path) -> Iterator[Open]:
 
 def test_a_conversation(terminal: Open) -> None:
     here = terminal("repl", "--backend", "reader")
-    here.see("thimble", "›", "56 articles", "ctx ")
+    here.see("thimble", "›", "56 articles", "next ")
     here.type("What breaks a prefix cache?")
     here.see("› What breaks a prefix cache?", " · prefill ")
     here.type("\r")
@@ -74,7 +74,7 @@ def test_enter_pressed_while_it_starts_sends(terminal: Open) -> None:
 @pytest.mark.parametrize("answering", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) -> None:
     here = terminal("tests.support.scripted_conversation", "--pace", "300")
-    here.see(" tools", "ctx ")
+    here.see(" tools", "next ")
     if answering:
         here.type("first\r")
         here.see("∴ A long thought")
@@ -84,7 +84,7 @@ def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) 
 
 def test_each_line_that_is_sent_while_something_runs_is_asked_in_its_turn(terminal: Open) -> None:
     here = terminal("tests.support.scripted_conversation", "--pace", "60")
-    here.see(" tools", "ctx ")
+    here.see(" tools", "next ")
     here.type("first\r")
     here.see("∴ A long thought")
     here.type("\rsecond?\r\x1b[200~help\rexit\x1b[201~", ahead=True)  # a paste is one text, whatever its lines
@@ -99,7 +99,7 @@ def test_each_line_that_is_sent_while_something_runs_is_asked_in_its_turn(termin
 
 def test_ctrl_c_stops_an_answer_and_drops_nothing_that_was_sent_meanwhile(terminal: Open) -> None:
     here = terminal("tests.support.scripted_conversation", "--pace", "60")
-    here.see(" tools", "ctx ")
+    here.see(" tools", "next ")
     here.type("first\r")
     here.see("∴ A long thought")
     here.type("second?\rthird\x03", ahead=True)
@@ -108,7 +108,7 @@ def test_ctrl_c_stops_an_answer_and_drops_nothing_that_was_sent_meanwhile(termin
 
 def test_no_control_character_of_a_paste_is_in_the_question(terminal: Open) -> None:
     here = terminal("tests.support.scripted_conversation", "--echo")
-    here.see(" tools", "ctx ")
+    here.see(" tools", "next ")
     here.type("\x1b[200~a\x1b[31mred\x1b]0;title\x07\x00 b\x9b1m\u202ec\x1b[201~\r")
     here.see("'ared bc'")
 
@@ -178,7 +178,7 @@ def test_ctrl_c_while_a_server_is_waited_for(terminal: Open) -> None:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         here = terminal("repl", "--backend", "ollama", "--base-url", f"127.0.0.1:{silent.getsockname()[1]}")
-        here.see("thimble", "›", "ctx ")
+        here.see("thimble", "›", "next ")
         here.type("What is masking?\r")
         here.see("looking for the model…")
         here.type("\x03")

@@ -68,10 +68,41 @@ def test_a_workshop_goes_on_in_another_place_and_below(
     (workshop / FIRST / "mine.py").write_text((OURS / FIRST / SOLUTION).read_text())
     assert main(["check"]) == 0
     moved = workshop.rename(workshop.with_name("another laptop"))
-    monkeypatch.chdir(moved / "03-orphan")
+    monkeypatch.chdir(moved)
+    assert main(["next", "7"]) == main(["next"]) == main([]) == 0
+    assert capsys.readouterr().out.count("# 7. Hybrid") == 3
+
+
+def test_the_folder_of_an_exercise_chooses_it(
+    workshop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Until it is done; then the next command goes on with the one chosen before."""
     assert main(["next", "7"]) == 0
-    assert main(["next"]) == 0
-    assert capsys.readouterr().out.count("# 7. Hybrid") == 2
+    below = workshop / "03-orphan" / "notes"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    capsys.readouterr()
+    assert (main(["next"]), main(["hint"]), main(["check"])) == (0, 0, 1)
+    told = capsys.readouterr().out
+    assert "# 3. Why an orphan breaks it" in told
+    assert f"Write {workshop / '03-orphan' / 'mine.py'}, then: thimble workshop check 3" in told
+    assert "03-orphan, hint 1 of 3" in told
+    assert told.splitlines()[-1].startswith("✗ 03-orphan: ")
+    (workshop / "03-orphan" / "mine.py").write_text((OURS / "03-orphan" / SOLUTION).read_text())
+    assert (main(["check"]), main(["list"]), main([])) == (0, 0, 0)
+    told = capsys.readouterr().out
+    assert "✓ 3. Why an orphan breaks it [03-orphan] (in use)" in told
+    assert "· 7. Hybrid" in told
+    assert "# 7. Hybrid" in told
+
+
+def test_all_are_checked_with_a_line_for_each(workshop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for exercise in load_set(OURS).exercises[1:]:
+        (workshop / exercise.name / "mine.py").write_text(exercise.solution.read_text())
+    assert main(["check", "all"]) == 1
+    lines = capsys.readouterr().out.splitlines()[-13:]
+    assert [line[0] for line in lines] == ["✗", *"✓" * 11, "T"]
+    assert lines[-1].startswith("Twelve strategies: 11 of 12")
 
 
 def test_what_is_noted_while_a_check_runs_stays(workshop: Path) -> None:

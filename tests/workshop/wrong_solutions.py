@@ -31,6 +31,8 @@ SHORT = "return [m for m in messages if m in pinned(messages)]"
 MASKED = 'm.rewritten("[masked]", "old")'
 ACTING = "acting = [turn for turn in turns(messages) if messages[turn.start].calls]"
 
+EMPTIED = "message.rewritten('x', '') if message is messages[-1] and message.call_id else message"
+
 WRONG: dict[str, list[tuple[str, str, str]]] = {
     "01-count-tokens": [
         (function("return messages"), "as-solution", "is kept, and must be dropped"),
@@ -52,6 +54,11 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
             ),
             "as-solution",
             "must be dropped",
+        ),
+        (
+            function(f"if 30 + sum(map(budget.count, messages)) <= budget.limit:\n    return messages\n{SHORT}"),
+            "as-solution",
+            "the budget counts every token",
         ),
     ],
     "02-window": [
@@ -104,6 +111,24 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
             changed("04-masking", ('"[masked]"', 'f"<{view[place].content}>"')),
             "keeps-words",
             "a mask is one line that says what is hidden, and is shorter",
+        ),
+        *(
+            (changed("04-masking", ('"[masked]"', mask)), "hides-results", "a short line in words of its own")
+            for mask in (
+                'f"[masked: {view[place].content[12:60]}]"',
+                '"[masked " + "".join(filter(str.isdigit, view[place].content)) + "]"',
+                '"masked " * (len(view[place].content) // 8)',
+                '"."',
+            )
+        ),
+        (
+            changed(
+                "04-masking",
+                ("def prepare", "CHANCE = __import__('random')\n\n\ndef prepare"),
+                ('"[masked]"', "str(CHANCE.random())"),
+            ),
+            "is-deterministic",
+            "chance, or memory",
         ),
         (
             function(
@@ -267,6 +292,24 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
         ),
         (changed("12-contest", ("if budget.over(self.shown(messages)):", "if False:")), "fits", "more than"),
         (changed("12-contest", (", reverse=True", "")), "wins", "higher wins"),
+        (changed("12-contest", ("0.7 * budget", "0.1 * budget")), "wins", "to hide all is cheap"),
+        (
+            changed(
+                "12-contest",
+                ("return [message for", f"return [{EMPTIED} for"),
+            ),
+            "keeps-newest",
+            "yet to use",
+        ),
+        (
+            changed(
+                "12-contest",
+                ("return [message for", "return [replace(message, calls=()) for"),
+                ("from", "from dataclasses import replace\n\nfrom"),
+            ),
+            "keeps-pairs",
+            "calls of this message are changed",
+        ),
         (
             changed("12-contest", ("for message in turn}", "for message in turn if message.role == 'tool'}")),
             "keeps-pairs",

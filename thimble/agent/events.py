@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from thimble.agent.messages import Message, Schema, ToolCall
+from thimble.agent.override import Override
 from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage, Waiting
 from thimble.agent.view import View
 
@@ -19,6 +20,16 @@ class Asked:
     """The user's message is in the history."""
 
     message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class PutIn:
+    """Messages came into the history that nobody asked: the program of a recorded agent put them in.
+
+    Recorded; `run` never yields it.
+    """
+
+    messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,5 +271,5 @@ Event = (
     | Answered
     | Planted
 )
-Entry = Event | ReplyCancelled | QuestionWithdrawn | ReplyDiscarded | Cancelled | Changed
+Entry = Event | PutIn | ReplyCancelled | QuestionWithdrawn | ReplyDiscarded | Cancelled | Changed | Override
 """Everything that changes the state of a session: the events of its exchanges, and the changes between them."""

@@ -6,11 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from thimble.agent.messages import LOSSLESS, Message
+from thimble.agent.messages import LOSSLESS, YOU, Message
 
-Fate = Literal["kept", "tidied", "masked", "shortened", "summarised", "offloaded", "dropped"]
+Fate = Literal["kept", "tidied", "edited", "masked", "shortened", "summarised", "offloaded", "dropped"]
 MASK = r"\[masked: [^\n]*\]\s*\Z"
 """What a copy says that says only what it replaces."""
+REFS: dict[str, Fate] = {LOSSLESS: "tidied", YOU: "edited"}
+"""The fate of a copy by its `ref`, where that is no message to recall."""
 LEAST_SHARED = 8
 """Characters at an end of a copy that are the original's, where it was shortened and not masked."""
 
@@ -31,7 +33,7 @@ def fate(message: Message, copy: Message | None, covered: bool) -> Fate:
     if copy.same(message):
         return "kept"
     if copy.ref:
-        return "tidied" if copy.ref == LOSSLESS else "offloaded"
+        return REFS.get(copy.ref, "offloaded")
     if message.id in copy.covers:
         return "summarised"
     if is_mask(copy):

@@ -11,14 +11,14 @@ BudgetError.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from math import log2
 
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError
-from thimble.agent.messages import Message, blocks, last_turn, without_thinking
+from thimble.agent.messages import YOU, Message, blocks, last_turn, without_thinking
 from thimble.agent.turns import pinned
 
 SMALLEST = 48
@@ -51,7 +51,10 @@ def fit(
     if over <= 0:
         return view
     large = max(SMALLEST, budget.limit // 8)
-    pieces = [_Piece(message, message, tokens) for message, tokens in zip(view, counts, strict=True)]
+    pieces = [
+        _Piece(message, message, tokens, message.role == "tool" and message.ref != YOU)
+        for message, tokens in zip(view, counts, strict=True)
+    ]
     halved = [_halved(piece, budget, large) for piece in pieces]
     if budget.overhead + sum(piece.tokens for piece in halved) <= budget.limit:
         over = _halve_largest(pieces, over, budget, large)
@@ -72,11 +75,12 @@ def fit(
 
 @dataclass(slots=True)
 class _Piece:
-    """A message on its way to the budget, its tokens, and the share of the whole one that it is."""
+    """A message on its way to the budget, its tokens, if it may shrink, and the share of the whole one that it is."""
 
     whole: Message
     message: Message
     tokens: int
+    may_shrink: bool
     share: float = 1.0
 
     def halve(self, budget: Budget, large: int) -> int:
@@ -94,9 +98,9 @@ class _Piece:
 
 def _halved(piece: _Piece, budget: Budget, large: int) -> _Piece:
     """The piece, halved for as long as it is an observation larger than `large`, and that saves anything."""
-    if piece.tokens <= large or piece.whole.role != "tool":
+    if piece.tokens <= large or not piece.may_shrink:
         return piece
-    halved = _Piece(piece.whole, piece.message, piece.tokens)
+    halved = replace(piece)
     while halved.tokens > large and halved.halve(budget, large) > 0:
         pass
     return halved
@@ -105,7 +109,7 @@ def _halved(piece: _Piece, budget: Budget, large: int) -> _Piece:
 def _halve_largest(pieces: Sequence[_Piece], over: int, budget: Budget, large: int) -> int:
     """Halve the largest observation until nothing is over or all are at most `large`; the tokens still over."""
     found = enumerate(pieces)
-    heap = [(-piece.tokens, at) for at, piece in found if piece.tokens > large and piece.whole.role == "tool"]
+    heap = [(-piece.tokens, at) for at, piece in found if piece.tokens > large and piece.may_shrink]
     heapify(heap)
     while over > 0 and heap:
         _, at = heappop(heap)

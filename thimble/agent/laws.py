@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 
-from thimble.agent.messages import Message, pending
+from thimble.agent.messages import YOU, Message, pending
 from thimble.agent.repair import Repaired, repair
 from thimble.agent.turns import pinned
 
@@ -28,19 +28,20 @@ def messages_of(answer: Sequence[Message]) -> list[Message]:
     return proposed
 
 
-def keep_laws(view: Sequence[Message], history: Sequence[Message]) -> Repaired:
+def keep_laws(view: Sequence[Message], history: Sequence[Message], kept: Sequence[Message] = ()) -> Repaired:
     """Make a strategy's answer keep the laws: the history's order, pinned messages, whole turns.
 
     An answer that keeps the laws comes back unchanged. One that breaks them (a participant's first try, for example) is
     repaired, with a note for each repair. Only a call that waits for its result in the history may wait for it here.
+    What the user has `kept` is put back without a note.
     """
     notes: list[str] = []
     places = {message.id: at for at, message in enumerate(history)}
     messages = _in_order(_with_roles(view, history, places, notes), places, notes)
     shown = {message.id: message for message in messages}
-    for message in pinned(history):
+    for message in [*pinned(history), *(one for one in kept if one.ref == YOU or one.id not in shown)]:
         if message.id not in shown or not shown[message.id].same(message):
-            messages = _with(messages, message, places, notes)
+            messages = _with(messages, message, places, [] if message in kept else notes)
             shown[message.id] = message
     if history and history[0].role == "system" and messages[0].id != history[0].id:
         notes.append("put the system message first")

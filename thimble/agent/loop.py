@@ -166,9 +166,8 @@ def _ending(agent: Agent, reply: Message, closing_turn: bool, grounds: Grounds) 
 def prepare(agent: Agent, call: NextCall) -> views.View:
     """The view for this call. Raises BudgetError."""
     agent.side.offer(call.tools, agent.examples, agent.backend)
-    before, warm, held = call.before, call.warm, call.held
-    after = _behind(agent, call)
-    return views.prepare(agent.history, agent.strategy, call.budget, before, warm, held, agent.examples, after)
+    around = (call.before, call.warm, call.held, agent.examples, _behind(agent, call), agent.state.overrides)
+    return views.prepare(agent.history, agent.strategy, call.budget, *around)
 
 
 def _behind(agent: Agent, call: NextCall) -> list[Message]:

@@ -20,6 +20,8 @@ CANCELLED, NO_RESULT = "[cancelled before it returned]", "[no result was recorde
 """All that a result says which never came."""
 LOSSLESS = "here"
 """The `ref` of a copy that tells a reader all that its message tells."""
+YOU = "you"
+"""The `ref` of a copy with another text by the user's hand, and the name of the user among those who make a view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,9 @@ class Message:
 
     `call_id` and `name`: the call that a tool's result answers. The others are set only in views. `why`: the reason for
     a copy or an insertion. `covers`: the ids of the messages that a summary replaces; a brief has its own id. `ref`:
-    where to get the whole of a copy: the id of a message to recall, or `LOSSLESS`. A server never gets these three, so
-    messages that differ only in them are equal. `attached`: the tokens of its images; a rewritten copy has none. A
-    value of a wrong type raises TypeError at once.
+    where to get the whole of a copy: the id of a message to recall, `LOSSLESS`, or `YOU`. A server never gets these
+    three, so messages that differ only in them are equal. `attached`: the tokens of its images; a rewritten copy has
+    none. A value of a wrong type raises TypeError at once.
     """
 
     id: str
@@ -88,7 +90,7 @@ class Message:
     def rewritten(self, content: str, why: str, *, covers: tuple[str, ...] = (), ref: str = "") -> Message:
         """A copy for a view: the same message with another content, and the reason."""
         kept = (self.thinking, self.calls, self.call_id, self.name)
-        ref = ref or ("" if self.ref == LOSSLESS else self.ref)
+        ref = ref or ("" if self.ref in (LOSSLESS, YOU) else self.ref)
         return Message(self.id, self.role, content, *kept, why, covers or self.covers, ref)
 
     @property

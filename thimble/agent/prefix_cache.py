@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from thimble.agent.budget import Budget, Counter
-from thimble.agent.messages import Message, Schema, common_prefix
+from thimble.agent.messages import LOSSLESS, Message, Schema, common_prefix
 from thimble.agent.protocols import ModelId
 
 MOST_PROMPTS = 8
@@ -76,6 +76,15 @@ class PrefixCache:
                 held.remove(nearest)
         self._held[model] = [*(held or ())[-MOST_PROMPTS:], new]
         return new.tokens - sum(map(counter.count, messages[kept:])) if kept else 0
+
+    def as_sent(self, model: ModelId, messages: Sequence[Message]) -> list[Message]:
+        """This prompt, as far as possible with the lossless copies of its messages that the newest prompt had."""
+        held, start = self._held.get(model), list[Message]()
+        for message, sent in zip(messages, held[-1].messages if held else (), strict=False):
+            if message.id != sent.id or not (sent.ref == LOSSLESS or message.same(sent)):
+                break
+            start.append(sent)
+        return [*start, *messages[len(start) :]]
 
     def forget(self, model: ModelId) -> None:
         """The server holds no prompt of this model any more."""

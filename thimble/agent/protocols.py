@@ -142,6 +142,11 @@ class Backend(Protocol):
         """Whether the thinking before a call is sent back with the call, as long as its question is not answered."""
         return False
 
+    @property
+    def longest_prompt(self) -> int | None:
+        """The most tokens of a prompt that leave room for a reply, by the context of the model; None for no limit."""
+        return None
+
     def use_schema(self) -> None:
         """Have the model call by schema from now on, where it can: it made no call where one was due."""
         return
@@ -212,6 +217,11 @@ class Strategy(Protocol):
     def tools(self) -> Sequence[str]:
         """The names of tools offered to the model only with this strategy, such as `recall`."""
         return ()
+
+    @property
+    def refers(self) -> bool:
+        """Whether its copies refer to other messages of the view; a pipeline runs it after all that change these."""
+        return False
 
     @property
     def priced(self) -> bool:

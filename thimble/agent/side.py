@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from thimble.agent import background
 from thimble.agent.background import BackgroundCall, Thread, Worker
-from thimble.agent.budget import Counter
+from thimble.agent.budget import UNLIMITED, Budget, Counter
 from thimble.agent.errors import Halted, ModelError, RepetitionDetected
 from thimble.agent.events import SideBegan, SideCalled
 from thimble.agent.messages import Message, Schema
@@ -62,6 +62,11 @@ class SideModel:
         """Remember the tools and worked examples of the agent's own call, which goes to this backend."""
         self.offered, self.examples = (tools, examples) if self.backend is backend else ((), ())
 
+    def context(self, budget: Budget, background: bool = False) -> Budget:
+        """The budget of a prompt for `ask`, or in the `background` for `begin`: what the model's own context holds."""
+        asked = (self.memory or self.backend) if background else self.summariser(self.backend)
+        return replace(budget, limit=UNLIMITED if asked.longest_prompt is None else asked.longest_prompt)
+
     def ask(self, messages: Sequence[Message], purpose: str, max_tokens: int, *, behind: bool = False) -> str:
         """The text of the reply, of at most `max_tokens` tokens, at temperature 0.
 
@@ -75,6 +80,8 @@ class SideModel:
         """
         asked = self.summariser(self.backend)
         backend = self.reporting(asked, purpose)
+        if behind:
+            messages = self.prefixes.as_sent(asked.id, messages)
         prompts: list[tuple[Sequence[Message], Sequence[Schema]]] = [(messages, ())]
         if behind and self.offered and asked is self.backend and getattr(asked, "renders_tools", False):
             system = sum(message.role == "system" for message in messages[:1])

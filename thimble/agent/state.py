@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -14,6 +14,7 @@ from thimble.agent.events import (
     Changed,
     Entry,
     Planted,
+    PutIn,
     QuestionWithdrawn,
     Replied,
     ReplyCancelled,
@@ -22,6 +23,7 @@ from thimble.agent.events import (
 )
 from thimble.agent.ledger import Ledger
 from thimble.agent.messages import Message, without_thinking
+from thimble.agent.override import Override
 from thimble.agent.prompts import SYSTEM
 
 
@@ -32,8 +34,8 @@ class State:
     A message of it has its thinking for as long as that goes back to the model.
 
     `strategy`: the SPEC in use. `budget`: the tokens of prompt that a call may use. `system`: the first message of a
-    history. `planted`: the facts planted in it, oldest first. `model`: the one that answers, as
-    `backend/name`; "" if it is not known.
+    history. `planted`: the facts planted in it, oldest first. `overrides`: what the user decides about messages, by
+    their ids. `model`: the one that answers, as `backend/name`; "" if it is not known.
     """
 
     strategy: str = ""
@@ -42,6 +44,7 @@ class State:
     history: list[Message] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
     planted: tuple[Planted, ...] = ()
+    overrides: Mapping[str, Override] = field(default_factory=dict)
     model: str = ""
 
     @property
@@ -63,11 +66,14 @@ class State:
                 self._append(message if event.returns_thinking else without_thinking(message))
             case ToolReturned(message=message):
                 self._append(message)
-            case Cancelled(messages):
+            case Cancelled(messages) | PutIn(messages):
                 self._append(*messages)
             case Planted(messages=messages):
                 self._append(*messages)
                 self.planted = (*self.planted, event)
+            case Override(id_):
+                newest = {**self.overrides, id_: event}
+                self.overrides = {other: one for other, one in newest.items() if one.deed}
             case QuestionWithdrawn(message) | ReplyDiscarded(message):
                 if self.history and self.history[-1].id == message.id:
                     self.history = self.history[:-1]
@@ -84,8 +90,8 @@ class State:
 
     def copy(self) -> State:
         """An independent copy of the state."""
-        history, ledger = [*self.history], self.ledger.copy()
-        return State(**self.settings, history=history, ledger=ledger, planted=self.planted)  # type: ignore[arg-type]
+        own = {"history": [*self.history], "ledger": self.ledger.copy(), "planted": self.planted}
+        return State(**self.settings, **own, overrides=self.overrides)  # type: ignore[arg-type]
 
     def _forget_thinking(self) -> None:
         """Leave out the thinking of what is answered: several makers demand it before, and refuse it from then on."""

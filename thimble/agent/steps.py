@@ -9,11 +9,13 @@ from typing import TypeVar
 
 from thimble.agent.budget import Budget
 from thimble.agent.fates import Fate, fate
-from thimble.agent.messages import Message
+from thimble.agent.messages import YOU, Message
 from thimble.agent.protocols import Stage, Strategy
 
 FIT = "fit"
 """The name of `fit` among those who change a message."""
+DROPPED = "you dropped it"
+"""Why a message is not in a view, by the user's hand."""
 Value = TypeVar("Value")
 
 
@@ -21,7 +23,7 @@ Value = TypeVar("Value")
 class ViewStep:
     """One change of a message on its way into a view: who made it, its fate then, why, its tokens before and then.
 
-    `by` is the name of a part of the strategy, `fit`, or "" for the strategy as a whole.
+    `by` is the name of a part of the strategy, `fit`, `you` for the user, or "" for the strategy as a whole.
     """
 
     by: str
@@ -62,8 +64,8 @@ def left_out(
     for message, its_fate in fated:
         if its_fate == "dropped":
             by = next(by for by, ids in shown if message.id not in ids)
-            reason = over if by == FIT else strategy.why(message)
-            whys[message.id] = f"{by} left it out ({reason})" if by and reason else reason
+            reason = over if by == FIT else "" if by == YOU else strategy.why(message)
+            whys[message.id] = DROPPED if by == YOU else f"{by} left it out ({reason})" if by and reason else reason
     return whys
 
 

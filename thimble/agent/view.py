@@ -11,7 +11,8 @@ from thimble.agent.budget import Budget
 from thimble.agent.fates import Fate, fates
 from thimble.agent.fit import fit
 from thimble.agent.laws import keep_laws, messages_of
-from thimble.agent.messages import Message, common_prefix
+from thimble.agent.messages import YOU, Message, common_prefix
+from thimble.agent.override import NO_OVERRIDES, Override, overridden
 from thimble.agent.protocols import Stage, Strategy
 from thimble.agent.repair import repair
 from thimble.agent.steps import FIT, Lazy, ViewStep, left_out, steps
@@ -99,8 +100,9 @@ def prepare(
     held: Held | None = None,
     examples: Sequence[Message] = (),
     behind: Sequence[Message] = (),
+    overrides: Mapping[str, Override] = NO_OVERRIDES,
 ) -> View:
-    """The one road from history to view: repair, the strategy, the laws, `fit`, measurement.
+    """The one road from history to view: repair, the user's overrides, the strategy, the laws, `fit`, measurement.
 
     `before` is the view of the call before, whose prefix `fit` keeps to; `warm` says that its server would still know
     it, where `held` does not know better. The loop's own messages count too: `examples` stand after the system message,
@@ -113,16 +115,18 @@ def prepare(
     own = sum(map(budget.count, [*examples, *behind]))
     left = replace(budget, limit=budget.limit - own)
     sound = repair(history)
-    proposed = messages_of(strategy.prepare([*sound.messages], left))
-    lawful = keep_laws(proposed, sound.messages)
+    given, kept = overridden(sound.messages, overrides)
+    proposed = messages_of(strategy.prepare([*given], left))
+    lawful = keep_laws(proposed, given, kept)
     sent = lawful.messages
     if strategy.fitted:
         gone = {message.id for message, fate in before.fated if fate == "dropped"} if before else ()
-        sent = fit(sent, left, pinned(sound.messages), gone, {*task(sound.messages)[:-1]})
+        sent = fit(sent, left, [*pinned(sound.messages), *kept], gone, {*task(sound.messages)[:-1]})
     notes, whole = (*sound.notes, *lawful.notes), [*beside(sent, examples), *behind]
     view = measure(sound.messages, whole, budget, before, warm, notes, held, examples)
     made = strategy.stages or [Stage("", ())]
     stages = [*made[:-1], Stage(made[-1].by, lawful.messages), Stage(FIT, sent)]
+    stages[:0] = [Stage(YOU, given)] if overrides else []
     return _told(view, view.tokens - own, stages, strategy, left)
 
 

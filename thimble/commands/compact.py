@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from thimble.agent.errors import UsageError
 from thimble.agent.events import Changed, Preparing, SideCalled
+from thimble.agent.messages import turns
+from thimble.agent.override import overridden
 from thimble.session.totals import totals
 
 if TYPE_CHECKING:
@@ -30,11 +33,18 @@ class Compacted:
 def compact(session: Session, words: str) -> Compacted:
     """Fold all before the newest turn into the summary, which keeps above all what these words say.
 
-    The prefix is lost anyway, so what the user has written in a memory file since then counts from now on.
+    A strategy without a summary has one before it from then on. The prefix is lost anyway, so what the user has written
+    in a memory file since then counts from now on.
 
     Raises:
-        UsageError: the strategy has no summary, there is nothing to fold, or a memory file cannot be read.
+        UsageError: there is nothing to fold, or a memory file cannot be read.
     """
+    from thimble.strategies.by_hand import NOTHING, folds
+
+    if not folds(session.agent.strategy):
+        if len(turns(session.agent.history)) < 2:
+            raise UsageError(*NOTHING)
+        session.use_strategy(f"compaction:when=asked+{session.spec}")
     done = session.aside(("compact", words), Compacted, lambda: _fold(session, words))
     if done.folded and done.system != session.agent.state.system:
         session.agent.enter(Changed("system", done.system))
@@ -49,7 +59,8 @@ def _fold(session: Session, words: str) -> Compacted:
     agent.side.offer(tools, agent.examples, agent.backend)
     before = len(agent.ledger.calls)
     try:
-        folded = fold_now(agent.strategy, agent.history, agent.budget(tools), words)
+        history = overridden(agent.history, agent.state.overrides)[0]
+        folded = fold_now(agent.strategy, history, agent.budget(tools), words)
     finally:
         if paid := [*agent.side.drain()]:
             agent.enter(Preparing(1, agent.strategy_name, agent.limit))

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from thimble.agent.agent import Agent
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError, UsageError
-from thimble.agent.events import SideBegan, SideCalled
+from thimble.agent.events import Prepared, SideBegan, SideCalled
 from thimble.agent.fates import Fate
-from thimble.agent.messages import Message, Schema
+from thimble.agent.messages import YOU, Message, Schema
+from thimble.agent.override import NO_OVERRIDES, Override
 from thimble.agent.prefix_cache import PrefixCache
 from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Strategy
 from thimble.agent.side import SideModel
 from thimble.agent.steps import FIT
-from thimble.agent.view import View, prepare
+from thimble.agent.view import View, measure, prepare
+from thimble.commands.faults import Faults, needs_of
+from thimble.session.journal.state import SavedState
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
 
+AS_RECORDED = "as-recorded"
+"""The SPEC that stands for the context management of a recorded agent itself."""
+YOU_AND = f"{YOU}+"
 MOST_READ = 150_000
 """Messages that a strategy reads in all about one conversation of another program, in about a second."""
 
@@ -69,6 +75,7 @@ def replay(
     side: SideModel | None = None,
     model: ModelId = UNKNOWN_MODEL,
     at: Iterable[int] | None = None,
+    overrides: Mapping[str, Override] = NO_OVERRIDES,
 ) -> Iterator[ReplayedCall]:
     """The model calls at these lengths of the history, in order; by default all of them, and the next one.
 
@@ -83,7 +90,7 @@ def replay(
     for until in calls(history) if at is None else at:
         view, error = None, None
         try:
-            view = before = prepare(history[:until], strategy, budget, before, held=held)
+            view = before = prepare(history[:until], strategy, budget, before, held=held, overrides=overrides)
             prefixes.forget(model)
             prefixes.read(model, tools, view.messages, budget.counter)
         except BudgetError as raised:
@@ -95,7 +102,8 @@ def replay_agent(agent: Agent) -> Iterator[ReplayedCall]:
     """Every call of an agent's history, and the next one, under its strategy and with the tools that it offers now."""
     tools = agent.schemas()
     agent.side.offer(tools, agent.examples, agent.backend)
-    return replay(agent.history, agent.strategy, agent.budget(tools), tools, agent.side, agent.backend.id)
+    made_by = (agent.side, agent.backend.id)
+    return replay(agent.history, agent.strategy, agent.budget(tools), tools, *made_by, overrides=agent.state.overrides)
 
 
 @dataclass
@@ -119,6 +127,7 @@ class Replayed:
     fates: Mapping[Fate, int] = field(default_factory=dict)
     fitted: Mapping[str, int] = field(default_factory=dict)
     asked: list[SideCalled] = field(default_factory=list)
+    faults: Faults = field(default_factory=Faults)
     failed: str = ""
 
     @property
@@ -146,21 +155,53 @@ class Replayed:
 def replayed(session: Session, spec: str) -> Replayed:
     """The figures of the session's history under a strategy, as if it had been in use from the start.
 
-    Nothing of the session changes. A strategy that asks a model asks the one that it would ask in the session.
+    Nothing of the session changes. A strategy that asks a model asks the one that it would ask in the session. After
+    `YOU_AND` stands a strategy beside which the user pins, drops and edits; under any other nobody does.
 
     Raises:
         UsageError: the SPEC names no strategy.
     """
-    found, fork = Replayed(spec), session.fork(spec)
+    if spec == AS_RECORDED:
+        return _recorded(session)
+    found, fork = Replayed(spec), session.fork(spec.removeprefix(YOU_AND))
+    if not spec.startswith(YOU_AND):
+        fork.state.overrides = {}
+    needs = needs_of(fork.history)
     try:
         for call in replay_agent(fork):
             found.add(call)
+            if call.view:
+                found.faults.add(needs, call.view)
     except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
         found.failed = broke(error, spec)
         found.asked += ReplayedCall(events=tuple(fork.side.drain())).asked
     if found.next and not found.failed:
         found.fates = Tally(found.next.fates)
         found.fitted = Tally(steps[-1].fate for steps in found.next.steps.values() if steps[-1].by == FIT)
+    return found
+
+
+def is_as_recorded(session: Session) -> bool:
+    """Whether the newest call of a session is one of a recorded run of another agent."""
+    prepared = session.agent.ledger.prepared
+    return prepared is not None and prepared.strategy == AS_RECORDED
+
+
+def _recorded(session: Session) -> Replayed:
+    """The figures of the agent's own context management; in the next call it would do nothing."""
+    agent, tree, last = session.agent, session.journal.tree, session.agent.ledger.prepared
+    if last is None or not is_as_recorded(session):
+        raise UsageError(f"{AS_RECORDED} is for the calls of a recorded run", "thimble open FILE opens one")
+    then, needs = SavedState(), needs_of(agent.history)
+    views = [event.view for line in tree.path(tree.current) if isinstance(event := then.read(line), Prepared)]
+    whole, history, schemas = last.view, agent.history, agent.backend.counter.overhead(agent.schemas())
+    next_ = measure(history, [*whole.messages, *history[len(whole.history) :]], agent.budget(last.tools), whole)
+    found = Replayed(AS_RECORDED, fates=Tally(next_.fates))
+    for view in (*views, next_):
+        more = schemas - view.overhead  # the other rows have these schemas
+        prefill = view.prefill + (0 if view.cached else more)
+        found.add(ReplayedCall(replace(view, tokens=view.tokens + more, prefill=prefill, limit=agent.limit)))
+        found.faults.add(needs, view)
     return found
 
 

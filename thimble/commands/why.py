@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from thimble.agent.messages import Message, pending
+from thimble.agent.messages import YOU, Message, pending
+from thimble.agent.steps import DROPPED
 from thimble.agent.turns import question, task
 from thimble.agent.view import View
 
@@ -17,7 +18,7 @@ def why(view: View, place: int, strategy: str = "the strategy", sent: int | None
     """
     message, fate = view.history[place], view.fates[place]
     if fate == "kept":
-        return _kept(view, message)
+        return "you pinned it" if message.id in by_hand(view) else _kept(view, message)
     if fate == "dropped":
         return view.left_out.get(message.id, "") or UNSAID
     steps = view.steps.get(message.id, ())
@@ -28,6 +29,12 @@ def why(view: View, place: int, strategy: str = "the strategy", sent: int | None
         )
     copies = (copy for copy in view.messages if copy.id == message.id or message.id in copy.covers)
     return next((copy.why for copy in copies if copy.why), UNSAID)
+
+
+def by_hand(view: View) -> set[str]:
+    """The ids of the messages of the history that are in the view, or are not, as the user wants."""
+    dropped = (id_ for id_, reason in view.left_out.items() if reason == DROPPED)
+    return {*dropped, *(message.id for message in view.messages if message.ref == YOU)}
 
 
 def _kept(view: View, message: Message) -> str:

@@ -13,7 +13,7 @@ GONE_MARK = re.compile(rf"\A\s*(?:{MASK}|\[offloaded: |\[shortened to a brief: |
 WORDLESS = re.compile(r"\A\[[\d,]+ of [\d,]+ words; recall\(")
 """A text whose sentences lack words."""
 NOTE_MARK = re.compile(
-    r"^\[(?:left out: [^\n]*?|the line above, [\d,]+ times in all|[\d,]+ lines of JSON as tables: [^\n]*)\]\n?",
+    r"^\[(?:(?:left out: [^\n]*?|[\d,]+ lines of JSON as tables: [^\n]*)\]\n?|[\d,]+ times\] )",
     re.MULTILINE,
 )
 """What is told of a text that is there."""
@@ -34,7 +34,7 @@ GAP = re.compile(
 """What stands in the place of a part; `cut` is one that begins and ends anywhere."""
 REFERENCE = re.compile(rf"\A[^\n]*?{ALL.format('id')}")
 OUR_MARK = re.compile(
-    r"^\[(?:left out: |the line above, |[\d,]+ lines (?:of JSON as tables: |as above, )|…|[^\[\]\n]*recall\(id=)",
+    r"^\[(?:left out: |[\d,]+ (?:times\] |lines (?:of JSON as tables: |as above, ))|…|[^\[\]\n]*recall\(id=)",
     re.MULTILINE,
 )
 """A line that looks like one of ours: a result with one is written in no form, since nobody could tell them apart."""

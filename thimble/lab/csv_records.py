@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
-from thimble.lab.file_text import file_text
 from thimble.session.bounded import MOST_INPUT_BYTES
+from thimble.session.file_text import file_text
 
 CSV_FORM = "give CSV: UTF-8, commas, the names of the columns in the first line; gzipped or not"
 MOST_NUMBER = 1e12

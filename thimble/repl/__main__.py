@@ -135,7 +135,7 @@ def _start(given: Namespace) -> int:
     if not headless and not shown:
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
-    session = _session(given, settings, playback, one_shot=headless)
+    session = _opened(given, settings) if given.files_to_open else _session(given, settings, playback, headless)
     with _shown_live(session, given.live):
         if headless:
             from thimble.repl.cli.headless import answer, prompts
@@ -207,6 +207,13 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
     session = Session(settings, Journal(path))
     session.notices.append(f"Recorded to {path}: all that is asked, and all that is answered.")
     return session
+
+
+def _opened(given: Namespace, settings: Settings) -> Session:
+    """The session of the first recorded run in the files; each other one is a session to resume."""
+    from thimble.repl.cli.open_runs import open_runs
+
+    return open_runs(given.files_to_open, settings, given.keep_secrets)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

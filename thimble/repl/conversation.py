@@ -179,6 +179,7 @@ class Conversation:
         if question is not None and tour_of(self.session):
             from thimble.repl.commands.tour import guide
 
+            self.introduce()  # before the words of a step, which belong to the prompt below them
             guide(self.session, self.console)
         return question is not None
 

@@ -24,8 +24,8 @@ from thimble.agent.errors import UsageError, in_line
 
 MEGABYTES = 2_000
 MEGABYTE = 1_000_000
-GRACE_SECONDS = 60
-"""By the clock, beside the seconds of computing: a machine may be busy, and code may sleep."""
+GRACE_SECONDS = 2
+"""How much longer the child may take to begin, and to end when its time is over."""
 MOST_PRINTED = 10
 """Lines that are kept of what the code prints."""
 LONGEST_PRINTED = 10_000
@@ -36,7 +36,7 @@ END_SECONDS = 5
 """How long the child may take to end what the code has started."""
 LOOK_SECONDS = 0.02
 PR_SET_CHILD_SUBREAPER = 36
-HOW_TO_END = "look for a loop without an end"
+HOW_TO_END = "look for a loop without an end, or for code that waits"
 Answer = Callable[[Any], bytes]
 """Makes one line from a request, such as JSON; it may raise UsageError."""
 
@@ -47,7 +47,7 @@ class Jail:
     Args:
         answer: Can be pickled, as the requests can. A reply is bytes: to read a pickle would run code here.
         folder: Where the child runs.
-        seconds: Of computing, for all requests. Without POSIX the clock alone ends the child, `GRACE_SECONDS` later.
+        seconds: By the clock, for all requests: code that sleeps is slow, too.
         megabytes: Of memory, where the system can limit it. A file may have one.
     """
 
@@ -103,7 +103,7 @@ class Jail:
         self._left -= monotonic() - began
         seconds, megabytes = self._limits
         if asking.is_alive():
-            raise UsageError(f"it did not end within {seconds} seconds", HOW_TO_END)
+            raise UsageError(f"no end within {seconds} seconds", HOW_TO_END)
         match replies:
             case [b""] | []:
                 raise UsageError(
@@ -138,14 +138,17 @@ def serve() -> None:
     os.dup2(2, 1)
     answer, seconds, megabytes = pickle.load(requests)
     _limit(seconds, megabytes)
+    left = float(seconds)
     while True:
         request = pickle.load(requests)
         try:
+            _alarm(left)
             reply = b"+" + answer(request)
         except KeyboardInterrupt as stopped:
-            reply = f"-no end within {seconds} seconds of computing: {stopped}".encode()
+            reply = f"-no end within {seconds} seconds: {stopped}".encode()
         except UsageError as error:
             reply = f"-{in_line(error.what)}".encode()
+        left = _alarm(0) or LOOK_SECONDS
         replies.write(reply + b"\n")
         replies.flush()
 
@@ -193,14 +196,18 @@ def _end_orphans(until: float) -> None:
         sleep(LOOK_SECONDS)
 
 
+def _alarm(seconds: float) -> float:
+    """Raise KeyboardInterrupt in so many seconds, 0 for never; the seconds that were left until the one before."""
+    return seconds if sys.platform == "win32" else signal.setitimer(signal.ITIMER_REAL, seconds)[0]
+
+
 def _limit(seconds: int, megabytes: int) -> None:
-    """Limit this process: KeyboardInterrupt after so many seconds of computing, MemoryError, short files."""
+    """Limit this process: what an alarm raises, MemoryError, short files."""
     if sys.platform == "win32":
         return
     import resource
 
-    signal.signal(signal.SIGPROF, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
     limits = {
         resource.RLIMIT_CPU: seconds + 1,  # for code that goes on after KeyboardInterrupt
         resource.RLIMIT_AS: megabytes * MEGABYTE,

@@ -25,6 +25,7 @@ from thimble.agent.events import (
     Prepared,
 )
 from thimble.agent.messages import Message, Schema
+from thimble.agent.override import Override
 from thimble.agent.protocols import Backend, Delta, Expects, ModelId
 from thimble.agent.repair import is_sound, repair
 from thimble.models import READER
@@ -54,7 +55,7 @@ LEFT_OUT = ("/quit", "/exit", "/doctor", "/pull", "/sessions", "/save", "/load",
 STOPPED = "stopped, as it was when it was recorded"
 LONGEST_SECONDS = 600.0
 """No pause is longer."""
-NEXT = Asked | Planted | Command | Aside | Opened | Changed | Branched | Switched
+NEXT = Asked | Planted | Command | Aside | Opened | Changed | Override | Branched | Switched
 """Records that no exchange has in it but at its beginning."""
 
 
@@ -343,7 +344,10 @@ def _differences(agent: Agent, then: SavedState) -> str:
     """In which settings the session is not as it was then; "" where they are the same."""
     now, was = {**agent.state.settings, "model": str(agent.backend.id)}, then.settings
     differ = [name for name in now if name != "system" and now[name] != was[name]]
-    return "; ".join(f"the {name} is {now[name]}, and was {was[name]}" for name in differ)
+    said = [f"the {name} is {now[name]}, and was {was[name]}" for name in differ]
+    return "; ".join(
+        [*said, *["other messages were pinned, dropped or edited"] * (agent.state.overrides != then.overrides)]
+    )
 
 
 def as_typed(stored: Record) -> str:

@@ -34,6 +34,7 @@ from thimble.session.journal.header import opened
 from thimble.session.journal.journal import Journal
 from thimble.session.journal.records import Aside, Branched, Change, Command, Named, Record, Remark, Switched, Toured
 from thimble.session.journal.state import SavedState
+from thimble.session.journal.tree import TRUNK
 from thimble.session.make_agent import equip, make_agent, strategy_of
 from thimble.session.memory import memory_of, remember
 from thimble.session.once import Once
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from thimble.corpus.library import Library
     from thimble.session.playback import Playback
     from thimble.session.watched_strategy import WatchedStrategy
+    from thimble.tools.recorded import RecordedTool
 
 T = TypeVar("T")
 SKIPPED_SHOWN = 5
@@ -78,6 +80,7 @@ class Session:
         backends: The models to choose from, and the server that has them.
         notes: What the model has noted down.
         embedder: Makes vectors of texts; None where words alone count.
+        run: The agent whose recorded run it is; "" for none.
         successor: The session that goes on after /load, in place of this one.
     """
 
@@ -91,6 +94,7 @@ class Session:
     ) -> None:
         self.settings, self.journal, self.saved, self.playback = settings, journal or Journal(), saved, playback
         self.reading = reading or Reading()
+        self.run = saved.opened.run if saved else self.journal.run
         self.notices = [*settings.notices, *(playback.notices if playback else ())]
         self.watchers: dict[str, Watcher] = {}
         self.watched: WatchedStrategy | None = None
@@ -104,6 +108,7 @@ class Session:
             self.notices.append(notice)
         self.embedder = Once(lambda: embedder_of(settings, self.reading.embedded))
         self._agent, self._library = Once(self._make_agent), Once(self._read_library)
+        self._recorded: dict[str, RecordedTool] = {}
         self._shown_notices = 0
         self._checked: tuple[Backend, str] | None = None
         self._events: Generator[Event, None, None] | None = None
@@ -234,6 +239,8 @@ class Session:
 
         Once old turns are summarised, a memory file that has changed counts from the next question on.
         """
+        if self.run:
+            return
         agent.nudges = isinstance(agent.backend, ServedBackend)
         summarised = agent.ledger.view and "summarised" in agent.ledger.view.fates
         anew = by_schema(agent.backend) != bool(agent.examples)
@@ -280,18 +287,25 @@ class Session:
         self._shown_notices += len(news)
         return news
 
-    def use_strategy(self, spec: str, *, watch: bool = False) -> None:
+    def use_strategy(self, strategy: object, *, watch: bool = False) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend.
 
-        With `watch` its file is read anew before each question if it has changed, as by `reload`.
+        It is a SPEC, an object with `prepare(messages, budget)`, or such a function. With `watch` its file is read anew
+        before each question if it has changed, as by `reload`.
         """
         from thimble.session.watched_strategy import WatchedStrategy
+        from thimble.strategies.own import adapted
 
-        agent, spec = self.agent, in_our_names(spec.strip())
-        watched = WatchedStrategy(spec) if watch else None
-        strategy = strategy_of(spec, agent.side)
+        agent, watched = self.agent, None
+        if isinstance(strategy, str):
+            spec = in_our_names(strategy.strip())
+            watched = WatchedStrategy(spec) if watch else None
+            made = strategy_of(spec, agent.side)
+        else:
+            made = adapted(strategy)
+            spec = made.spec
         self._stop_background()
-        agent.strategy, self.watched = strategy, watched
+        agent.strategy, self.watched = made, watched
         self.trusted.add(spec)
         agent.enter(Changed("strategy", spec))
 
@@ -449,6 +463,8 @@ class Session:
         """
         if self.playback:
             return str(self.playback.recording.opened.settings.get("system", SYSTEM))
+        if self.run:
+            return agent.state.system
         path, prompt = self.settings.memory_file, BY_SCHEMA if by_schema(agent.backend) else SYSTEM
         if path is None and not self.notes.earlier:
             return prompt
@@ -545,9 +561,18 @@ class Session:
             agent.state.system = self.system(agent)
         return agent
 
+    def use_recorded_tools(self) -> None:
+        """Offer the tools of the run that this session has, and no others, from its record."""
+        self._equip(self.agent, self.notes)
+
     def _equip(self, agent: Agent, notes: Notebook) -> None:
         problems = equip(agent, self.library, self.settings.files, notes, self.embedder())
         self.notices += [problem for problem in problems if problem not in self.notices]
+        if self.run and self.journal.begun:
+            from thimble.tools.recorded import recorded_tools
+
+            self._recorded = self._recorded or recorded_tools(self.journal.state(TRUNK).history)
+            agent.tools, agent.examples, agent.grounds = self._recorded, (), Agent.grounds
 
     def _first_backend(self) -> Backend:
         try:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from thimble.agent.errors import UsageError
 from thimble.agent.events import (
     Answered,
     Asked,
@@ -152,6 +153,29 @@ def exchanges(records: Iterable[Recorded]) -> list[Exchange]:
         if not isinstance(one.record, IDLE):
             after = one.number
     return found
+
+
+def turn_lines(lines: Iterable[Line], place: str) -> range:
+    """The lines of a model call, from its view to its last result; `place` is EXCHANGE.TURN, as in 3.2.
+
+    Raises:
+        UsageError: there is no such call.
+    """
+    exchange, first, last, after = 0, 0, 0, False
+    for line in lines:
+        match line.record:
+            case Asked():
+                exchange, after = exchange + 1, bool(first)
+            case Prepared(turn=turn):
+                after = bool(first)
+                first = first or (line.number if f"{exchange}.{turn}" == place else 0)
+            case Replied() | ToolReturned() if first and not after:
+                last = line.number
+        if after:
+            break
+    if not last:
+        raise UsageError(f"there is no call {place}", "write EXCHANGE.TURN, as in 3.2; /stats numbers the exchanges")
+    return range(first, last + 1)
 
 
 def records(lines: Iterable[Line]) -> Iterator[Recorded]:

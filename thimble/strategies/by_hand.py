@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 from thimble.agent.budget import Budget
@@ -13,43 +12,40 @@ from thimble.agent.protocols import Strategy
 from thimble.strategies.comem import Summaries
 from thimble.strategies.recital import without_recital
 from thimble.strategies.summary import SECTIONS, Folded, Folding, wished
-from thimble.strategies.table import STRATEGIES, asks_a_model
+
+NOTHING = "there is nothing to fold: one turn at most is not in the summary yet", "ask a question first"
+"""What is wrong, and the way to mend it."""
 
 
-def summarising() -> list[str]:
-    """The strategies that have a summary, by name."""
-    return [name for name, kind in STRATEGIES.items() if asks_a_model(kind) and _remembers_a_summary(kind)]
+def folds(strategy: Strategy) -> bool:
+    """Whether the strategy, or a part of it, has a summary."""
+    return any(isinstance(getattr(part, "memory", None), Folded) for part in getattr(strategy, "parts", [strategy]))
 
 
 def fold_now(strategy: Strategy, messages: Sequence[Message], budget: Budget, words: str) -> bool:
-    """Fold all before the newest turn into the strategy's summary; whether it changed. `words` say what it must keep.
+    """Fold all before the newest turn into the summary of a strategy that `folds`; whether it changed.
 
-    In a pipeline, the first part that has a summary folds what the parts before it show.
+    `words` say what it must keep. In a pipeline, the first part that has a summary folds what the parts before it show.
 
     Raises:
-        UsageError: no part has a summary, or there is nothing before the newest turn.
+        UsageError: there is nothing before the newest turn.
     """
     for part in getattr(strategy, "parts", [strategy]):
         memory: Any = getattr(part, "memory", None)
         if isinstance(memory, Folded):
             return _fold(part, memory, messages, budget, words)
         messages = without_recital(part.prepare([*messages], budget), messages)
-    raise UsageError("the strategy in use has no summary to fold into", f"these have one: {', '.join(summarising())}")
+    raise TypeError("the strategy has no summary")
 
 
 def _fold(part: Any, memory: Folded, messages: Sequence[Message], budget: Budget, words: str) -> bool:
     sections = getattr(part, "sections", SECTIONS) + wished(words)
     folding = Folding(part.model, part.words, memory, sections)
     if len(folding.since(messages)) < 2:
-        raise UsageError("there is nothing to fold: one turn at most is not in the summary yet", "ask a question first")
+        raise UsageError(*NOTHING)
     memory.refused = ""
     why = f"you asked for it: /compact {words}".rstrip()
     folded = folding.fold(messages, turns(messages)[-1].start, budget, why)
     if folded and words and isinstance(memory, Summaries):
         memory.wish = words  # its next summary reads the whole history again, and not this one
     return folded
-
-
-def _remembers_a_summary(kind: Any) -> bool:
-    made = (one.default_factory for one in fields(kind) if one.name == "memory")
-    return any(isinstance(factory, type) and issubclass(factory, Folded) for factory in made)

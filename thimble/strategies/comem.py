@@ -54,7 +54,7 @@ class Comem(Stateful):
     summary that it has and with every turn that this does not cover, at least the `k` newest. A new summary takes the
     place of the old one when that was in k prompts, so that a server prefills each only once (CoMem, Algorithm 1 and
     Eq. 5; its 2-step-off is k=2). Only over the budget the agent waits for the summary under way. The memory model is
-    that of --memory, and reads the whole history while this fits the budget, else its own last summary and what came
+    that of --memory, and reads the whole history while its context holds it, else its own last summary and what came
     after. `summary=waited` waits for each summary, and `summary=none` has none, to compare (CoMem, section 4.2). A
     summary has at most 2,048 tokens, as there; three of them are reckoned for a word.
     """
@@ -77,7 +77,7 @@ class Comem(Stateful):
             stays = {message.id for message in pinned(messages)}
             return [message for at, message in enumerate(messages) if at >= upto or message.id in stays]
         sections = SECTIONS if self.suggestions else WHAT_WAS + NO_SUGGESTIONS
-        folding = Folding(self.model, self.words, self.memory, sections + wished(self.memory.wish))
+        folding = Folding(self.model, self.words, self.memory, sections + wished(self.memory.wish), background=True)
         if self._asked:
             self._asked.errand.look()
             self._take()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message, turns
@@ -24,6 +25,7 @@ class Compaction(Stateful):
     """
 
     model: SideModel
+    when: Literal["full", "asked"] = parameter("full", "fold near the limit, or by /compact alone")
     at: float = parameter(0.8, "share of the budget at which everything is folded", 0.3, 1)
     tail: int = parameter(2, "newest turns that stay when the current exchange is itself too long")
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
@@ -33,7 +35,7 @@ class Compaction(Stateful):
         """The history with a summary in place of everything except its newest part; see the class."""
         folding = Folding(self.model, self.words, self.memory, own_words=0)
         view = folding.view(messages)
-        while (size := budget.size(view)) > self.at * budget.limit:
+        while self.when == "full" and (size := budget.size(view)) > self.at * budget.limit:
             why = f"the view was {size:,} tokens, more than {self.at:.0%} of {budget.limit:,}"
             if not folding.fold(messages, self._upto(view, messages, budget), budget, why):
                 break

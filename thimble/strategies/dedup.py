@@ -45,7 +45,7 @@ class Whole:
 
 @dataclass
 class Dedup(Stateful):
-    """Put a reference in the place of lines that the view already shows above. Put it last.
+    """Put a reference in the place of lines that the view already shows above. In a pipeline it always runs last.
 
     A result that comes is cut into runs of lines that the view shows already (in results, messages, or texts that the
     model gave to a tool) and lines that are new. One line stands for each run: how many lines, and how the first
@@ -57,11 +57,12 @@ class Dedup(Stateful):
     sign of a diff, blanks. The reference then says `now from`, and shows it for the first line.
 
     Where the view is over the budget and `fit` (/help budget) would cut it, all results become whole again, and stay
-    whole. A strategy after this one, as in `dedup+thrifty`, may hide lines that a reference needs; then `recall` shows
-    them.
+    whole. A strategy that runs later could hide lines that a reference needs, so none does: `dedup+thrifty` is the same
+    as `thrifty+dedup`.
     """
 
     tools = ("recall",)
+    refers = True
 
     memory: Whole = field(default_factory=Whole)
     _read: list[Message] = field(default_factory=list, init=False, repr=False, compare=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from thimble.agent.budget import Budget
+from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
 from thimble.agent.side import SideModel
 from thimble.strategies.masks import Masks
@@ -31,7 +32,8 @@ class Hybrid(Stateful):
 
     The masks are those of observation-masking with W = `window`. When N turns have gathered since the last summary, a
     new one replaces all except the newest M turns, and reads their observations unmasked. N is `every` and M `tail`;
-    the hybrid of The Complexity Trap has W = M = 10 and N = 43, so that its summaries come in turns 43, 76 and 109.
+    the hybrid of The Complexity Trap has W = M = 10 and N = 43, so that its summaries come in turns 43, 76 and 109:
+    N - M turns lie between two of them, so M must be below N.
     With `early`, a view over the budget is masked further, up to the newest turn, and only where that is not enough
     summarised before its time. With `when=over`, observations are masked only when the view is over the budget.
     """
@@ -44,17 +46,28 @@ class Hybrid(Stateful):
         "always", "mask at every call, or only when over the budget", paper="always"
     )
     every: int | None = parameter(
-        None, "turns gathered when a summary is made (N); unset: as the budget allows", 1, paper=N_HYBRID
+        None, "turns gathered when a summary is made (N); unset: as the budget allows, at least 2 M", 1, paper=N_HYBRID
     )
-    tail: int | None = parameter(None, "newest turns left word for word (M); unset: as the budget allows", paper=M)
+    tail: int | None = parameter(
+        None, "newest turns left word for word (M < N); unset: as the budget allows, at most N / 2", paper=M
+    )
     early: bool = parameter(True, "over the budget, mask more, then summarise", paper=False)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
     memory: MasksAndSummary = field(default_factory=MasksAndSummary)
 
+    def __post_init__(self) -> None:
+        if self.every is not None and self.tail is not None and self.tail >= self.every:
+            what = f"hybrid:every={self.every},tail={self.tail} would ask for a summary at every turn"
+            raise UsageError(what, f"N - M turns lie between two summaries: give a tail below {self.every}")
+
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history masked, with its oldest part summarised; see the class."""
-        folding, tail = self.folding, scaled(self.tail, M, budget)
-        folding.fold_by_turns(messages, max(scaled(self.every, N_HYBRID, budget), tail + 1), tail, budget)
+        folding, every, tail = self.folding, scaled(self.every, N_HYBRID, budget), scaled(self.tail, M, budget)
+        if self.every is None:
+            every = max(every, 2 * tail)
+        elif self.tail is None:
+            tail = min(tail, every // 2)
+        folding.fold_by_turns(messages, every, tail, budget)
         view = self._masked(folding.view(messages), budget)
         if not self.early or not budget.over(view):
             return view

@@ -10,7 +10,7 @@ from copy import copy, deepcopy
 from dataclasses import FrozenInstanceError, dataclass, field, replace
 from pathlib import Path
 from traceback import extract_tb
-from types import CodeType, ModuleType
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any, TypeVar
 
 from thimble.agent import laws
@@ -114,8 +114,24 @@ class Own(Strategy):
         return UsageError(f"{where}: {in_words(error)}, in: {in_line(at.line or '')}", fix)
 
 
+def adapted(strategy: object) -> Own:
+    """A strategy that Python code hands over: an object with `prepare`, or a function. Raises UsageError."""
+    kind: Any = strategy if hasattr(strategy, "__qualname__") else type(strategy)
+    spec, inner = f"{kind.__module__}:{kind.__qualname__}", _with_prepare(strategy)
+    if not callable(getattr(inner, "prepare", None)):
+        raise UsageError(f"{spec} has no prepare()", HOW_TO_WRITE.format("self, "))
+    _check(spec, inner.prepare, "" if inner is not strategy else "self, ")
+    return Own(spec, inner)
+
+
+def _with_prepare(found: Any) -> Any:
+    return SimpleNamespace(prepare=found) if inspect.isfunction(found) else found
+
+
 def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
     """The strategy in a file (`where` ends with .py) or a module: its `member`, itself, or its one class.
+
+    A member may be a function, too.
 
     `make` instantiates a class.
 
@@ -140,7 +156,7 @@ def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> 
 
 def _loaded(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
     module = _run_file(Path(where).expanduser()) if where.endswith(".py") else importlib.import_module(where)
-    found = getattr(module, member) if member else module
+    found = _with_prepare(getattr(module, member)) if member else module
     if not callable(getattr(found, "prepare", None)):
         held = () if member else vars(module).values()
         classes = [one for one in held if isinstance(one, type) and hasattr(one, "prepare")]

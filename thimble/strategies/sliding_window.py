@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message, blocks
@@ -28,11 +28,13 @@ class SlidingWindow(Stateful):
     """Forget the oldest turns whole, keep the newest word for word. Cheap and simple; what slid out is gone.
 
     The task and the current question always stay. Over the budget, it drops down to `target` of it at once and then
-    leaves the prefix alone until it is over again, so that the server's cache holds in between. With `window` set it
-    keeps just that many turns at every call, as the textbook does.
+    leaves the prefix alone until it is over again, so that the server's cache holds in between. With `room` set it
+    keeps to that, if the budget is not smaller still. With `window` set it keeps just that many turns at every call, as
+    the textbook does.
     """
 
-    target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
+    target: float = parameter(0.2, "share of the budget, or of the room, to come down to when over it", 0.1, 1)
+    room: int | None = parameter(None, "prompt tokens to keep to, without a budget too; unset: the budget", 500)
     window: int | None = parameter(None, "turns kept at every call, an answer among them; unset: as many as fit")
     memory: WindowState = field(default_factory=WindowState)
 
@@ -42,6 +44,7 @@ class SlidingWindow(Stateful):
         stays = {*pins, *self.memory.kept}
         if self.window is not None:
             return since(messages, newest(messages, self.window, answers=True), stays)
+        budget = replace(budget, limit=min(self.room or budget.limit, budget.limit))
         start = next((at for at, message in enumerate(messages) if message.id == self.memory.first), 0)
         view = since(messages, start, stays)
         return self._slide(view, budget, pins) if budget.over(view) else view

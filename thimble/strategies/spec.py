@@ -97,8 +97,10 @@ def parse(spec: str, side: SideModel) -> Strategy:
         UsageError: no such strategy, parameter or value; the fix names the nearest right one.
     """
     parts = parse_spec(in_our_names(spec))
-    strategies = [_strategy(part, side) for part in parts]
-    return strategies[0] if len(parts) == 1 else Pipeline(strategies, [part.name for part in parts])
+    if len(parts) == 1:
+        return _strategy(parts[0], side)
+    made = [(_strategy(part, side), part.name) for part in parts]
+    return Pipeline(*zip(*sorted(made, key=lambda pair: pair[0].refers), strict=True))
 
 
 def _strategy(part: Part, side: SideModel) -> Strategy:

@@ -1,8 +1,9 @@
 """Summaries, shared by the summarising strategies. A summary replaces the messages that it covers.
 
 The instruction comes *after* the messages to fold, which begin as in the agent's own prompt: a prefix cache holds them.
-The last summary is one of them (The Complexity Trap, Eq. 5: s_last goes in with the turns since). Messages too many for
-one call go in pieces: a summary covers only messages that a summariser has read.
+The last summary is one of them (The Complexity Trap, Eq. 5: s_last goes in with the turns since). The model reads them
+in one call, whatever the agent's budget; only what its own context cannot hold goes in pieces, since a summary covers
+only messages that a summariser has read.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ PATIENCE = 5
 """Turns to wait for the next summary after a call that failed or whose summary was refused."""
 
 LEAST_READ = 0.25
-"""Share of the budget that a summariser must have for reading, or else the tools do not go along."""
+"""Share of its context that a summariser must have for reading, or else the tools do not go along."""
 
 INSTRUCTION = """\
 Stop here. Write down what you need of everything above in order to go on: your words replace it, and what they leave \
@@ -91,7 +92,8 @@ class Folded:
 class Folding:
     """How the summary of a session is renewed: the model, the number of words, the sections.
 
-    `own_words` is the share of the budget for the user's newest messages, which it quotes word for word.
+    `own_words` is the share of the budget for the user's newest messages, which it quotes word for word. `background`:
+    the memory model reads.
     """
 
     model: SideModel
@@ -99,6 +101,7 @@ class Folding:
     memory: Folded
     sections: str = SECTIONS
     own_words: float = 0.125
+    background: bool = False
 
     def view(self, messages: Sequence[Message]) -> list[Message]:
         """The messages with the summary in place of those that it covers; the same messages if there is no summary."""
@@ -130,13 +133,16 @@ class Folding:
         """
         if self.waits(messages):
             return False
-        newest = self.memory
+        newest, pieces = self.memory, 0
         while piece := replace(self, memory=newest).piece(messages, upto, budget, why):
             made = piece.folded(piece.ask(self.model))
             if made is None:
                 newest = replace(newest, refused=messages[-1].id)
                 break
-            newest = made
+            newest, pieces = made, pieces + 1
+            if pieces > 1:
+                limit = piece.request.budget.limit
+                newest.why = f"{why}, in {pieces} calls: the summariser's context holds {limit:,} tokens of prompt"
         folded = newest.covers != self.memory.covers
         self.memory.become(newest)
         return folded
@@ -178,10 +184,10 @@ class Folding:
 
     def _request(self, messages: Sequence[Message], budget: Budget) -> Request:
         """The instruction alone: a small model would answer a question that stands before it."""
-        words = min(self.words, budget.limit // 12)
+        words, context = min(self.words, budget.limit // 12), self.model.context(budget, self.background)
         text = INSTRUCTION.format(words=words, sections=self.sections)
-        request = Request(Message("summarise", "user", text), 3 * words, budget)
-        return request if request.left(messages) >= LEAST_READ * budget.limit else request.bare
+        request = Request(Message("summarise", "user", text), 3 * words, context)
+        return request if request.left(messages) >= LEAST_READ * context.limit else request.bare
 
 
 @dataclass(frozen=True)
@@ -221,7 +227,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Request:
-    """A request for a summary: the instruction, the most tokens of the reply, and the budget of both.
+    """A request for a summary: the instruction, the most tokens of the reply, and the summariser's context for both.
 
     `behind`: the tools go along, so that a prefix cache holds what the agent's own prompt begins with.
     """
@@ -242,7 +248,7 @@ class Request:
 
     @property
     def room(self) -> Budget:
-        """The budget of the prompt: the whole budget without the reply."""
+        """The context for the prompt: all of it without the reply."""
         return replace(self.budget, limit=self.budget.limit - self.reply)
 
     def piece(self, view: Sequence[Message], stays: Collection[str]) -> Sequence[Message]:

@@ -77,7 +77,7 @@ STRATEGIES = {name: kind for family in FAMILIES.values() for name, kind in famil
 
 @dataclass
 class Pipeline(Strategy):
-    """Several strategies, left to right: each gets the view of the last one."""
+    """Several strategies, left to right, those that refer last: each gets the view of the one before."""
 
     parts: Sequence[Strategy]
     names: Sequence[str] = ()

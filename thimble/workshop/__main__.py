@@ -10,11 +10,13 @@ from pathlib import Path
 
 from thimble.lab.exit_code import exit_code
 from thimble.session.parser import Parser
+from thimble.workshop.progress import workshop_folder
 
 WORKSHOP_COMMANDS: Mapping[str, str] = {
     "init": "Make a workshop: a folder for each exercise, with its page and the file to write, mine.py.",
     "next": "Show the page of the exercise that comes next; next 4 goes to the fourth one.",
-    "check": "Check the file on histories made anew; in the folder of a set, check the set itself.",
+    "list": "List the exercises, and which are done.",
+    "check": "Check the file on histories made anew, or all of them: check all. In the folder of a set, check the set.",
     "hint": "Show the next hint for the exercise.",
     "watch": "Check at every save; keys: h hint, n next, r reset, q leave.",
     "reset": "Begin the file of the exercise anew; yours is kept beside it.",
@@ -22,8 +24,9 @@ WORKSHOP_COMMANDS: Mapping[str, str] = {
 }
 WORKSHOP_ABOUT = "Exercises in writing a strategy. Each checks itself, and shows what is wrong."
 WORKSHOP_EPILOG = """\
-All but init and new work in the folder of a workshop, and below. A set is a folder with exercises; ours has twelve. The
-page on workshops tells more: ask thimble how to run a workshop.
+All but init and new work in the folder of a workshop, and below: in the folder of an exercise, on that one. Without a
+command, a workshop goes on with next. A set is a folder with exercises; ours has twelve. The page on workshops tells
+more: ask thimble how to run a workshop.
 """
 
 
@@ -33,7 +36,7 @@ def main(arguments: Sequence[str], prog: str = "thimble workshop") -> int:
 
 
 def _run(arguments: Sequence[str], prog: str) -> None:
-    given = _parser(prog).parse_args(arguments or ["--help"])
+    given = _parser(prog).parse_args(arguments or (["next"] if workshop_folder(Path.cwd()) else ["--help"]))
     passed: bool | None = getattr(import_module("thimble.workshop.commands"), f"{given.command}_command")(given)
     if passed is False:
         raise SystemExit(1)
@@ -50,7 +53,7 @@ def _parser(prog: str) -> Parser:
                 nargs="?",
                 default="",
                 metavar="EXERCISE",
-                help="its number or name; else the one you are at",
+                help="its number or name; else that of this folder, or the one that comes next",
             )
         if name in ("init", "new"):
             add("folder", type=Path, metavar="FOLDER", help="a new folder")

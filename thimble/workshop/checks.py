@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import add
@@ -106,6 +107,7 @@ def keeps_order(call: TrialCall) -> Found:
 def keeps_pairs(call: TrialCall) -> Found:
     """Each result follows its call, and each call has its result."""
     waiting: dict[str, str] = {}
+    calls = {message.id: message.calls for message in call.history}
     for message in call.view:
         if message.role == "tool":
             if message.call_id not in waiting:
@@ -118,6 +120,8 @@ def keeps_pairs(call: TrialCall) -> Found:
             break
         else:
             waiting = {one.id: message.id for one in message.calls}
+            if message.calls != calls.get(message.id, message.calls):
+                return message.id, "the calls of this message are changed, so the model learns to call like that"
     if waiting:
         return next(iter(waiting.values())), "a call of this message has no result in the view, so a server refuses it"
     return None
@@ -136,6 +140,29 @@ def keeps_words(call: TrialCall) -> Found:
         if fate != "kept" and not 0 < len(copy.content.strip()) < len(message.content):
             return message.id, "a mask is one line that says what is hidden, and is shorter: not an empty one"
     return None
+
+
+@law
+def hides_results(call: TrialCall) -> Found:
+    """A changed result is one short line that repeats no part of the result."""
+    shown = {message.id: message for message in call.view}
+    for message in call.history:
+        copy = shown.get(message.id, message)
+        if not copy.same(message):
+            (count, told), (_, hidden) = _word_runs(copy.content), _word_runs(message.content)
+            if told & hidden or not 0 < count <= 2 * MASK_TOKENS:
+                return (
+                    message.id,
+                    "a mask is a short line in words of its own: this is long, empty, or repeats the result",
+                )
+    return None
+
+
+def _word_runs(text: str) -> tuple[int, set[tuple[str, ...]]]:
+    """How many words a text has; its numbers, and each three words in a row."""
+    words = re.findall(r"\w+", text.lower())
+    runs = zip(words, words[1:], words[2:], strict=False)
+    return len(words), {*runs, *((word,) for word in words if word.isdigit())}
 
 
 @law
@@ -285,6 +312,17 @@ def as_solution(run: TrialRun, rule: str) -> Fault | None:
 
 
 @check
+def is_deterministic(run: TrialRun) -> Fault | None:
+    """In a second run from the start, the strategy makes the same views."""
+    for at, (call, again) in enumerate(zip(run.calls, run.trial.run(), strict=True)):
+        if [*call.view] != [*again.view]:
+            return Fault(
+                at, "", "in a second run from the start it makes another view: chance, or memory of other runs"
+            )
+    return None
+
+
+@check
 def survives_failure(run: TrialRun) -> Fault | None:
     """A model that fails costs nothing but its summary."""
     try:
@@ -364,13 +402,19 @@ def wins(run: TrialRun, rivals: Sequence[str]) -> Fault | None:
     if run is not run.all[-1]:
         return None  # one contest, of all runs
     trials = [each.trial for each in run.all]
-    everything = measured(trials, "none")
-    own = score(measured(trials, run.trial.spec), everything)
-    best, rival = max((score(measured(trials, rival), everything), rival) for rival in rivals)
+    everything, ours = measured(trials, "none"), measured(trials, run.trial.spec)
+    theirs = {rival: measured(trials, rival) for rival in rivals}
+    own = score(ours, everything)
+    best, rival = max((score(row, everything), rival) for rival, row in theirs.items())
     if own <= best:
         return Fault(-1, "", (
             f"your score is {own:.1f}, and the best rival, {rival}, has {best:.1f}: higher wins. Facts are any words "
             "of any result, so a pattern finds none"
+        ))  # fmt: skip
+    if ours["kept"] < (least := min(row["kept"] for row in theirs.values())):
+        return Fault(-1, "", (
+            f"your views show {ours['kept']} of {ours['planted']} facts, and each rival's at least {least}: to hide "
+            "all is cheap, and no use"
         ))  # fmt: skip
     run.said.append(f"your score is {own:.1f}, and that of the best rival, {rival}, {best:.1f}")
     return None
@@ -386,7 +430,7 @@ def measured(trials: Iterable[WorkshopTrial], spec: str) -> Row:
         kept += shown(facts, ((call.history, call.view) for call in calls))
         priced = (replace(trial, prices=Prices(price)).cost(calls) for price in FOUR_PRICES)
         costs = [*map(add, costs, priced)]
-    return {"costs": costs, "kept": sum(kept), "planted": len(kept), "faults": 0, "again": 0}
+    return {"costs": costs, "kept": sum(kept), "planted": len(kept), "repeats": 0, "again": 0}
 
 
 def _acts(history: Sequence[Message]) -> list[range]:

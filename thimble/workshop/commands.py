@@ -13,7 +13,7 @@ from thimble.agent.errors import UsageError
 from thimble.repl.screen.theme import console_for, is_plain, say
 from thimble.workshop.exercise_set import OURS, TOML, load_set
 from thimble.workshop.progress import begin, found
-from thimble.workshop.steps import check, hint, judged, reset, show_page
+from thimble.workshop.steps import check, hint, judged, reset, show_done, show_list, show_page
 
 EXAMPLE = "02-window"
 """The exercise of ours that a new set begins with."""
@@ -30,9 +30,16 @@ def next_command(given: Namespace) -> None:
     """Show a page."""
     progress = found(Path.cwd())
     if given.exercise:
-        progress.chosen = progress.set.find(given.exercise).name
+        progress.at = progress.chosen = progress.set.find(given.exercise).name
         progress.save()
+    elif progress.at in progress.done:
+        progress.at = ""
     show_page(progress, _console())
+
+
+def list_command(given: Namespace) -> None:
+    """List the exercises."""
+    show_list(found(Path.cwd()), _console())
 
 
 def check_command(given: Namespace) -> bool:
@@ -40,7 +47,15 @@ def check_command(given: Namespace) -> bool:
     if Path(TOML).is_file():
         return check_set(Path.cwd(), _console())
     progress = found(Path.cwd())
-    progress.at = progress.set.find(given.exercise).name if given.exercise else ""
+    if given.exercise == "all":
+        passed = []
+        for exercise in progress.set.exercises:
+            progress.at = exercise.name
+            passed.append(check(progress, _console(), line=True))
+        show_done(progress, _console())
+        return all(passed)
+    if given.exercise:
+        progress.at = progress.set.find(given.exercise).name
     return check(progress, _console())
 
 
@@ -90,7 +105,7 @@ def check_set(folder: Path, out: Console) -> bool:
     wrong = 0
     limits = load_set(folder)
     for exercise in limits.exercises:
-        begun, solved = (judged(exercise, file, limits)[0] for file in (exercise.starter, exercise.solution))
+        begun, solved = (judged(exercise, file, limits, out)[0] for file in (exercise.starter, exercise.solution))
         faults = [f"the model solution fails: {solved.why}"] * (not solved.passed)
         faults += ["the starter passes already"] * begun.passed
         wrong += len(faults)

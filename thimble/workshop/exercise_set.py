@@ -76,7 +76,7 @@ class Exercise:
 @with_config(KNOWN)
 @dataclass(frozen=True)
 class ExerciseSet:
-    """Exercises in order, and the limits of a check: seconds of computing, megabytes of memory."""
+    """Exercises in order, and the limits of a check: seconds, and megabytes of memory."""
 
     title: str
     folder: Path

@@ -13,7 +13,7 @@ from thimble.agent.view import measure
 from thimble.strategies.own_code import HOW_TO_RETRY
 from thimble.workshop.checks import Fault, TrialRun, named_check
 from thimble.workshop.exercise_set import Exercise
-from thimble.workshop.trial import WorkshopTrial, a_limit, invent, spec_of
+from thimble.workshop.trial import WordCounter, WorkshopTrial, a_limit, invent, spec_of
 
 Row = Sequence[str]
 """A message as `/context` shows it: number, role, tokens before, tokens after, fate, how it begins."""
@@ -61,7 +61,9 @@ def _trials(exercise: Exercise, file: Path, random: Random) -> Iterator[Workshop
     for number in range(exercise.histories):
         turns = least + (most - least) * number // max(1, exercise.histories - 1)
         history = invent(random, turns, exercise.words, exercise.tools)
-        yield WorkshopTrial(spec, solution, history, exercise.limit or a_limit(random, history), lag=exercise.lag)
+        counter = WordCounter(random.randint(3, 6), random.randint(20, 40))
+        limit = exercise.limit or a_limit(random, history, counter)
+        yield WorkshopTrial(spec, solution, history, limit, lag=exercise.lag, counter=counter)
 
 
 def _smallest(name: str, given: Mapping[str, object], run: TrialRun, fault: Fault) -> tuple[TrialRun, Fault]:

@@ -23,7 +23,7 @@ class Progress:
     """What is done, how many hints were shown, and the exercise that was chosen ("" for the first that is not done).
 
     `exercises_in`: the folder of the set; "" for the one that ships, so that a workshop goes on on any machine. `at`:
-    the exercise that this command is at, whichever one is chosen; it is not saved.
+    the exercise of this command, such as that of the current folder, whichever one is chosen; it is not saved.
     """
 
     folder: Path
@@ -114,15 +114,23 @@ def begin(folder: Path, exercises_in: Path | None) -> Progress:
     return progress
 
 
+def workshop_folder(here: Path) -> Path | None:
+    """The folder of the workshop that this folder is in."""
+    return next((folder for folder in (here, *here.parents) if (folder / PROGRESS).is_file()), None)
+
+
 def found(here: Path) -> Progress:
-    """The workshop that this folder is in. Raises UsageError."""
-    for folder in (here, *here.parents):
-        file = folder / PROGRESS
-        if file.is_file():
-            try:
-                told = json.loads(file_bytes(file, SET_BYTES))
-                return TypeAdapter(Progress).validate_python({**told, "folder": folder})
-            except (OSError, ValueError, TypeError, RecursionError) as error:
-                fix = "delete it, and begin again: thimble workshop init . (your files stay)"
-                raise UsageError(f"{file} cannot be read: {in_line(str(error))}", fix) from error
-    raise UsageError("this folder is not in a workshop", "make one: thimble workshop init FOLDER")
+    """The workshop that this folder is in, at the exercise of this folder, if any. Raises UsageError."""
+    folder = workshop_folder(here)
+    if folder is None:
+        raise UsageError("this folder is not in a workshop", "make one: thimble workshop init FOLDER")
+    file = folder / PROGRESS
+    try:
+        told = json.loads(file_bytes(file, SET_BYTES))
+        progress = TypeAdapter(Progress).validate_python({**told, "folder": folder})
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        fix = "delete it, and begin again: thimble workshop init . (your files stay)"
+        raise UsageError(f"{file} cannot be read: {in_line(str(error))}", fix) from error
+    below = here.relative_to(folder).parts[:1]
+    progress.at = next((one.name for one in progress.set.exercises if (one.name,) == below), "")
+    return progress

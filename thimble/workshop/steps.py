@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import randrange
@@ -10,7 +11,7 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from thimble.agent.errors import UsageError
-from thimble.repl.screen.theme import is_drawn, say
+from thimble.repl.screen.theme import in_use, is_drawn, moving, say
 from thimble.session.jail import Jail
 from thimble.workshop.exercise_set import SOLUTION, Exercise, ExerciseSet
 from thimble.workshop.judge import WorkshopVerdict, judge
@@ -31,15 +32,23 @@ def show_page(progress: Progress, out: Console) -> None:
     else:
         say(out, page)
     if progress.chosen or len(progress.done) < len(progress.set.exercises):
-        say(out, f"Write {progress.file}, then: thimble workshop check", "bold")
+        number = progress.set.exercises.index(progress.exercise) + 1
+        say(out, f"Write {progress.file}, then: thimble workshop check {number}", "bold")
     else:
         spec = spec_of(progress.file, progress.exercise.member)
         say(out, f"All are done. Use yours: thimble --strategy '{spec}'", "bold")
-    _show_done(progress, out)
+    show_done(progress, out)
 
 
-def check(progress: Progress, out: Console) -> bool:
-    """Check the participant's file and say what came of it; whether it passed.
+def show_list(progress: Progress, out: Console) -> None:
+    """Each exercise with the title of its page, and a mark if it is done."""
+    for one in progress.set.exercises:
+        mark, title = "✓" if one.name in progress.done else "·", one.page.read_text(encoding="utf-8").partition("\n")[0]
+        say(out, f"{mark} {title.lstrip('# ')} [{one.name}]{in_use(out, one == progress.exercise)}")
+
+
+def check(progress: Progress, out: Console, line: bool = False) -> bool:
+    """Check the participant's file and say what came of it, or a `line` of it alone; whether it passed.
 
     Raises:
         UsageError: there is no such file.
@@ -47,18 +56,23 @@ def check(progress: Progress, out: Console) -> bool:
     exercise, file = progress.exercise, progress.file
     if not file.is_file():
         raise UsageError(f"there is no file {file}", "thimble workshop reset writes the starter there")
-    verdict, printed = judged(exercise, file, progress.set)
-    show_verdict(exercise.name, verdict, printed, out)
+    verdict, printed = judged(exercise, file, progress.set, out)
     if verdict.passed:
         progress.note_done()
+    if verdict.passed and not line:
         say(out, f"A model solution is beside your file: {file.with_name(SOLUTION)}")
-        _show_done(progress, out)
+        show_done(progress, out)
+    show_verdict(exercise.name, replace(verdict, rows=()) if line else verdict, () if line else printed, out)
     return verdict.passed
 
 
-def judged(exercise: Exercise, file: Path, limits: ExerciseSet) -> tuple[WorkshopVerdict, list[str]]:
+def judged(exercise: Exercise, file: Path, limits: ExerciseSet, out: Console) -> tuple[WorkshopVerdict, list[str]]:
     """The verdict on a file, and what it printed. It runs in a process of its own, with limits."""
-    with Jail(partial(_judged, exercise, Path(file.name)), file.parent, limits.seconds, limits.megabytes) as jail:
+    answer = partial(_judged, exercise, Path(file.name))
+    with (
+        moving(out, f"checking {exercise.name}, at most {limits.seconds} seconds"),
+        Jail(answer, file.parent, limits.seconds, limits.megabytes) as jail,
+    ):
         try:
             verdict = VERDICT.validate_json(jail.ask())
         except UsageError as error:
@@ -88,6 +102,7 @@ def reset(progress: Progress, out: Console) -> None:
     say(out, f"{progress.file} is the starter again" + (f"; yours is {kept.name}" if kept else ""))
 
 
-def _show_done(progress: Progress, out: Console) -> None:
+def show_done(progress: Progress, out: Console) -> None:
+    """How many exercises are done, and which."""
     marks = " ".join(f"{'✓' if one.name in progress.done else '·'}{one.name[:2]}" for one in progress.set.exercises)
     say(out, f"{progress.set.title}: {len(progress.done)} of {len(progress.set.exercises)}  {marks}", "quiet")

@@ -21,8 +21,6 @@ from thimble.session.step_worker import StepWorker
 from thimble.strategies.spec import parse
 
 TRIAL_PRICES = Prices()
-OVERHEAD = 30
-"""Tokens of the tool schemas and the template, which belong to no message."""
 TRIAL_WORDS = (
     "cache",
     "token",
@@ -48,19 +46,25 @@ def _words(text: str) -> int:
     return len(re.findall(r"\w+|[^\w\s]", text))
 
 
+@dataclass(frozen=True)
 class WordCounter(Counter):
-    """A word or a sign is a token, and each message and each call costs four more."""
+    """A word or a sign is a token; each message and each call costs some more, and so does what is around them all.
 
+    These two differ from trial to trial, so that a strategy has to ask the budget.
+    """
+
+    more: int = 4
+    around: int = 30
     exact = True
 
     def count(self, message: Message) -> int:
         """Tokens of one message."""
-        texts = [message.content, *(call.arguments for call in message.calls)]
-        return 4 * len(texts) + sum(map(_words, texts))
+        texts = [message.content + message.thinking, *(call.arguments for call in message.calls)]
+        return self.more * len(texts) + sum(map(_words, texts))
 
     def overhead(self, tools: Sequence[Schema]) -> int:
         """The same for all tools."""
-        return OVERHEAD
+        return self.around
 
     def calibrate(self, counted: int, reported: int) -> bool:
         """Nothing to learn: there is no server."""
@@ -135,11 +139,12 @@ class WorkshopTrial:
     prices: Prices = TRIAL_PRICES
     lag: int = 0
     fails: bool = False
+    counter: WordCounter = WordCounter()
 
     @property
     def budget(self) -> Budget:
         """The budget of each call."""
-        return Budget(self.limit, WordCounter(), OVERHEAD, self.prices)
+        return Budget(self.limit, self.counter, self.counter.around, self.prices)
 
     def strategy(self, model: SmallModel, worker: StepWorker) -> Strategy:
         """The strategy with fresh state."""
@@ -223,10 +228,10 @@ def invent(random: Random, turns: int, words: Sequence[int], tools: bool) -> lis
     return told
 
 
-def a_limit(random: Random, history: Sequence[Message]) -> int:
+def a_limit(random: Random, history: Sequence[Message], counter: WordCounter) -> int:
     """A budget at the edge of what some call of this history needs: enough, one short, or without the overhead."""
-    size = Budget(0, WordCounter(), OVERHEAD).size(random.choice(histories(history)))
-    return random.choice((size, size - 1, size - OVERHEAD))
+    size = Budget(0, counter, counter.around).size(random.choice(histories(history)))
+    return random.choice((size, size - 1, size - counter.around))
 
 
 def spec_of(file: Path, member: str) -> str:

@@ -17,13 +17,7 @@ BESIDE = 48
 
 
 def show_verdict(name: str, verdict: WorkshopVerdict, printed: Sequence[str], out: Console) -> None:
-    """One line why, the rows, and what the file printed."""
-    if verdict.passed:
-        say(out, f"✓ {name}" + f": {verdict.why}" * bool(verdict.why), "mark")
-    else:
-        say(out, f"✗ {name}: {verdict.why}", "error")
-        if verdict.fix:
-            say(out, f"  {verdict.fix}", "quiet")
+    """The rows, what the file printed, and then, where the screen of a long table ends, one line why."""
     if verdict.rows:
         rows: list[list[str | Text]] = []
         for at, (number, *cells, fate, text) in enumerate(verdict.rows):
@@ -36,3 +30,9 @@ def show_verdict(name: str, verdict: WorkshopVerdict, printed: Sequence[str], ou
         )
     for line in printed:
         say(out, f"printed: {line}", "quiet")
+    if verdict.passed:
+        say(out, f"✓ {name}" + f": {verdict.why}" * bool(verdict.why), "mark")
+    else:
+        say(out, f"✗ {name}: {verdict.why}", "error")
+        if verdict.fix:
+            say(out, f"  {verdict.fix}", "quiet")

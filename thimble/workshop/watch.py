@@ -30,13 +30,16 @@ def watch(progress: Progress, out: Console) -> None:
         show_page(progress, out)
         progress.at = progress.exercise.name  # stay, until the key
         seen = saved(progress.file)
+        key = "n"
         while True:
-            say(out, WATCH_KEYS, "quiet")
+            if key:
+                say(out, WATCH_KEYS, "quiet")
             while not (key := _key()) and (now := saved(progress.file) or seen) == seen:
                 pass
             match key:
                 case "":
                     seen = now
+                    say(out, WATCH_KEYS, "quiet")  # the verdict is the last line
                     check(progress, out)
                 case "h":
                     hint(progress, out)

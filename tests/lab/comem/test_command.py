@@ -15,11 +15,11 @@ from tests.support.paths import ROOT
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message
 from thimble.agent.repair import repair
+from thimble.commands.trajectories import Trajectory
 from thimble.lab.comem.agent_runs import recorded as of_trajectory
 from thimble.lab.comem.comem_paper import FIGURE_5, PAPER_TABLE
 from thimble.lab.comem.command import main
 from thimble.lab.replay.recorded_replay import counter_of
-from thimble.lab.replay.trajectories import Trajectory
 
 PAGE = ROOT / "docs" / "results" / "comem.md"
 RUN = [

@@ -15,12 +15,12 @@ from tests.support.family import family
 from thimble.agent.budget import Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
+from thimble.commands.trajectories import Trajectory
 from thimble.lab.experiment import Row
 from thimble.lab.judge.command import FORMULA, JUDGED_BESIDE, JudgeCase, judged, main, scored
 from thimble.lab.judge.dialogues import FACT_WORDS, FACTS, generated, planted
-from thimble.lab.judge.measure import WEIGHTS, asked_again, measured
+from thimble.lab.judge.measure import WEIGHTS, measured
 from thimble.lab.replay.recorded_replay import ReplaySetting, replay
-from thimble.lab.replay.trajectories import Trajectory
 from thimble.strategies.table import STRATEGIES
 from thimble.workshop.exercise_set import OURS
 
@@ -52,9 +52,9 @@ def verdict(folder: Path, text: str, seconds: int = 60, limit: int = 2_000, dial
     return judged(JudgeCase("mine.py", dialogues, settings("mine.py", limit), folder, text, seconds))
 
 
-def sums(costs: list[float], calls: int, kept: int, planted: int, faults: int, again: int) -> Row:
+def sums(costs: list[float], calls: int, kept: int, planted: int, repeats: int, again: int) -> Row:
     return {"strategy": "mine.py", "reason": "", "costs": costs, "calls": calls, "kept": kept, "planted": planted,
-            "faults": faults, "again": again}  # fmt: skip
+            "repeats": repeats, "again": again}  # fmt: skip
 
 
 # --- the formula ------------------------------------------------------------------------------------------------------
@@ -82,16 +82,16 @@ def test_two_runs_by_hand(tmp_path: Path) -> None:
     kept = (2 + 3) + (3 + 3 + 5 + 5)  # of a, and of a and b, at each call from the third on
     views = [call.view for one, _ in RUNS for call in replay(one, settings("none")[0]) if call.view]
     sent, cached = sum(view.tokens for view in views), sum(view.cached for view in views)
-    counts = {"calls": 4 + 6, "planted": kept, "again": 1 + 3}
-    assert everything == {"costs": [sent, sent - cached / 2], **counts, "kept": kept, "faults": 0}
+    counts = {"calls": 4 + 6, "planted": kept, "again": 1 + 3, "quoted": 0, "quoted_lost": 0}
+    assert everything == {"costs": [sent, sent - cached / 2], **counts, "kept": kept, "repeats": 0}
     most = max(view.tokens for view in views)
     assert measured(RUNS, settings("none", most)) == everything
     with pytest.raises(UsageError, match=f"{most:,} tokens, and the budget is {most - 1:,}"):
         measured(RUNS, settings("none", most - 1))
     hidden = verdict(tmp_path, HIDES)
-    assert hidden == {"costs": hidden["costs"], **counts, "kept": 0, "faults": 4}
-    one, _ = RUNS[1]  # its repeated calls are faults where the newest result is not shown
-    assert [*asked_again(one, [*replay(one, settings("sliding-window:window=1")[0])])] == [True, True, False]
+    assert hidden == {"costs": hidden["costs"], **counts, "kept": 0, "repeats": 4}
+    two = measured(RUNS[1:], settings("sliding-window:window=1"))  # of a a b b a only the last is far behind
+    assert (two["again"], two["repeats"]) == (3, 1)
 
 
 def test_a_fact_is_words_in_a_row_of_a_result_and_the_seed_says_which() -> None:
@@ -118,15 +118,14 @@ def test_made_dialogues_go_by_the_seed_and_read_some_articles_again() -> None:
     assert generated(3) == generated(3) != generated(4)
     runs = [planted(one, 3)[0] for one in generated(3)]
     assert {(one.messages[0].role, one.messages[-1].role) for one in runs} == {("system", "assistant")}
-    again = [shown for one in runs for shown in asked_again(one, [*replay(one, settings("none", 10**9)[0])])]
-    assert again
-    assert all(again)
+    found = measured([(one, ()) for one in runs], settings("none", 10**9))
+    assert found["again"] > found["repeats"] == 0
 
 
 # --- what is refused, in one line -------------------------------------------------------------------------------------
 
 UNFITTED = "class Mine:\n    fitted = False\n    def prepare(self, messages, budget): return messages[:]\n"
-TURN, STOPPED = r"^one, turn \d+: .*", "no end within 1 seconds of computing: stopped "
+TURN, STOPPED = r"^one, turn \d+: .*", "no end within 1 seconds: stopped "
 REFUSED = {
     "return [m for m in messages if m.role != 'tool']": TURN + "the view had to be mended",
     "return messages[:1] + messages[2:]": TURN + "put back the question or task",

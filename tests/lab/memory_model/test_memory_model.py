@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 
 from tests.servers.memory_runs import memory_run, memory_runs
+from tests.support.estimate import EstimateCounter
 from tests.support.scripted import Scripted
 from thimble.agent.budget import UNLIMITED, Budget
 from thimble.agent.messages import Message, turns
 from thimble.agent.protocols import Backend, Delta, Text
 from thimble.agent.side import SideModel
+from thimble.commands.trajectories import Trajectory, read
 from thimble.lab.action_similarity import Action
 from thimble.lab.memory_model.command import main
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
@@ -28,10 +30,8 @@ from thimble.lab.memory_model.held_out import NO_SUMMARY, findings, measure, mem
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 from thimble.lab.memory_model.summaries import MemoryModel, guideline, own_words, target
 from thimble.lab.replay.fake_model import newest_name
-from thimble.lab.replay.trajectories import Trajectory, read
 from thimble.lab.store import Store
 from thimble.models import built_in
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.comem import Comem, Summaries
 from thimble.strategies.spec import parse

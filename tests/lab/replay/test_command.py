@@ -30,12 +30,12 @@ from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.protocols import Text
 from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
+from thimble.commands.trajectories import Trajectory
 from thimble.lab.experiment_flags import price_cards, settings_of
 from thimble.lab.replay.command import ReplayCase, line, main
 from thimble.lab.replay.cost_tables import described, tables, turn_class
 from thimble.lab.replay.fake_model import FakeModel
 from thimble.lab.replay.recorded_replay import ReplaySetting, cost, counter_of, figures, replay
-from thimble.lab.replay.trajectories import Trajectory
 from thimble.models import READER, chat
 from thimble.session.session import Session
 from thimble.strategies.none import NoManagement
@@ -53,7 +53,7 @@ SPECS = [
     "observation-masking:when=always,window=1",
     "summary-buffer:words=20",
     "hybrid:every=2,tail=1,words=20",
-    "hybrid:window=1,every=1,tail=1",
+    "hybrid:window=1,every=2,tail=1",
 ]
 PRICED = """\
 from thimble.agent.messages import Message
@@ -172,10 +172,13 @@ def test_a_summary_that_no_cache_holds_changes_no_view_and_is_never_cheaper(hist
 
 def row(strategy: str, run: str, turns: int, price: float, prompt: int, **more: Any) -> dict[str, Any]:
     """A row of a run in which nothing is cached."""
-    none = ("refused", "over_budget", "edits", "side_calls", "acted", "observation_tokens", "lag", "change")
+    none = (
+        *("refused", "over_budget", "edits", "side_calls", "acted", "observation_tokens", "lag", "change"),
+        *("quoted", "quoted_lost"),
+    )
     size = ("prompt_tokens", "prefill_tokens", "history_tokens", "cost")
     of_run = {"strategy": strategy, "run": run, "turns": turns, "calls": turns, "budget": None, "cached_price": price}
-    repaired = {"repairs": 3, "characters_mended": 12, "characters_left_out": 3}
+    repaired = {"repairs": 3, "characters_mended": 12, "characters_left_out": 3, "repeats": 1}
     return {**dict.fromkeys(none, 0), **dict.fromkeys(size, prompt), **of_run, **repaired, **more}
 
 
@@ -206,6 +209,8 @@ def test_tables_are_of_the_runs_that_are_sent(runs: list[tuple[int, int, int]]) 
     tokens, raw = sum(every) + 100 * len(every), 100 * len(every)
     cells = [twice(100 * (tokens / raw - 1)) if raw else "– –", f"{tokens:,}"]
     assert found["All tokens together"].rows[0][1:3] == cells
+    most = sum(turns for turns, _ in sent)
+    assert found["All tokens together"].rows[0][-1] == (f"{100 * len(every) / most:.1f}" if most else "–")
     if len(sent) > 1:
         _, middle, _, worst = found["Run by run"].rows[0][1:]
         assert (middle, worst) == (twice(median(every)), twice(max(every)))

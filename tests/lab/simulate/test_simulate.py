@@ -38,7 +38,9 @@ SPECS = st.one_of(
     st.just("none"),
     st.builds("observation-masking:when=always,window={}".format, st.integers(0, 12)),
     st.builds("llm-summary:every={},tail={}".format, st.integers(1, 12), st.integers(0, 9)),
-    st.builds("hybrid:window={},every={},tail={},early=off".format, *[st.integers(1, 12)] * 3),
+    st.builds(
+        "hybrid:window={},every={},tail={},early=off".format, st.integers(1, 12), st.integers(8, 16), st.integers(1, 7)
+    ),
 )
 
 

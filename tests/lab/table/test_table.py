@@ -91,6 +91,16 @@ def test_what_is_left_out_is_said(own: Path, capsys: pytest.CaptureFixture[str])
     assert " and 10 more (--json names all): left out of Δ." in " ".join(said(capsys, own).split())
 
 
+def test_turns_are_compared_if_the_file_has_them(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own.write_text("instance,strategy,solved,cost,turns\na,none,1,2,10\nb,none,0,3,20\na,mask,1,1,13\nb,mask,1,2,27\n")
+    told = said(capsys, own, "--markdown")
+    assert "| mask | 2 | 100.0 [34.2, 100.0] | 1.5 [1, 2] | 20 [13, 27] |" in told
+    assert "| strategy | pairs | Δ solved, points | p | Holm | Δ cost | p | Holm | Δ turns | p | Holm |" in told
+    assert "| +5 [+3, +7] | 0.0000 |" in told
+    own.write_text(OWN)
+    assert "turns" not in said(capsys, own, "--markdown")
+
+
 @pytest.mark.parametrize(
     "data",
     [

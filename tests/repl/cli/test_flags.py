@@ -36,7 +36,7 @@ def test_help_fits_a_terminal_and_names_every_flag(
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     shown = set(re.findall(r"^  (-\w|--[\w-]+)", text, re.MULTILINE)) - {"-h", "-p"}
-    others = "--json --resume --record --replay --live --observations --warm --version"
+    others = "--json --resume --record --replay --live --observations --warm --keep-secrets --version"
     assert shown == {*(setting.flag for setting in SETTINGS.values() if setting.help), *others.split()}
 
 

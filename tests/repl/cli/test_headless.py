@@ -139,6 +139,9 @@ def test_every_command_has_a_form_in_json(articles: Path, capsys: pytest.Capture
     typed = {
         "strategy": "/strategy none",
         "why": "/why 1",
+        "drop": "/drop 3",
+        "edit": "/edit 3 Two.",
+        "pin": "/pin 3",
         "plant": "/plant The code is 7.",
         "predict": "/predict",
         "save": "/save a talk",

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from tests.support.conversations import Entry, conversations, objections
 from tests.support.embedding import Counting
+from tests.support.estimate import EstimateCounter
 from tests.support.histories import LIMITS, Story, TinyCounter, outcome, react40, sound_histories
 from tests.support.specs import EVERY, SUMMARISERS, Summariser, specs
 from thimble.agent.budget import Budget
 from thimble.agent.errors import BudgetError, UsageError
 from thimble.agent.side import SideModel
 from thimble.models import chat
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.repl.cli import prepare as filter
 from thimble.strategies.spec import parse
 

@@ -40,7 +40,7 @@ def after_questions(questions: int = 2) -> Session:
 
 def shown(session: Session, width: int = 80, drawn: bool = True, height: int = 100) -> Sequence[str]:
     paper = Paper(width, drawn, height=height)
-    run_command(session, "/stats", paper.console)
+    run_command(session, "/stats all", paper.console)
     return paper.lines
 
 
@@ -101,3 +101,11 @@ def test_the_cost_of_each_purpose_adds_up_to_the_whole(calls: list[Call], card: 
     assert abs(sum(number(row[5]) for row in rows) - whole) <= len(rows)
     assert float(together[7].strip("~")) == pytest.approx(whole * card.dollars / 1e6, abs=1e-4)
     assert sum(int(row[1]) for row in rows) == int(together[1]) == len(calls)
+
+
+def test_it_fits_a_screen_of_24_rows_and_80_columns() -> None:
+    session = after_questions(9)
+    paper = Paper(80, height=24)
+    run_command(session, "/tokens", paper.console)
+    assert len(paper.lines) <= 22
+    assert "in all: calls" in paper.text

@@ -44,6 +44,13 @@ def test_the_help_of_a_strategy_has_all_of_it_and_a_spec_to_try(name: str) -> No
     assert len(paragraphs(STRATEGIES[name])[0].split(". ")) == 2, "a description teaches in two sentences"
 
 
+def test_a_swap_to_a_paper_says_what_else_it_turns_off() -> None:
+    told = said(scripted(), "/strategy tidy+comem:paper,k=3+hybrid:paper")
+    assert "comem:paper is k=2,summary=background,words=683,suggestions=off." in told
+    assert "hybrid:paper is window=10,when=always,every=43,tail=10,early=off." in told
+    assert ":paper is" not in said(scripted(), "/strategy hybrid:early=off")
+
+
 NEWEST = "def prepare(messages, budget):\n    return list(messages)\n"
 COUNTS = """
 from dataclasses import dataclass, field

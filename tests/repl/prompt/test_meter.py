@@ -70,7 +70,7 @@ def test_a_thread_of_its_own_follows_what_is_typed() -> None:
     meter = Meter(session, drawn.set)
     meter.warm()
     before = text(meter)
-    assert before.startswith(f"ctx ▓░░░░░░░ ~{forecast(session).tokens:,}/4,000 ")
+    assert before.startswith(f"next ▓░░░░░░░ ~{forecast(session).tokens:,}/4,000 ")
     text(meter, "a question of some words")
     assert drawn.wait(5)
     tokens = forecast(session, "a question of some words").tokens

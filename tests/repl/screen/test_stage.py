@@ -131,7 +131,7 @@ def test_nothing_private_reaches_the_terminal(terminal: Open, tmp_path: Path) ->
         XDG_CONFIG_HOME=str(home / ".config"),
         OLLAMA_HOST="http://gpu.alice.example:11434",
     )
-    here.see("1 article", "ctx ▓")
+    here.see("1 article", "next ▓")
     for typed, seen in (
         *(("/strategy ~/x.py:Mine", "The strategy is now"), ("words of good", "ZeroDivisionError")),
         *(("/strategy ~/y.py", "✗"), ("/strategy ~/missing.py", "✗"), ("/strategy none", "is now none")),

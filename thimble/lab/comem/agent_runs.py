@@ -12,7 +12,7 @@ from statistics import NormalDist
 from thimble.agent.budget import Counter
 from thimble.agent.messages import turns
 from thimble.agent.repair import repair
-from thimble.lab.replay.trajectories import Trajectory
+from thimble.commands.trajectories import Trajectory
 
 MOST_STEPS = 100
 """The paper's limit on steps (4.1)."""

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
+from thimble.commands.trajectories import read
 from thimble.lab.comem.agent_runs import AgentRun, MeanSizes, drawn, recorded
 from thimble.lab.comem.comem_paper import FIGURE_5, PAPER_BATCH, PAPER_TABLE, PaperRow
 from thimble.lab.comem.hosts import QWEN3_4B, Host
@@ -17,7 +18,6 @@ from thimble.lab.experiment import Experiment, Row, Rows, by, hash_of, run_exper
 from thimble.lab.experiment_flags import COUNTED_MODEL, whole
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay.recorded_replay import counter_of
-from thimble.lab.replay.trajectories import read
 
 MEANS = MeanSizes(head=2_000, output=1_000, observation=640)
 """The paper reckons with replies of 1,000 tokens (3.3). Observations are set by one cell: the full context of DeepSWE

@@ -13,6 +13,7 @@ from secrets import randbelow
 
 from thimble.agent.budget import read_limit
 from thimble.agent.errors import UsageError, in_line
+from thimble.commands.trajectories import read
 from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, hash_of, run_experiment
 from thimble.lab.experiment_flags import price_cards, whole
 from thimble.lab.findings import ResultTable
@@ -20,7 +21,6 @@ from thimble.lab.judge.dialogues import Dialogue, generated, planted
 from thimble.lab.judge.entry import Entry, EntryServer
 from thimble.lab.judge.measure import measured, score, shares
 from thimble.lab.replay.recorded_replay import ReplaySetting
-from thimble.lab.replay.trajectories import read
 from thimble.session.figures import several
 from thimble.session.jail import Jail
 
@@ -31,6 +31,8 @@ FORMULA = """\
 Score = 30 · saved + 40 · facts + 30 · found. Saved: the part of the cost of sending everything that is saved, in the
 mean of four prices of a cached token. Facts: the part of the facts of earlier results that the views show.
 Found: the part of the repeated calls whose earlier result was still in view."""
+SHARES = {"facts": ("kept", "planted"), "lost": ("quoted_lost", "quoted"), "repeats": ("repeats", "again")}
+"""Columns of the table, if there is any of it: a count, and of how many."""
 MOST_JUDGE_SEED = 10**9
 PRINTS = "it prints; a strategy returns messages and prints nothing"
 JOINS = "a + in a name joins two strategies: rename the file"
@@ -74,7 +76,7 @@ class Judge(Experiment[JudgeCase]):
         add("--seed", type=whole("--seed", 0, MOST_JUDGE_SEED), default=randbelow(MOST_JUDGE_SEED), metavar="N",
             help="for the dialogues and for the facts planted in them; default: a new one, which is told")  # fmt: skip
         add("--budget", default=8_000, type=read_limit, metavar="N", help="prompt tokens a call may use; default: 8000")
-        told = "most seconds of computing of a strategy; default: 60"
+        told = "most seconds that a strategy takes; default: 60"
         add("--seconds", default=60, type=whole("--seconds", 1, 86_400), metavar="N", help=told)
 
     def cases(self, options: argparse.Namespace) -> list[JudgeCase]:
@@ -126,9 +128,10 @@ class Judge(Experiment[JudgeCase]):
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
         """A row a strategy."""
         at = ", ".join(f"{price.cached:g}" for price in price_cards([]))
-        columns = ("strategy", "no score because", "score", "cost", "facts", "faults")
+        shares = [name for name, (_, of) in SHARES.items() if any(row.get(of) for row in rows)]
+        columns = ("strategy", "no score because", "score", "cost", *shares)
         told = f"Cost in percent of sending everything, where a cached token costs {at}."
-        yield ResultTable("The contest", columns, [*map(_cells, rows)], told, texts=2)
+        yield ResultTable("The contest", columns, [_cells(row, shares) for row in rows], told, texts=2)
 
 
 def judged(case: JudgeCase) -> Row | str:
@@ -162,12 +165,12 @@ def scored(row: Row, everything: Row) -> Row:
     return row | {"score": score(row, everything), "cost": shares(row, everything)}
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: Row, shares: Sequence[str]) -> list[str]:
     if row["score"] is None:
-        return [row["strategy"], row["reason"], *[""] * 4]
+        return [row["strategy"], row["reason"], "", "", *("" for _ in shares)]
     cost = " ".join(f"{100 * one:.0f}" for one in row["cost"])
-    facts, faults = f"{row['kept']} of {row['planted']}", f"{row['faults']} of {row['again']}"
-    return [row["strategy"], "", f"{row['score']:.1f}", cost, facts, faults]
+    found = (" of ".join(str(row[count]) for count in SHARES[name]) for name in shares)
+    return [row["strategy"], "", f"{row['score']:.1f}", cost, *found]
 
 
 main = partial(run_experiment, Judge())

@@ -11,8 +11,8 @@ from random import Random
 from thimble.agent.messages import Message, ToolCall, last_turn, turns
 from thimble.agent.prompts import SYSTEM
 from thimble.agent.repair import repair
+from thimble.commands.trajectories import Trajectory
 from thimble.corpus.library import load
-from thimble.lab.replay.trajectories import Trajectory
 from thimble.tools.articles import ArticleTools
 
 DIALOGUES, EXCHANGES, READS = 4, 6, 3

@@ -22,7 +22,7 @@ from thimble.agent.messages import Message
 from thimble.agent.protocols import Strategy
 from thimble.agent.side import SideModel
 from thimble.lab.replay.fake_model import FakeModel
-from thimble.models.counting.estimate import EstimateCounter
+from thimble.models.counting.vocabulary import counter_for
 from thimble.session.jail import Jail
 from thimble.session.step_worker import StepWorker
 from thimble.strategies.spec import parse
@@ -106,10 +106,11 @@ class EntryServer:
         return PREPARED.dump_json((sent(view), at_once, late))
 
     def _begin(self) -> bytes:
+        counter = counter_for("")
         if not self.plays:
             warnings.simplefilter("ignore")  # Python warns of the text of a file, which is not a print
+            counter.tokens("")  # reads the vocabulary, which is forbidden from now on
             forbid_all_but_computing()
-        counter = EstimateCounter()
         models = [FakeModel(counter, self.summary_tokens, model=name) for name in ("server", "memory")]
         strategy = parse(self.spec, SideModel(models[0], None, models[1], StepWorker()))
         self.plays.append((strategy, counter, models, []))

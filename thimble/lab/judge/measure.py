@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from statistics import mean
 
 from thimble.agent.errors import UsageError
+from thimble.commands.trajectories import Trajectory
 from thimble.lab.experiment import Row
 from thimble.lab.judge.dialogues import Dialogue, shown
 from thimble.lab.replay.recorded_replay import (
@@ -20,7 +21,6 @@ from thimble.lab.replay.recorded_replay import (
     figures,
     replay,
 )
-from thimble.lab.replay.trajectories import Trajectory
 from thimble.strategies.spec import parse
 
 WEIGHTS: Mapping[str, int] = {"saved": 30, "facts": 40, "found": 30}
@@ -37,7 +37,7 @@ def score(found: Row, everything: Row) -> float:
     parts = {
         "saved": 1 - mean(shares(found, everything)),
         "facts": found["kept"] / found["planted"] if found["planted"] else 1,
-        "found": 1 - found["faults"] / found["again"] if found["again"] else 1,
+        "found": 1 - found["repeats"] / found["again"] if found["again"] else 1,
     }
     return sum(points * parts[name] for name, points in WEIGHTS.items())
 
@@ -49,8 +49,8 @@ def measured(
 
     `costs` has one for each price; a computed prompt token costs 1. `calls` had a view. `planted` counts the facts that
     each call could show, and `kept` those that its view shows. `again` counts the calls of a dialogue that were made
-    before, `faults` those of them whose earlier result the view does not show whole. Facts and faults are those at the
-    worst price.
+    before, `repeats` those of them whose earlier result the view does not show whole; `quoted` and `quoted_lost` are as
+    in `Faults`. Facts and faults are those at the worst price.
 
     All prices are played side by side, call by call, so that no play knows what comes from one before it. A lawful
     strategy is played once more, from fresh state, and must make the same views; that costs nothing.
@@ -73,11 +73,14 @@ def measured(
         costs = [total + cost(of, one.prices) for total, one, of in zip(costs, settings, cycle(made), strict=False)]
         for total, of, ours in zip(sums, made, each, strict=True):
             kept = [*shown(facts, ((call.view.history, call.view.messages) for call in ours if call.view))]
-            found = [*asked_again(run, ours)]
-            total.update(calls=of["calls"], kept=sum(kept), planted=len(kept))
-            total.update(faults=found.count(False), again=len(found))
-    worst = {name: min(total[name] for total in sums) for name in ("calls", "kept", "planted", "again")}
-    return {"costs": costs, **worst, "faults": max(total["faults"] for total in sums)}
+            total.update({name: of[name] for name in ("calls", "quoted", "quoted_lost", "again", "repeats")})
+            total.update(kept=sum(kept), planted=len(kept))
+    worst = {name: min(total[name] for total in sums) for name in ("calls", "kept", "planted", "quoted", "again")}
+    return {
+        "costs": costs,
+        **worst,
+        **{name: max(total[name] for total in sums) for name in ("quoted_lost", "repeats")},
+    }
 
 
 def _check(run: Trajectory, calls: Sequence[RecordedCall]) -> None:
@@ -92,23 +95,3 @@ def _check(run: Trajectory, calls: Sequence[RecordedCall]) -> None:
             broken = "played twice from the start, it makes two different views"
         if broken:
             raise UsageError(f"{run.name}, turn {call.turn}: {broken}")
-
-
-def asked_again(run: Trajectory, calls: Iterable[RecordedCall]) -> Iterator[bool]:
-    """For each call of a run that was made before, alike to the letter: whether the view has the newest result's text.
-
-    The text itself is looked for: what a strategy says of its copies is not believed.
-    """
-    results: dict[tuple[str, str], str] = {}
-    made: dict[str, tuple[str, str]] = {}
-    views = (call.view for call in calls)
-    for message in run.messages:
-        if message.role == "tool":
-            results[made[message.call_id]] = message.content
-        elif message.role == "assistant":
-            view = next(views)
-            for call in message.calls:
-                made[call.id] = call.name, call.arguments
-                if made[call.id] in results:
-                    result = results[made[call.id]]
-                    yield view is None or any(result in one.content for one in view.messages)

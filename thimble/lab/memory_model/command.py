@@ -15,6 +15,7 @@ from thimble.agent.errors import Stopped, UsageError
 from thimble.agent.messages import Message
 from thimble.agent.protocols import Backend
 from thimble.agent.side import SideModel
+from thimble.commands.trajectories import read
 from thimble.lab.experiment_flags import MODEL_FORM, add_output, model_name, whole
 from thimble.lab.findings import publish
 from thimble.lab.memory_model.frozen_agent import FrozenAgent
@@ -23,7 +24,6 @@ from thimble.lab.memory_model.held_out import findings, measure, memories
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 from thimble.lab.memory_model.summaries import MemoryModel, guideline, target
 from thimble.lab.replay.recorded_replay import actor_of
-from thimble.lab.replay.trajectories import read
 from thimble.lab.store import Store
 from thimble.lab.training.base_model import check_packages
 from thimble.lab.training.fine_tune import Example, FineTuning, ended, fine_tune

@@ -14,8 +14,8 @@ from thimble.agent.budget import UNLIMITED, Budget, Counter
 from thimble.agent.messages import Message, Schema
 from thimble.agent.protocols import Backend, Delta, Text, Usage
 from thimble.agent.side import SideModel
+from thimble.commands.trajectories import Trajectory
 from thimble.lab.action_similarity import Action
-from thimble.lab.replay.trajectories import Trajectory
 from thimble.models.text_observations import as_written
 from thimble.models.wire.calls import arguments
 from thimble.session.step_worker import StepWorker

@@ -18,10 +18,13 @@ from typing import Any
 
 from thimble.agent.budget import UNLIMITED, Prices
 from thimble.agent.errors import UsageError
+from thimble.commands.replay import AS_RECORDED
+from thimble.commands.trajectories import Trajectory, read
 from thimble.lab.experiment import RAW_AGENT, Experiment, Row, Rows, by, code_of, hash_of, run_experiment
 from thimble.lab.experiment_flags import CACHED_PRICES, MODEL_FORM, add_lag, add_prompts, model_name, price_cards
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay import cost_tables
+from thimble.lab.replay.calibration import calibrated
 from thimble.lab.replay.recorded_replay import (
     RecordedCall,
     ReplaySetting,
@@ -31,7 +34,6 @@ from thimble.lab.replay.recorded_replay import (
     figures,
     replay,
 )
-from thimble.lab.replay.trajectories import Trajectory, read
 from thimble.models import chat
 from thimble.models.text_observations import recognised
 from thimble.strategies.table import STRATEGIES
@@ -96,7 +98,11 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
         runs = read(options.files, options.observations)
         if told := recognised(*(run.messages for run in runs)):
             print(told, file=sys.stderr)
+        for run in runs:
+            for remark in run.remarks:
+                print(f"{run.name}: {remark}", file=sys.stderr)
         specs = options.strategy or [*STRATEGIES]
+        specs = [*([AS_RECORDED] if any(run.sent for run in runs) else []), *specs]
         made = replay_cases(runs, [RAW_AGENT, *specs], options, [options.budget], [options.lag], options.act or "")
         if not options.views:
             return made
@@ -113,7 +119,8 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
         """A row for each price: the sums of the run; counts are in tokens unless the name says otherwise."""
         run, setting, rows, lines = case.run, case.setting, list[Row](), list[str]()
         for price, calls in case.played():
-            found = figures(run, calls, counter_of(setting.model))
+            if case.priced or not rows:
+                found = figures(run, calls, counter_of(setting.model))
             rows.append(
                 {
                     "strategy": setting.strategy,
@@ -128,6 +135,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
                     "characters_left_out": run.repaired.lost,
                     "cost": cost(found, price),
                 }
+                | _calibrated(run, setting.strategy, calls)
             )
             if case.part and (case.priced or len(rows) == 1):
                 lines += (line(case, call, price) for call in calls if call.view)
@@ -154,13 +162,15 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
         """What the runs are, and how to read the tables."""
+        yield from cost_tables.calibration(rows)
         yield cost_tables.described(rows)
         prices = ", ".join(f"{price:.4g}" for price in dict.fromkeys(row["cached_price"] for row in rows))
         yield f"Cost against sending everything, in percent, where a cached token costs {prices}."
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
         """Sums, spreads, and medians by length."""
-        return cost_tables.tables(rows, options.strategy or [*STRATEGIES])
+        own = [AS_RECORDED] if any(row["strategy"] == AS_RECORDED for row in rows) else []
+        return cost_tables.tables(rows, [*own, *(options.strategy or STRATEGIES)])
 
     def lines(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, Sequence[float]]:
         """The changes of all runs in ascending order, at the last price."""
@@ -211,6 +221,15 @@ def line(case: ReplayCase, call: RecordedCall, price: Prices) -> str:
             {"messages": [*map(chat.write, messages)], "output_tokens": output} for messages, output in call.prompts
         ]
     return f"{json.dumps(record)}\n"
+
+
+def _calibrated(run: Trajectory, strategy: str, calls: Sequence[RecordedCall]) -> Row:
+    """How near the prompts as recorded are to what their provider counted, of a run that says so."""
+    if strategy != AS_RECORDED:
+        return {}
+    missing = sum(bool(side.error) for call in calls for side in call.asked)
+    sizes = [(call.view.tokens, call.view.cached) for call in calls if call.view]
+    return {"summaries_missing": missing, **calibrated(run, sizes)}
 
 
 def _check_views(options: argparse.Namespace) -> None:

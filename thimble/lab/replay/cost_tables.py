@@ -8,6 +8,7 @@ from math import inf
 from operator import itemgetter
 from statistics import quantiles
 
+from thimble.commands.replay import AS_RECORDED
 from thimble.lab.experiment import RAW_AGENT, Row, Rows, by
 from thimble.lab.findings import ResultTable
 from thimble.session.figures import several
@@ -23,6 +24,13 @@ AMOUNT_COLUMNS = {
     "edits": "edits",
     "side calls": "side_calls",
 }
+NEAR = 0.9
+"""The share of calls that must be near for estimates to be believed."""
+FAULT_COLUMNS = ("lost", "repeats")
+FAULTS = (
+    "Lost: of the lines and names of earlier results that the next actions quote, those not in view, in percent. "
+    "Repeats: calls in a hundred that ask again for a result that is not whole in view."
+)
 
 
 def change(cost: float, raw: float) -> float | None:
@@ -42,6 +50,22 @@ def turn_class(turns: int) -> str:
     return next(name for name, most in CLASSES.items() if turns <= most)
 
 
+def calibration(rows: Rows) -> Iterator[str]:
+    """How near what we predict of prompts as recorded is to what their provider measured; nothing without a log."""
+    own = [row for row in rows if row["strategy"] == AS_RECORDED and row["cached_price"] == rows[0]["cached_price"]]
+    if own:
+        calls, close, missing = (
+            int(_total(own, name)) for name in ("reported_calls", "close_calls", "summaries_missing")
+        )
+        told = (
+            f"Prompt and cached tokens within 2 % of what the provider measured: {close:,} of {several(calls, 'call')}."
+        )
+        far = ", and far from the others: do not believe small differences" * (close < NEAR * calls)
+        yield f"{told if calls else 'The provider measured no call.'} All figures below are estimates{far}."
+        if missing:
+            yield f"as-recorded lacks {several(missing, 'call')} that wrote a summary: the file does not have them."
+
+
 def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
     """The tables of these strategies. A cell has a number for each price; of an amount one if all are the same."""
     prices = [*dict.fromkeys(row["cached_price"] for row in rows)]
@@ -58,9 +82,11 @@ def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
         pairs = zip(each(spec), raw, strict=True)
         costs = [change(_total(ours, "cost"), _total(theirs, "cost")) for ours, theirs in pairs]
         amounts = [[_short(_total(ours, name)) for ours in each(spec)] for name in AMOUNT_COLUMNS.values()]
-        cells = [" ".join(one if len({*one}) > 1 else one[:1]) for one in amounts]
+        lost, repeats = zip(*map(faults, each(spec)), strict=True)
+        cells = [" ".join(one if len({*one}) > 1 else one[:1]) for one in (*amounts, lost, repeats)]
         sums.append([spec, " ".join(map(_percent, costs)), *cells])
-    yield ResultTable("All tokens together", ["strategy", "all tokens", *AMOUNT_COLUMNS], sums)
+    columns = ["strategy", "all tokens", *AMOUNT_COLUMNS, *FAULT_COLUMNS]
+    yield ResultTable("All tokens together", columns, sums, FAULTS)
     if len(raw[0]) > 1:
         spreads = [[spec, *_spread(each(spec))] for spec in specs]
         yield ResultTable("Run by run", ["strategy", *SPREAD_COLUMNS], spreads)
@@ -76,6 +102,15 @@ def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
         if (acted := [row for row in each(spec)[0] if row["acted"]])
     ]
     yield ResultTable("Agreement of the next action", ["strategy", "agreement"], agreed, told)
+
+
+def faults(rows: Rows) -> list[str]:
+    """What is lost of what is quoted, in percent, and the repeats in a hundred calls; – if there is neither."""
+    pairs = [
+        (_total(rows, "quoted_lost"), _total(rows, "quoted"), 0),
+        (_total(rows, "repeats"), _total(rows, "calls"), 1),
+    ]
+    return [f"{100 * count / of:.{places}f}" if of else "–" for count, of, places in pairs]
 
 
 def _total(rows: Rows, name: str) -> float:
@@ -122,7 +157,7 @@ def described(rows: Rows) -> str:
     told = (
         f"{several(len(raw), 'run')}, {several(int(_total(raw, 'calls')), 'call')}, {budget}. Sending everything: "
         f"{prompt:,} prompt tokens, {cached:.1%} of them cached{_largest(raw)}; {observed:.0%} of the history is "
-        "observations."
+        f"observations, of which the next actions quote {int(_total(raw, 'quoted')):,} lines and names."
     )
     if repairs := int(_total(every, "repairs")):
         mended, lost = (int(_total(every, f"characters_{name}")) for name in ("mended", "left_out"))

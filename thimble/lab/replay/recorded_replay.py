@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from statistics import fmean
 from typing import Any
@@ -18,13 +18,14 @@ from thimble.agent.reply import Reply
 from thimble.agent.side import SideModel
 from thimble.agent.turns import pinned, task
 from thimble.agent.view import View
-from thimble.commands.replay import ReplayedCall
+from thimble.commands.as_recorded import as_recorded
+from thimble.commands.faults import Faults
+from thimble.commands.replay import AS_RECORDED, ReplayedCall
 from thimble.commands.replay import replay as replay_history
+from thimble.commands.trajectories import Trajectory
 from thimble.lab.action_similarity import Action, similarity
 from thimble.lab.experiment_flags import settings_of
 from thimble.lab.replay.fake_model import AnsweredPrompt, FakeModel
-from thimble.lab.replay.trajectories import Trajectory
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.vocabulary import counter_for
 from thimble.models.embeddings.static import static_embedder
 from thimble.session.session import Session
@@ -79,8 +80,12 @@ def replay(run: Trajectory, setting: ReplaySetting, make: Make = parse) -> Itera
         FakeModel(counter, setting.summary_tokens, setting.side_cache, writer, name) for name in ("server", "memory")
     )
     side = SideModel(server, static_embedder(), memory, StepWorker(setting.lag))
-    strategy = make(setting.strategy, side)
     model = server.id if setting.side_cache else UNKNOWN_MODEL  # under another id neither finds the other's prompts
+    if setting.strategy == AS_RECORDED:
+        views = enumerate(as_recorded(run, budget, model), 1)
+        yield from (RecordedCall(view, None, asked, turn) for turn, (view, asked) in views)
+        return
+    strategy = make(setting.strategy, side)
     sent = [at for at in run.calls if can_be_sent(run.messages[:at], budget)]
     calls = replay_history(run.messages, strategy, budget, run.tools, side, model, sent)
     for turn, at in enumerate(run.calls, 1):
@@ -114,12 +119,14 @@ def proposed_action(actor: Backend, messages: Sequence[Message], tools: Sequence
 
 @cache
 def counter_of(model: str) -> Counter:
-    """The counter of a model, one for each process, so that counts are remembered; of "" an estimate."""
-    return counter_for(model) if model else EstimateCounter()
+    """The counter of a model, one for each process, so that counts are remembered."""
+    return counter_for(model)
 
 
 def decides_by_price(spec: str, model: str, make: Make = parse) -> bool:
     """Whether a strategy depends on the price card. Raises UsageError if there is no such strategy."""
+    if spec == AS_RECORDED:
+        return False
     return bool(getattr(make(spec, SideModel(FakeModel(counter_of(model), 0), static_embedder())), "priced", False))
 
 
@@ -140,11 +147,14 @@ def figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) ->
 
     `prompt_tokens`, `prefill_tokens` and `over_budget` count the agent's own calls, `side_…` those of its strategy, and
     `refused` those that no view can serve. `agreement` is the mean over the `acted` calls, on which an action was
-    proposed. `history_tokens` and `observation_tokens` count the run as recorded.
+    proposed. `history_tokens` and `observation_tokens` count the run as recorded. The last four are `Faults`.
     """
     views = [call.view for call in calls if call.view]
     asked = [side for call in calls for side in call.asked if not side.error]
     reported = [(side.shared, side.usage.cached_tokens) for side in asked]  # what a model reports goes first
+    faults = Faults()
+    for view in views:
+        faults.add(run.needs, view)
     alike = [call.agreement for call in calls if call.agreement is not None]
     return {
         "calls": len(views),
@@ -161,6 +171,7 @@ def figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) ->
         "observation_tokens": sum(counter.count(message) for message in run.messages if message.role == "tool"),
         "acted": len(alike),
         "agreement": fmean(alike) if alike else None,
+        **asdict(faults),
     }
 
 

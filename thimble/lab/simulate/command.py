@@ -10,12 +10,12 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 
 from thimble.agent.budget import UNLIMITED
+from thimble.commands.trajectories import Trajectory, read
 from thimble.lab.experiment import Experiment, Row, Rows, by, run_experiment
 from thimble.lab.experiment_flags import add_prompts, whole
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay.command import ReplayCase, replay_cases
 from thimble.lab.replay.recorded_replay import cost, counter_of, figures
-from thimble.lab.replay.trajectories import Trajectory, read
 from thimble.lab.simulate.equal_turns import MeanTurn, means, run
 from thimble.session import figures as shown
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from thimble.agent.budget import Counter
 from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
-from thimble.lab.replay.trajectories import Trajectory
+from thimble.commands.trajectories import Trajectory
 
 TASK = "Find the fault and mend it."
 TOOL = "read"

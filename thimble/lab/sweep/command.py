@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -12,13 +12,13 @@ from pathlib import Path
 
 from thimble.agent.budget import read_limit
 from thimble.agent.errors import UsageError
+from thimble.commands.trajectories import read
 from thimble.lab.experiment import RAW_AGENT, Rows, by, run_experiment
 from thimble.lab.experiment_flags import add_costs, add_lag, whole
 from thimble.lab.findings import ResultTable
 from thimble.lab.replay.command import Replay, ReplayCase, replay_cases
-from thimble.lab.replay.cost_tables import described, sent
+from thimble.lab.replay.cost_tables import FAULT_COLUMNS, FAULTS, described, faults, sent
 from thimble.lab.replay.recorded_replay import counter_of
-from thimble.lab.replay.trajectories import read
 from thimble.lab.simulate.command import MOST_TOKENS, MOST_TURNS, TURN_LIMIT
 from thimble.lab.simulate.equal_turns import MeanTurn, run
 from thimble.lab.statistics import holm, interval, least, paired, resampled
@@ -83,9 +83,13 @@ without them a shell takes the braces for its own. {1..5} are the numbers from 1
         if 1 < number < FEW_PAIRS:
             yield f"{number} runs: so few make the intervals too narrow and p too small."
 
-    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
-        """Maps, all settings, and the best of each condition."""
-        return sweep_tables(sheets(rows, _grids(options), apart=bool(options.simulated)))
+    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
+        """Maps, all settings, and the best of each condition; and what is lost, at all prices together."""
+        yield from sweep_tables(sheets(rows, _grids(options), apart=bool(options.simulated)))
+        names = ("strategy", "budget", "lag")
+        cells = [[spec, *map(_value, at), *faults(own)] for (spec, *at), own in by(sent(rows), *names).items()]
+        if options.files:
+            yield ResultTable("Lost and repeats", (*names, *FAULT_COLUMNS), cells, FAULTS)
 
     def notes(self, rows: Rows, options: argparse.Namespace) -> list[str]:
         """How to read the best."""

@@ -43,7 +43,7 @@ class OutcomesTable(Experiment[StrategyOutcomes]):
     title = "Strategies over the same instances"
     epilog = """\
 FILE is CSV, gzipped or not, with the columns instance, strategy, solved (1 or 0) and cost, a row for each instance
-under each strategy.
+under each strategy; a column turns is compared, too.
 """
     verb = "compared"
 
@@ -80,16 +80,17 @@ under each strategy.
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
         """Rates and costs, and differences."""
+        means = [name for name in ("cost", "turns") if name in rows[0]]
         cells = [
             [
                 row["strategy"],
                 f"{row['instances']:,}",
                 with_interval(row, "solved", "z.1f"),
-                with_interval(row, "cost", ".4g"),
+                *(with_interval(row, name, ".4g") for name in means),
             ]
             for row in rows
         ]
-        yield ResultTable("Rates and costs", ("strategy", "instances", "solved, %", "cost"), cells)
+        yield ResultTable("Rates and costs", ("strategy", "instances", "solved, %", *means), cells)
         yield difference_table("Differences", rows)
 
     def notes(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
@@ -120,7 +121,7 @@ def outcomes(path: Path) -> list[Row]:
             "strategy": strategy,
             "instance": instance,
             "solved": 100.0 * record.truth("solved"),
-            "cost": record.number("cost"),
+            **{name: record.number(name) for name in ("cost", "turns") if name in record.fields},
         }
     if not found:
         raise UsageError(f"{path} has no rows", "give a row for each instance and strategy")

@@ -1,38 +1,43 @@
 """What rows of outcomes say of strategies: rates, costs and paired differences, with their intervals.
 
 A row is one `instance` under one `strategy`: `solved` is 100 or 0, or a mean of such; `cost` is in any unit, None if it
-is unknown.
+is unknown; `turns` may be missing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from thimble.lab.experiment import Row, Rows, by
 from thimble.lab.findings import ResultTable
 from thimble.lab.statistics import holm, interval, paired, resampled, wilson
 
-MEASURES = ("solved", "cost")
+MEASURES = {"solved": ("Δ solved, points", "+z.1f"), "cost": ("Δ cost", "+.4g"), "turns": ("Δ turns", "+.4g")}
+"""The name of each difference in a table, and its form."""
 FEW_PAIRS = 20
 """With fewer pairs, the interval of a bootstrap is too narrow."""
-DIFFERENCE_COLUMNS = ("strategy", "pairs", "Δ solved, points", "p", "Holm", "Δ cost", "p", "Holm")
 
 
 def rates(rows: Rows) -> Row:
-    """The share solved of one strategy, in percent, and its mean cost. Every cost must be known."""
+    """The share solved of one strategy, in percent, its mean cost, and its mean turns if all rows have them.
+
+    Every cost must be known.
+    """
     solved = sum(row["solved"] > 0 for row in rows)
     low, high = wilson(solved, len(rows))
-    costs = [row["cost"] for row in rows]
-    cost_low, cost_high = interval(resampled(costs))
-    return {
+    found: Row = {
         "instances": len(rows),
         "solved": 100 * solved / len(rows),
         "solved_low": 100 * low,
         "solved_high": 100 * high,
-        "cost": sum(costs) / len(costs),
-        "cost_low": cost_low,
-        "cost_high": cost_high,
     }
+    for name in ("cost", "turns"):
+        values = [row[name] for row in rows if name in row]
+        if values:
+            low, high = interval(resampled(values))
+            found |= {name: sum(values) / len(values), f"{name}_low": low, f"{name}_high": high}
+    return found
 
 
 def differences(rows: Rows, baseline: str) -> list[Row]:
@@ -51,7 +56,7 @@ def difference(rows: Rows, base: Rows) -> Row:
     both = [] if strategy == base[0]["strategy"] else [name for name in theirs if name in ours]
     found: Row = {"strategy": strategy, "pairs": len(both)}
     for measure in MEASURES:
-        values = [[of[name][measure] for name in both] for of in (ours, theirs)]
+        values: list[list[Any]] = [[of[name].get(measure) for name in both] for of in (ours, theirs)]
         compared = paired(*values) if both and None not in values[0] + values[1] else None
         found |= {
             f"{measure}_difference": compared and compared.difference,
@@ -72,19 +77,22 @@ def corrected(rows: Sequence[Row]) -> list[Row]:
 
 
 def difference_table(title: str, rows: Rows, told: str = "") -> ResultTable:
-    """The differences of those strategies that share an instance with the baseline."""
-    return ResultTable(title, DIFFERENCE_COLUMNS, [_cells(row) for row in rows if row["pairs"]], told)
+    """The differences of those strategies that share an instance with the baseline; of turns only if they are known."""
+    names = [name for name in MEASURES if name != "turns" or any(row["turns_p"] is not None for row in rows)]
+    columns = ["strategy", "pairs", *(column for name in names for column in (MEASURES[name][0], "p", "Holm"))]
+    cells = [
+        [row["strategy"], f"{row['pairs']:,}", *(cell for name in names for cell in _cells(row, name))]
+        for row in rows
+        if row["pairs"]
+    ]
+    return ResultTable(title, columns, cells, told)
 
 
-def _cells(row: Row) -> list[str]:
-    shown = [row["strategy"], f"{row['pairs']:,}"]
-    for measure, form in (("solved", "+z.1f"), ("cost", "+.4g")):
-        if row[f"{measure}_p"] is None:
-            shown += "???"
-            continue
-        shown.append(with_interval(row, f"{measure}_difference", form))
-        shown += [f"{row[f'{measure}_p']:.4f}", f"{row[f'{measure}_p_holm']:.4f}"]
-    return shown
+def _cells(row: Row, name: str) -> Sequence[str]:
+    if row[f"{name}_p"] is None:
+        return "???"
+    shown = with_interval(row, f"{name}_difference", MEASURES[name][1])
+    return shown, f"{row[f'{name}_p']:.4f}", f"{row[f'{name}_p_holm']:.4f}"
 
 
 def with_interval(row: Row, name: str, form: str) -> str:

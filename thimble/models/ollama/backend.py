@@ -19,7 +19,7 @@ from thimble.agent.protocols import Backend, Delta, Expects, Sent, Waiting
 from thimble.models.ollama import wire
 from thimble.models.ollama.model_info import ModelInfo, keep_seconds, think
 from thimble.models.ollama.server import CHAT, OllamaServer
-from thimble.models.server import THINKING_TOKENS, too_small
+from thimble.models.server import THINKING_TOKENS, fitting, too_small
 from thimble.models.wire import http
 from thimble.models.wire.address import hidden
 from thimble.models.wire.bounds import REPLY_CALLS, Allowance, endless
@@ -95,6 +95,11 @@ class Ollama(Backend):
     def context(self) -> int:
         """The requested context window in tokens: the room, or the model's maximum."""
         return min(self.room, self._info().context or self.room)
+
+    @property
+    def longest_prompt(self) -> int:
+        """The most tokens of a prompt that leave room for a reply."""
+        return fitting(self.context, self._thinks())
 
     def stream(
         self,

@@ -15,7 +15,7 @@ from thimble.agent.protocols import Backend, Delta, Expects, Sent, Thinking
 from thimble.models.openai import wire
 from thimble.models.openai.connection import Connection
 from thimble.models.openai.errors import CHAT, refusal, unreadable
-from thimble.models.server import THINKING_TOKENS, CallUnreadable, OptionRefused, ServerOptions, too_small
+from thimble.models.server import THINKING_TOKENS, CallUnreadable, OptionRefused, ServerOptions, fitting, too_small
 from thimble.models.wire import api_key, http
 from thimble.models.wire.address import hidden
 from thimble.models.wire.bounds import Allowance
@@ -131,6 +131,11 @@ class OpenAIBackend(Backend):
     def returns_thinking(self) -> bool:
         """Whether its replies think; the field is known then."""
         return bool(self._connection.thinking)
+
+    @property
+    def longest_prompt(self) -> int:
+        """The most tokens of a prompt that leave room for a reply."""
+        return fitting(self.room, self._thinks)
 
     def with_room(self, tokens: int) -> OpenAIBackend:
         """Itself: a server's context does not grow while it runs."""

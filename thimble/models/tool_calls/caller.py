@@ -67,6 +67,11 @@ class ToolCaller(Backend):
         return getattr(self.inner, "tools", None) is not False and way not in self._refused
 
     @property
+    def longest_prompt(self) -> int | None:
+        """The most tokens of a prompt that its model has room for."""
+        return self.inner.longest_prompt
+
+    @property
     def small(self) -> bool:
         """Whether its summaries are poor and slow: it calls by schema, or has few parameters."""
         return self.calls == "schema" or self._is_small

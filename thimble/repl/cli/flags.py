@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
 
-COMMANDS = ("config", "doctor", "prepare", "tour")
+COMMANDS = ("config", "doctor", "prepare", "open", "tour")
 
 DESCRIPTION = "A research assistant in the terminal that thinks inside a small token budget."
 EPILOG = """\
@@ -25,6 +25,8 @@ commands:
                    to type to mend what is wrong; with --json a check a line
   prepare          manage the context of any program: its messages in, what to
                    send out; thimble prepare --help
+  open             a session of each recorded run of another agent (Claude Code,
+                   Codex, pi and others) in files: thimble open FILE...
   tour             a lesson that leads: thimble tour [context|hour|strategies]
   lab              experiments, such as a replay of recorded runs; lists them
   laws             try the laws of all strategies on one of yours, and show the
@@ -48,7 +50,7 @@ budget is too small, 5 the model (or the reader) said that it cannot answer.
 """
 
 
-USAGE = "thimble [config|doctor|prepare|tour] [-p TEXT]... [--json] [options]"
+USAGE = "thimble [COMMAND] [-p TEXT]... [--json] [options]"
 
 
 FLAGS: dict[str, dict[str, Any]] = {
@@ -87,6 +89,7 @@ FLAGS: dict[str, dict[str, Any]] = {
         "metavar": "PATTERN",
         "help": "of prepare: a regular expression; user messages that match it are results of a tool",
     },
+    "--keep-secrets": {"action": "store_true", "help": "of open: do not mask keys and tokens in the files"},
     "--version": {"action": "version", "version": f"thimble {__version__}", "help": "print the version and exit"},
 }
 """The arguments of argparse for each flag."""
@@ -133,17 +136,24 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
             raise UsageError(f"the argument {given!a} is not UTF-8 text", "write it in UTF-8")
     options, rest = parser(prepare=argv[:1] == ["prepare"]).parse_known_args(argv)
     options.command = options.tour = ""
+    options.files_to_open = []
     for word in rest:
-        if options.command == "tour" and not options.tour and not word.startswith("-"):
+        if options.command == "open" and not word.startswith("-"):
+            options.files_to_open.append(word)
+        elif options.command == "tour" and not options.tour and not word.startswith("-"):
             options.tour = word
         elif word not in COMMANDS or options.command:
             raise _unknown(word)
         else:
             options.command = word
-    if options.command and options.prompts:
+    if options.command == "open" and not options.files_to_open:
+        raise UsageError("open names no file", "run thimble open FILE, such as a session in ~/.claude/projects")
+    if options.command not in ("", "open") and options.prompts:
         raise UsageError(f"{options.command} takes no prompts", f"run thimble {options.command}, or thimble -p TEXT")
     if options.command and options.resume is not None:
         raise UsageError(f"{options.command} resumes no session", f"run thimble {options.command} without --resume")
+    if options.keep_secrets and options.command != "open":
+        raise UsageError("--keep-secrets belongs to open", "run thimble open FILE --keep-secrets")
     if options.warm and options.command != "doctor":
         raise UsageError("--warm belongs to the doctor", "run thimble doctor --warm")
     if options.observations and options.command != "prepare":

@@ -8,8 +8,12 @@ from thimble.agent.errors import UsageError
 from thimble.repl.commands.command import Offer, command
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
+from thimble.repl.screen.theme import say
 from thimble.session import figures
 from thimble.session.session import Session
+
+ROWS = 10
+"""Articles that leave room for the topics on a screen of 24 rows."""
 
 
 def topics(session: Session, _: str) -> list[Offer]:
@@ -20,17 +24,24 @@ def topics(session: Session, _: str) -> list[Offer]:
     return [(tag, "topic") for tag in library.tags] + [(each.slug, each.title) for each in library.articles]
 
 
-@command("articles [TOPIC]", "Models and articles", completer=topics)
+@command("articles [TOPIC | all]", "Models and articles", completer=topics)
 def articles(session: Session, topic: str, console: Console) -> None:
     """List the articles that the model can read.
 
-    For you only: the list never enters the context.
+    For you only: the list never enters the context. /articles all: all of a long list.
     """
-    library = session.library
-    found = library.matching(topic) if topic else library.articles
+    library, whole = session.library, topic == "all"
+    found = library.articles if whole or not topic else library.matching(topic)
     if not found:
         topics = f"the topics are {', '.join(library.tags)}" if library.tags else "/articles lists them all"
         raise UsageError(f"no article about {topic[:40]!r}", topics)
     rows = [(article.slug, article.title, f"{article.words:,}") for article in found]
-    about = f" about {line(topic)}" if topic else ""
-    Table(f"{figures.several(len(rows), 'article')}{about}", ("slug", "title", ">words"), rows).show(console)
+    about = f" about {line(topic)}" if topic and not whole else ""
+    least = len(rows) if topic or len(rows) <= ROWS else ROWS
+    Table(f"{figures.several(len(rows), 'article')}{about}", ("slug", "title", ">words"), rows[:least]).show(console)
+    if least < len(rows):
+        say(
+            console,
+            f"{len(rows) - least} more: /articles all, or /articles TOPIC: {line(', '.join(library.tags))}",
+            "quiet",
+        )

@@ -45,6 +45,11 @@ class Command:
         """The word that is typed after `/`."""
         return self.usage.split()[0].removeprefix("/")
 
+    @property
+    def takes(self) -> str:
+        """The form of its arguments; "" where it has none."""
+        return self.usage.partition(" ")[2]
+
 
 def one_of(*words: str) -> Completer:
     """Offers these words."""

@@ -17,13 +17,15 @@ from thimble.session.session import Session
 def compact(session: Session, words: str, console: Console) -> None:
     """Fold old turns into a summary now.
 
-    Under a strategy that has a summary. It replaces everything before the newest turn, and is one call of a model for
-    as much as the budget holds. WORDS say what it must keep: /compact every figure with its source. What you have
-    changed in THIMBLE.md counts from then on.
+    It replaces everything before the newest turn, and is one call of a model for as much as the budget holds. WORDS say
+    what it must keep: /compact every figure with its source. A strategy that has no summary gets one before it:
+    compaction:when=asked. What you have changed in THIMBLE.md counts from then on.
     """
-    system = session.agent.state.system
+    system, spec = session.agent.state.system, session.spec
     with moving(console, "folding"):
         done = fold(session, words)
+    if session.spec != spec:
+        say(console, f"{line(spec)} has no summary: the strategy is now {line(session.spec)}.")
     asked = f"{figures.several(done.calls, 'call')}, {done.prompt:,} tokens in, {figures.tokens(done.written)} out"
     if done.failed:
         say(console, f"The model could not be asked: {line(done.failed)}.", "warn")

@@ -10,7 +10,6 @@ from rich.text import Text
 from thimble.agent.errors import UsageError
 from thimble.repl.commands.command import Command, Offer, command
 from thimble.repl.commands.strategy import show_one, strategies
-from thimble.repl.screen.pager import paged
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
 from thimble.session.session import Session
@@ -37,8 +36,7 @@ def help(session: Session, text: str, console: Console) -> None:
 
     word, _, topic = text.partition(" ")
     if topic and find(word).name == "strategy":
-        with paged(console):
-            show_one(topic.strip(), console)
+        show_one(topic.strip(), console)
     elif topic:
         raise UsageError(f"/help takes one command, not {text[:40]!r}", "write /help COMMAND, or /help strategy NAME")
     elif word:
@@ -47,8 +45,7 @@ def help(session: Session, text: str, console: Console) -> None:
         if known.more:
             say(console, known.more, "quiet")
     else:
-        with paged(console):
-            _show_all([*COMMANDS.values()], console)
+        _show_all([*COMMANDS.values()], console)
 
 
 @command("quit", "thimble", aliases=("exit",))

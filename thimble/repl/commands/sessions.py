@@ -12,7 +12,6 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.repl.commands.command import Offer, command
-from thimble.repl.screen.pager import paged
 from thimble.repl.screen.resumed import show_resumed
 from thimble.repl.screen.sanitise import clean, line
 from thimble.repl.screen.tables import Table
@@ -38,8 +37,7 @@ def sessions(session: Session, words: str, console: Console) -> None:
     The newest first, with the first question of each. WORDS are searched in every question, answer, name and id, of
     one-shots too: runs with -p that nobody named or resumed. /sessions -p lists these.
     """
-    with paged(console):
-        _list(session, words, console)
+    _list(session, words, console)
 
 
 def _list(session: Session, words: str, console: Console) -> None:

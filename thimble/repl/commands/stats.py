@@ -16,9 +16,8 @@ from thimble.agent.messages import Message
 from thimble.agent.steps import FIT
 from thimble.agent.view import View
 from thimble.models.prices import by_timings
-from thimble.repl.commands.command import command
+from thimble.repl.commands.command import command, one_of
 from thimble.repl.screen.footer import level
-from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
@@ -26,41 +25,54 @@ from thimble.session import figures
 from thimble.session.session import Session
 from thimble.session.totals import cost, totals
 
-MOST_EXCHANGES = 12
 CHARTED_CALLS = 60
-CHART_ROWS = 5
+CHART_ROWS = 3
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
-@command("stats", "Calls")
-def show_stats(session: Session, _: str, console: Console) -> None:
+@command("stats [all]", "Calls", aliases=("tokens", "cost"), completer=one_of("all"))
+def show_stats(session: Session, rest: str, console: Console) -> None:
     """Where the tokens are, and what they cost so far.
 
-    How full the context is, and what was spent: the prompt of each call against the budget; the last prompt by what
-    its messages are; each exchange; the cost of answers and of summaries, in dollars if the price card has them; the
-    cost of the same calls with the whole history in each, and who made them smaller. ~ is an estimate, ? is unknown,
-    ≥ is the known part of a sum.
+    The prompt of each call against the budget, the last prompt by what it holds, and all that was spent, beside the
+    same calls with the whole history in each. A cost is in computed prompt tokens, and in dollars if the price card has
+    them. /stats all: each exchange, answers and summaries, and who made the prompts smaller. ~ is an estimate, ? is
+    unknown, ≥ is the known part of a sum.
     """
     agent = session.agent
     ledger, view, exact = agent.ledger, agent.ledger.view, agent.backend.counter.exact
     counted = "" if exact else " · ~ is an estimate"
-    with paged(console):
-        say(console, line(f"{session.spec} · budget {agent.limit:,} · {agent.backend.id.called}{counted}"))
+    say(console, line(f"{session.spec} · budget {agent.limit:,} · {agent.backend.id.called}{counted}"))
+    if view is None or rest:
         say(console, price_line(agent))
-        if view is None:
-            say(console, "Nothing is asked yet: /context shows what every prompt will hold.")
-            return
-        budget, card = agent.budget(agent.schemas()), agent.price_card()
-        show_chart(ledger.calls, console)
-        tables = [by_kind(view, budget, exact)]
-        if ledger.calls:
-            tables += [by_exchange(ledger), by_purpose(ledger, card), without_management(ledger)]
-            tables += [by_maker(ledger, exact)]
-        for table in tables:
+    if view is None:
+        say(console, "Nothing is asked yet: /context shows what every prompt will hold.")
+        return
+    card = agent.price_card()
+    show_chart(ledger.calls, console)
+    tables = [by_kind(view, agent.budget(agent.schemas()), exact)]
+    if ledger.calls and rest:
+        tables += [by_exchange(ledger), by_purpose(ledger, card), without_management(ledger), by_maker(ledger, exact)]
+    for table in tables:
+        if rest:
             console.print()
-            table.show(console)
-        for text, style in remarks(ledger):
-            say(console, text, style)
+        table.show(console)
+    if ledger.calls and not rest:
+        for words in in_all(ledger, card):
+            say(console, words)
+    for text, style in remarks(ledger):
+        say(console, text, style)
+    if not rest:
+        say(console, "/stats all: each exchange, answers and summaries, who made the prompts smaller", "quiet")
+
+
+def in_all(ledger: Ledger, card: Prices) -> Iterable[str]:
+    """A line for what all calls have cost, and one for what their prompts would be with the whole history in each."""
+    _, calls, prompt, cached, out, cost, _, *dollars = by_purpose(ledger, card).rows[-1]
+    (_, _, whole, ratio), *_ = without_management(ledger).rows
+    money = "".join(f" · ${each}" for each in dollars)
+    yield f"in all: calls {calls} · prompt {prompt} · cached {cached} · out {out} · cost {cost}{money}"
+    yield f"with the whole history in each: prompt {whole}, now {ratio}"
 
 
 def remarks(ledger: Ledger) -> Iterable[tuple[str, str]]:
@@ -140,14 +152,12 @@ def _cost(calls: Sequence[Call], whole: float | None, card: Prices) -> Iterable[
 
 
 def by_exchange(ledger: Ledger) -> Table:
-    """Turns, tokens and seconds of the newest exchanges, and of the session."""
+    """Turns, tokens and seconds of each exchange, and of the session."""
     numbers = sorted({call.exchange for call in ledger.calls})
-    rows = [_account(str(number), ledger.of_exchange(number)) for number in numbers[-MOST_EXCHANGES:]]
+    rows = [_account(str(number), ledger.of_exchange(number)) for number in numbers]
     rows.append(_account("session", ledger.calls))
-    left_out = len(numbers) - MOST_EXCHANGES
-    title = f"Each exchange (the newest; {left_out} earlier ones are in the sum)" if left_out > 0 else "Each exchange"
     columns = ("exchange", ">turns", ">prompt", ">cached", ">prefill", ">out", ">seconds")
-    return Table(title, columns, rows, bold=-1)
+    return Table("Each exchange", columns, rows, bold=-1)
 
 
 def _account(name: str, calls: Sequence[Call]) -> Sequence[str]:

@@ -13,7 +13,6 @@ from rich.text import Text
 from thimble.agent.errors import UsageError
 from thimble.repl.commands.command import PATHS, Offer, command, paths
 from thimble.repl.commands.next_prompt import say_next_prompt
-from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import in_use, is_drawn, say
@@ -86,15 +85,21 @@ def strategy(session: Session, spec: str, console: Console) -> None:
     and remembers nothing of the old one. /strategy ./mine.py watch reads the file anew when you have saved it. /help
     strategy NAME explains one strategy.
     """
+    from thimble.strategies.parameter import as_in_the_paper
+    from thimble.strategies.spec import PAPER, Kind, parse_spec
+    from thimble.strategies.table import STRATEGIES
+
     if not spec:
-        with paged(console):
-            show_all(session.spec, console)
+        show_all(session.spec, console)
         return
     name, _, last = spec.rpartition(" ")
     watch = last == "watch"
     session.use_strategy(name if watch else spec, watch=watch)
     watched = " A change of its file counts from your next line on." if watch else ""
     say(console, f"The strategy is now {line(session.spec)}. It starts again from the full history.{watched}")
+    for part in parse_spec(session.spec):
+        if part.kind is Kind.OURS and PAPER in part.settings.split(","):
+            say(console, f"{part.name}:{PAPER} is {as_in_the_paper(STRATEGIES[part.name])}.", "quiet")
     say_next_prompt(session, console)
 
 

@@ -22,6 +22,7 @@ FILES = (
     "strategy",
     "budget",
     "compact",
+    "override",
     "context.context",
     "stats",
     "timeline",
@@ -81,8 +82,10 @@ def run_command(session: Session, text: str, console: Console) -> str | None:
     session.catch_up()
     session.reload()
     session.typed(text)
-    if rest and command.usage == f"/{command.name}":
-        raise UsageError(f"{word[:40]} takes no arguments, not {rest[:40]!r}", f"write {word[:40]}")
+    if rest and command.takes in ("", "[all]") and f"[{rest}]" != command.takes:
+        raise UsageError(
+            f"{word[:40]} takes no arguments{' but all' * bool(command.takes)}, not {rest[:40]!r}", f"write {word[:40]}"
+        )
     if command.name == "quit":
         return None
     question = command.run(session, rest, console) or ""

@@ -16,7 +16,6 @@ from thimble.models.hardware import Hardware, fitted, largest_summary
 from thimble.models.pace import machines
 from thimble.repl.commands.command import command, one_of
 from thimble.repl.screen.gantt import SPAN_KINDS, chart, name_of
-from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import is_drawn, say
@@ -42,16 +41,15 @@ def show_timeline(session: Session, rest: str, console: Console) -> None:
         why = "no start times were recorded for this session" if of.unplaced else "no model has answered in it"
         say(console, f"{name} has no timeline: {why}.")
         return
-    with paged(console):
-        say(console, f"{name}: {figures.duration(of.seconds)}", "bold")
-        _show_steps(of, console)
-        for text in sums(of):
-            say(console, text)
-        if of.unplaced:
-            left = figures.several(len(of.unplaced), "step")
-            say(console, f"Left out: {left} without a recorded start time.")
-        for text in bound(session) if which in (None, session.agent.ledger.exchanges) else ():
-            say(console, text)
+    say(console, f"{name}: {figures.duration(of.seconds)}", "bold")
+    _show_steps(of, console)
+    for text in sums(of):
+        say(console, text)
+    if of.unplaced:
+        left = figures.several(len(of.unplaced), "step")
+        say(console, f"Left out: {left} without a recorded start time.")
+    for text in bound(session) if which in (None, session.agent.ledger.exchanges) else ():
+        say(console, text)
 
 
 def _which(session: Session, words: str) -> int | None:

@@ -15,6 +15,7 @@ from thimble.agent.view import View
 from thimble.commands.forecast import Forecast, forecast
 from thimble.repl.screen.footer import Level, fitting, level
 from thimble.repl.screen.sanitise import line
+from thimble.repl.screen.trace import LEAST_NAME, in_room
 from thimble.session import figures
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ PAUSE_SECONDS = 0.08
 """Typing that is faster is waited out before the next look."""
 DEEDS: dict[Fate, str] = {
     "tidied": "tidies",
+    "edited": "edits",
     "masked": "masks",
     "shortened": "shortens",
     "summarised": "summarises",
@@ -86,13 +88,13 @@ class Meter:
     def pieces(self, text: str, width: int) -> list[Piece]:
         """The line below the prompt, as far as it is known by now, in at most `width` columns.
 
-        `ctx ▓▓▓▓▓░░░ ~5,012/8,000 63% · masks 3 −2.1k · prefill ~1,204 · observation-masking · reader`; `+ ?` is what a
-        strategy of the user's own will decide when it is asked.
+        `next ▓▓▓▓▓░░░ ~5,012/8,000 63% · masks 3 −2.1k · prefill ~1,204 · observation-masking · reader`; `+ ?` is what
+        a strategy of the user's own will decide when it is asked.
         """
         self._follow_to("" if text.startswith("/") else text.strip())
         spec = line(self._session.spec)
         if self._known is None:
-            return [("class:rest", " · ".join(fitting([self._session.reading.words or "ctx …", spec], width)))]
+            return [("class:rest", " · ".join(fitting([self._session.reading.words or "next …", spec], width)))]
         question, next_ = self._known
         agent = self._session.agent
         exact = agent.backend.counter.exact
@@ -102,6 +104,8 @@ class Meter:
         outlook = ["warming"] * self._session.is_warming + outlook
         fields = ["", *outlook, spec, line(agent.backend.id.called), *exchanges, *_advice(next_, exact)]
         room = width - cell_len("".join(shown for _, shown in context))
+        if len(fitting(fields, room)) < len(fields):
+            fields[1 + len(outlook)] = in_room(spec, LEAST_NAME)
         return [*context, ("class:rest", " · ".join(fitting(fields, room)))]
 
     def _follow_to(self, question: str) -> None:
@@ -129,7 +133,7 @@ def _context(next_: Forecast, exact: bool) -> list[Piece]:
     figure = figures.against(next_.tokens, next_.limit, exact)
     more = " + ?" * (next_.view is None and how != "over")
     bar = "▓" * filled + "░" * (BAR - filled)
-    return [("class:rest", "ctx "), (f"class:{how}", f"{bar} {figure}{more}")]
+    return [("class:rest", "next "), (f"class:{how}", f"{bar} {figure}{more}")]
 
 
 def _outlook(next_: Forecast, exact: bool, asked: bool) -> list[str]:

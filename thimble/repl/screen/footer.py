@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from thimble.agent.ledger import Amount, Ledger
 from thimble.agent.view import View
 from thimble.repl.screen.sanitise import line
-from thimble.repl.screen.trace import short_name
+from thimble.repl.screen.trace import LEAST_NAME, in_room
 from thimble.session import figures
 from thimble.session.totals import totals
 
@@ -71,7 +71,7 @@ def footer(agent: Agent, width: int) -> str:
         f"{seconds:.1f}s{waited}" if calls else "?",
         f"Σ {figures.short(total.tokens, total.exact)}",
     ]
-    for place, shorter in ((4, f"{short_name(name)}{saved}"), (0, f"turns {spent.turns}{memory}")):
+    for place, shorter in ((4, f"{in_room(name, LEAST_NAME)}{saved}"), (0, f"turns {spent.turns}{memory}")):
         if len(fitting(fields, width)) < len(fields):
             fields[place] = shorter
     return " · ".join(fitting(fields, width))

@@ -76,15 +76,6 @@ def _heard(handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], N
             signal.signal(number, handler)
 
 
-def keep_waiting() -> None:
-    """Keep what was typed so far for the prompt, from another program that reads the keyboard next."""
-    from prompt_toolkit.application.current import get_app_session
-    from prompt_toolkit.input.typeahead import store_typeahead
-
-    keyboard = get_app_session().input
-    store_typeahead(keyboard, keyboard.read_keys())
-
-
 def forget() -> None:
     """Drop the keys typed so far, so that none of them skips a step."""
     if _has_keys():

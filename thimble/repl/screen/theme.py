@@ -31,6 +31,7 @@ STYLES: Mapping[str, str] = {
     "answer": "none",
     "fate.kept": "green",
     "fate.tidied": "bold green",
+    "fate.edited": "bold yellow",
     "fate.masked": "magenta",
     "fate.shortened": "yellow",
     "fate.summarised": "blue",
@@ -50,6 +51,7 @@ STYLES: Mapping[str, str] = {
 FATE_LETTERS = {
     "kept": "K",
     "tidied": "E",
+    "edited": "Y",
     "masked": "M",
     "shortened": "S",
     "summarised": "U",

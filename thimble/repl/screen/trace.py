@@ -13,11 +13,12 @@ from rich.cells import cell_len, chop_cells
 from thimble.agent.errors import Halted
 from thimble.agent.events import Answered, Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
 from thimble.agent.fates import Fate
-from thimble.agent.messages import Message, ToolCall
+from thimble.agent.messages import YOU, Message, ToolCall
 from thimble.agent.prompts import SAID_ALOUD, is_framing
 from thimble.agent.view import View
 from thimble.repl.screen.sanitise import line
 from thimble.session import figures
+from thimble.strategies.paper_names import short_name
 
 GLYPHS = {"list": "≡", "search": "⌕", "read": "▤", "save": "✎", "get": "✎", "recall": "↺"}
 PLAIN_WIDTH = 400
@@ -40,7 +41,7 @@ CIRCLES = {
 """The words for a reply that repeated itself, by who stopped it."""
 WELL_ENDED = ("stop", "refusal", "passages", "")
 """Ends of a reply of which no line warns: it is whole, or the answer tells."""
-LEAST_NAME = 6
+LEAST_NAME = 12
 """Columns that a strategy's name has at least."""
 LEAST_HELD = 0.1
 """Seconds of a wait that are told."""
@@ -98,7 +99,7 @@ def result(event: ToolReturned) -> str:
     first = line(event.message.content[:MOST_CHARACTERS].strip().split("\n", 1)[0])
     if not event.ok:
         return line(event.message.content[:MOST_CHARACTERS]).removeprefix("Error: ")
-    return re.sub(r' (for|about) ".*?"(?=$|\.|\s)', "", first).removeprefix("# ").rstrip(":.") or "nothing"
+    return re.sub(r' (for|about) ".*"', "", first).removeprefix("# ").rstrip(":.") or "nothing"
 
 
 def acted_line(event: Prepared, width: int = 1_000) -> str | None:
@@ -114,7 +115,8 @@ def acted_line(event: Prepared, width: int = 1_000) -> str | None:
     saved = f" (−{figures.short(less, event.exact)})" if less > 0 else ""
     size = " → ".join(figures.tokens(count, event.exact) for count in (view.without, view.tokens))
     tail = f" {', '.join(done)}{saved}: {size} of {view.limit:,}"
-    return cut(f"  ✂ {cut(line(event.strategy), max(LEAST_NAME, width - cell_len(f'  ✂ {tail}')))}{tail}", width)
+    name = "" if done[0].startswith(f"{YOU} ") else line(event.strategy)
+    return cut(f"  ✂ {in_room(name, max(LEAST_NAME, width - cell_len(f'  ✂ {tail}')))}".rstrip() + tail, width)
 
 
 def deeds(event: Prepared) -> list[str]:
@@ -231,9 +233,9 @@ def cut(text: str, width: int) -> str:
     return next(iter(chop_cells(text, width - 1)), "").rstrip() + "…" if width > 1 else "…"
 
 
-def short_name(spec: str) -> str:
-    """The name of a strategy where there is little room: `todo+window` for `todo+sliding-window:turns=4`."""
-    return "+".join(part.partition(":")[0].rpartition("-")[2] for part in spec.split("+"))
+def in_room(spec: str, room: int) -> str:
+    """A SPEC in so many columns: as it is, else its short name, cut if even that is too long."""
+    return spec if cell_len(spec) <= room else cut(short_name(spec), room)
 
 
 def _deed(fate: Fate, count: int) -> str:

@@ -28,7 +28,7 @@ def opened(journal: Journal, settings: Settings, agent: Agent, widest: int) -> O
     kept |= {name: str(kept[name]) for name in ("corpus", "files")}
     kept = {name: value for name, value in kept.items() if not names_server(name, value)}
     kept |= {**agent.state.settings, "model": str(agent.backend.id), "budget": widest}
-    return Opened(VERSION, journal.id, kept, journal.one_shot)
+    return Opened(VERSION, journal.id, kept, journal.one_shot, journal.run)
 
 
 def sampling(began: Opened) -> dict[str, Value]:

@@ -44,11 +44,12 @@ class Journal:
         clock: The time of a line, in seconds since 1970.
         listener: Is told of each new line: its number, its record, its time.
         one_shot: Whether a new one is a run of given prompts, and no conversation.
+        run: The agent whose recorded run a new one is; "" for none.
         unlocked: Why nothing keeps another process from writing it too; "" where a lock does, or `write` has said so.
     """
 
-    def __init__(self, path: Path | None = None, one_shot: bool = False) -> None:
-        self.path, self.one_shot = path, one_shot
+    def __init__(self, path: Path | None = None, one_shot: bool = False, run: str = "") -> None:
+        self.path, self.one_shot, self.run = path, one_shot, run
         self.count = 0
         self.begun = False
         self.tree = Tree()

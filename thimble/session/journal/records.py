@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from thimble.agent import events
+from thimble.agent.override import Override
 from thimble.agent.protocols import Sent, Waiting
 
 VERSION = 5
@@ -20,13 +21,14 @@ class Opened:
     """The first line: the version of the form, which session it is, and what it began with.
 
     `settings` are those that shape what a model is sent, those of `Changed` among them; none of them is a secret.
-    `one_shot` says that its prompts were given beforehand, with -p or through a pipe.
+    `one_shot` says that its prompts were given beforehand, with -p or through a pipe. `run`: whose recorded run it is.
     """
 
     version: int
     id: str
     settings: Mapping[str, Value]
     one_shot: bool = False
+    run: str = field(default="", metadata={"if_set": True})
 
     @property
     def changes(self) -> list[events.Changed]:
@@ -101,7 +103,7 @@ class Unanswered:
     figures: tuple[int, ...] = ()
 
 
-Change = Opened | Resumed | events.Changed | Named | Toured | Branched | Switched
+Change = Opened | Resumed | events.Changed | Override | Named | Toured | Branched | Switched
 """What changes a session beside its exchanges."""
 Remark = Command | Aside | Unanswered
 """What a session needs to be played, and not to go on."""
@@ -111,11 +113,13 @@ KINDS: dict[str, type] = {
     "opened": Opened,
     "resumed": Resumed,
     "changed": events.Changed,
+    "override": Override,
     "named": Named,
     "toured": Toured,
     "branched": Branched,
     "switched": Switched,
     "asked": events.Asked,
+    "put_in": events.PutIn,
     "preparing": events.Preparing,
     "side_began": events.SideBegan,
     "side_called": events.SideCalled,

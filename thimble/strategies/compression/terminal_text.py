@@ -48,7 +48,7 @@ def tidied(text: str) -> tuple[str, Counter[str]]:
             times = sum(1 for _ in run)
             if times > MOST_TIMES:
                 went["repeated line"] += times - 1
-                yield f"{line}\n[the line above, {times:,} times in all]"
+                yield f"[{times:,} times] {line}"
             else:
                 yield from [line] * times
 

@@ -67,6 +67,7 @@ class Summariser(Backend):
     counter: TinyCounter = field(default_factory=TinyCounter)
     prompts: list[list[Message]] = field(default_factory=list)
     limits: list[int | None] = field(default_factory=list)
+    longest_prompt: int | None = None
 
     def stream(
         self,
@@ -126,6 +127,7 @@ EXEMPT: dict[int, dict[type, Rule]] = {
     5: {
         Todo: lambda it, messages, budget: any(call.name == "todo" for message in messages for call in message.calls),
         **BY_TURNS,
+        SlidingWindow: lambda it, messages, budget: it.window is not None or it.room is not None,
         **dict.fromkeys([Thrifty, Tidy, Dedup], lambda it, messages, budget: True),
         Compress: lambda it, messages, budget: it.when == "arrival",
         Offload: lambda it, messages, budget: max(map(budget.count, messages), default=0) > it.share * budget.limit,

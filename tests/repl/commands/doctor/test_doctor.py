@@ -214,6 +214,6 @@ def test_in_a_session_it_looks_at_the_session_as_it_is(home: Path) -> None:
     session.use_strategy("truncate")
     session.use_budget(3_000)
     paper = Paper(120)
-    run_command(session, "/doctor", paper.console)
+    run_command(session, "/doctor all", paper.console)
     assert "truncate in 3,000 tokens" in paper.text
     assert "observation-masking" not in paper.text

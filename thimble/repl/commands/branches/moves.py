@@ -17,11 +17,11 @@ from thimble.session import figures
 from thimble.session.journal.records import Change
 from thimble.session.journal.state import SavedState
 from thimble.session.session import Session
-from thimble.session.story import Exchange, exchanges, records
+from thimble.session.story import Exchange, exchanges, records, turn_lines
 
-HOW_TO_FORK = "write /fork [N] [SPEC]: N exchanges stay, as /stats numbers them"
+HOW_TO_FORK = "write /fork [N] [SPEC]: N exchanges stay, as /stats numbers them; 3.2 is turn 2 of exchange 3"
 HOW_TO_UNDO = "write /undo [N]: the newest N exchanges are taken back"
-SIGNED_NUMBER = re.compile(r"[-+]?\d+")
+SIGNED_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 QUOTE_COLUMNS = 60
 """Columns of a question that is quoted."""
 
@@ -30,19 +30,25 @@ QUOTE_COLUMNS = 60
 def fork(session: Session, text: str, console: Console) -> None:
     """Go on after exchange N on a new branch.
 
-    Without N from here; with 0 from before the first question. Strategy with its memory, budget and model are those
-    of that moment; with SPEC the strategy starts fresh. The old branch stays: /tree.
+    Without N from here; with 0 from before the first question; with 3.2 after turn 2 of exchange 3. Strategy with its
+    memory, budget and model are those of that moment; with SPEC the strategy starts fresh. The old branch stays: /tree.
     """
     first, _, rest = text.partition(" ")
     numbered = SIGNED_NUMBER.fullmatch(first) is not None
     spec = (rest if numbered else text).strip()
-    old, asked = session.journal.tree.current, [one for one in _here(session) if one.number]
-    behind = _number(first, len(asked), HOW_TO_FORK) if numbered else len(asked)
-    after = asked[behind].after if behind < len(asked) else session.journal.tree.path(old)[-1].number
+    tree = session.journal.tree
+    old, path, asked = tree.current, tree.path(tree.current), [one for one in _here(session) if one.number]
+    exchange, _, turn = first.partition(".") if numbered else (str(len(asked)), "", "")
+    if turn:
+        after = turn_lines(path, first)[-1]
+    else:
+        behind = _number(exchange, len(asked), HOW_TO_FORK)
+        after = asked[behind].after if behind < len(asked) else path[-1].number
     session.branch(after, *([Changed("strategy", spec)] if spec else []))
     fresh = ", which starts fresh" if spec else ""
     new, now = session.journal.tree.current, as_it_is(session)
-    place = f"behind exchange {behind}" if behind else "before the first question"
+    place = f"behind {f'turn {turn} of ' * bool(turn)}exchange {exchange}"
+    place = place if int(exchange) else "before the first question"
     say(console, f"Branch {new} begins {place} of branch {old}, {now}{fresh}.")
     say(console, f"Branch {old} stays as it was: /tree {old} goes back to it.", "quiet")
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
-from thimble.commands.replay import Replayed, replayed
+from thimble.commands.replay import AS_RECORDED, YOU_AND, Replayed, is_as_recorded, replayed
 from thimble.repl.commands.command import command
 from thimble.repl.commands.compare.each import under_each
 from thimble.repl.commands.compare.replay_table import show_replayed
@@ -27,14 +27,15 @@ def compare(session: Session, text: str, console: Console) -> None:
     """What other strategies would send, or answer.
 
     Replays this history under each SPEC, as if that had been in use from the start: size, cost and fates. Without
-    SPEC: the strategy in use and all that ask no model. /compare [SPEC…] run QUESTION really asks, in a copy of the
-    session for each. Nothing of this enters the session. Ctrl-C keeps the finished rows.
+    SPEC: the strategy in use and all that ask no model. What you pin, drop and edit counts in the row you+SPEC.
+    /compare [SPEC…] run QUESTION really asks, in a copy of the session for each. Nothing of this enters the session.
+    Ctrl-C keeps the finished rows.
     """
     specs, question = parse_arguments(text)
     if question is None:
         specs = specs or by_default(session)
         check(session, specs)
-        _replay(session, specs, console)
+        _replay(session, [*[f"{YOU_AND}{session.spec}"] * bool(session.agent.state.overrides), *specs], console)
     else:
         from thimble.repl.commands.compare.trial_table import ask_each
 
@@ -60,6 +61,8 @@ def parse_arguments(text: str) -> tuple[list[str], str | None]:
 def check(session: Session, specs: Sequence[str]) -> None:
     """Raises UsageError for the first SPEC that names no strategy."""
     for spec in specs:
+        if spec == AS_RECORDED:
+            continue
         try:
             parse(spec, SideModel(session.agent.backend, session.agent.side.embedder))
         except UsageError as error:
@@ -67,8 +70,8 @@ def check(session: Session, specs: Sequence[str]) -> None:
 
 
 def by_default(session: Session) -> list[str]:
-    """The strategy in use, and all that ask no model."""
-    return [*dict.fromkeys((session.spec, *without_a_model()))]
+    """The strategy in use, and all that ask no model; of a recorded run what its agent did, too."""
+    return [*dict.fromkeys((*[AS_RECORDED] * is_as_recorded(session), session.spec, *without_a_model()))]
 
 
 def _replay(session: Session, specs: Sequence[str], console: Console) -> None:

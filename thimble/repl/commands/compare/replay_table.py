@@ -12,14 +12,15 @@ from thimble.agent.events import SideCalled
 from thimble.commands.replay import Replayed, calls
 from thimble.repl.commands.context.rows import rows_of
 from thimble.repl.commands.context.strip import bar, messages_before, widths
-from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.tables import Table
 from thimble.repl.screen.theme import FATE_LETTERS, in_use, is_drawn, say
-from thimble.repl.screen.trace import cut
+from thimble.repl.screen.trace import PLAIN_WIDTH, cut, in_room
 from thimble.session import figures
 from thimble.session.session import Session
 
+FIGURES = 62
+"""Columns of the table beside the names."""
 BEST = "* best of those that kept to the budget at every call"
 
 
@@ -28,46 +29,49 @@ def show_replayed(session: Session, found: Sequence[Replayed], console: Console)
     if not found:
         return
     exact = session.agent.backend.counter.exact
-    with paged(console):
-        table(session, found, exact, console).show(console)
-        console.print()
-        if is_drawn(console):
-            _show_bars(session, found, console)
-        for text in key(session, found, console):
-            say(console, text, "quiet")
-        for one in found:
-            for text in remarks(one, exact):
-                say(console, line(f"{one.spec}: {text}"), "warn" if one.fits else "over")
+    table(session, found, exact, console).show(console)
+    console.print()
+    if is_drawn(console):
+        _show_bars(session, found, console)
+    for text in key(session, found, console):
+        say(console, text, "quiet")
+    for one in found:
+        for text in remarks(one, exact):
+            say(console, line(f"{one.spec}: {text}"), "warn" if one.fits else "over")
 
 
 def table(session: Session, found: Sequence[Replayed], exact: bool, console: Console) -> Table:
-    """The next prompt, prompts and prefill of all calls, and what the next prompt holds of the history."""
-    nexts = [one.next.tokens if one.next else None for one in found]
+    """The next prompt, prompts and prefill of all calls, what the next prompt holds of the history, and quotes lost."""
+    nexts, quoted = [one.next.tokens if one.next else None for one in found], max(one.faults.quoted for one in found)
     columns = [
         starred(found, nexts, lambda tokens: figures.tokens(tokens, exact)),
         starred(found, [one.prompt for one in found], lambda tokens: figures.short(tokens, exact)),
         starred(found, [one.prefill for one in found], lambda tokens: figures.short(tokens, exact)),
         starred(found, [-one.kept if one.next else None for one in found], lambda kept: f"{-kept:,}"),
+        starred(found, [one.faults.quoted_lost for one in found], lambda lost: f"{lost:,} of {quoted:,}"),
         [fates(one, is_drawn(console)) for one in found],
     ]
-    rows = [
-        (f"{one.spec}{in_use(console, one.spec == session.spec)}", *row)
-        for one, *row in zip(found, *columns, strict=True)
-    ]
+    rows = [*zip(names(session, found, console), *columns, strict=True)]
     agent = session.agent
     past = figures.several(len(calls(agent.history)) - 1, "call")
     written = "; each /plant counts as a call" if session.planted else ""
     title = f"{past} of this session and the next one, in {agent.limit:,} tokens each{written}"
-    return Table(title, ("strategy", ">next", ">prompts", ">prefill", ">kept", "fates"), rows)
+    return Table(title, ("strategy", ">next", ">prompts", ">prefill", ">kept", ">lost", "fates"), rows)
+
+
+def names(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
+    """The SPEC of each row, on a narrow screen a short one. The one in use is marked."""
+    room = console.width - FIGURES if is_drawn(console) else PLAIN_WIDTH
+    return [f"{in_room(one.spec, room)}{in_use(console, one.spec == session.spec)}" for one in found]
 
 
 def _show_bars(session: Session, found: Sequence[Replayed], console: Console) -> None:
     """The history under each strategy, all to one scale: a block a message, lettered by what became of it."""
     count = session.agent.backend.counter.count
-    names = [cut(line(f"{one.spec}{in_use(console, one.spec == session.spec)}"), 26) for one in found]
-    room = max(map(cell_len, names)) + 4
+    rows = [cut(line(name), 26) for name in names(session, found, console)]
+    room = max(map(cell_len, rows)) + 4
     say(console, "Each message of the history, as wide as its tokens, oldest first", "bold")
-    for one, name in zip(found, names, strict=True):
+    for one, name in zip(found, rows, strict=True):
         if one.next and not one.failed:
             blocks = messages_before(rows_of(one.next, count))
             shown = Text(f"  {name}{' ' * (room - 2 - cell_len(name))}", no_wrap=True)

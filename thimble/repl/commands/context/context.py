@@ -13,18 +13,18 @@ from thimble.repl.commands.command import command, one_of
 from thimble.repl.commands.context.listing import folded, most_rows, show_list, span
 from thimble.repl.commands.context.message import sentence, show_message
 from thimble.repl.commands.context.request import show_prompt, show_raw
-from thimble.repl.commands.context.rows import Xray, last_call, next_call
+from thimble.repl.commands.context.rows import Xray, call_at, last_call, next_call
 from thimble.repl.commands.context.strip import show_strip
 from thimble.repl.commands.next_prompt import say_tidy_saves
 from thimble.repl.screen.footer import fitting
-from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.theme import say
-from thimble.repl.screen.trace import cut
+from thimble.repl.screen.trace import in_room
 from thimble.session import figures
 from thimble.session.session import Session
 
 MESSAGE = re.compile(r"\+?\d{1,9}")
+CALL = re.compile(r"\d{1,9}\.\d{1,9}")
 RANGE = re.compile(r"(\d{1,9})\s*[-–]\s*(\d{1,9})")
 
 
@@ -34,8 +34,8 @@ def context(session: Session, rest: str, console: Console) -> None:
 
     A block for each message, as wide as its tokens, with the letter of its fate; then a row for each message.
     /context next: the next call. /context 12: message 12 before and after (+1: the first inserted one). /context
-    12-57: these messages, a row each. /context raw: the exact request. /context prompt: the last call as the model
-    reads it, where its server tells.
+    12-57: these messages, a row each. /context 3.2: the call of exchange 3, turn 2. /context raw: the exact request.
+    /context prompt: the last call as the model reads it, where its server tells.
     """
     between = RANGE.fullmatch(rest)
     if not rest:
@@ -51,10 +51,12 @@ def context(session: Session, rest: str, console: Console) -> None:
     elif MESSAGE.fullmatch(rest):
         xray = last_call(session)
         show_message(xray, xray.find(rest), console)
+    elif CALL.fullmatch(rest):
+        show_call(call_at(session, rest), console)
     elif between:
         _show_range(last_call(session), between[1], between[2], console)
     else:
-        forms = ("", " next", " raw", " prompt", " 12", " +1", " 12-57")
+        forms = ("", " next", " raw", " prompt", " 12", " +1", " 12-57", " 3.2")
         raise UsageError(f"/context cannot show {rest[:40]!r}", f"write {', '.join(f'/context{one}' for one in forms)}")
 
 
@@ -96,7 +98,7 @@ def head(xray: Xray, width: int) -> str:
     parts = [f"cached {figures.amount(xray.cached)}", f"prefill {figures.amount(xray.prefill)}"]
     fields = fitting([xray.call, xray.strategy, size, *parts], width, least=3)
     room = width - cell_len(" · ".join([fields[0], "", *fields[2:]]))
-    fields[1] = cut(fields[1], max(8, room))
+    fields[1] = in_room(fields[1], max(8, room))
     return " · ".join(fields)
 
 
@@ -109,8 +111,5 @@ def _tell_later(session: Session, console: Console) -> None:
 
 
 def _show_range(xray: Xray, first: str, last: str, console: Console) -> None:
-    start, end = xray.find(first), xray.find(last)
-    if end < start:
-        raise UsageError(f"{first} is behind {last}", f"write /context {last}-{first}")
-    with paged(console):
-        show_list(xray, [[row] for row in xray.rows[start : end + 1]], console)
+    start, end = sorted((xray.find(first), xray.find(last)))
+    show_list(xray, [[row] for row in xray.rows[start : end + 1]], console)

@@ -55,7 +55,7 @@ def folded(rows: Sequence[Row], most: int) -> list[Group]:
     system, half = int(rows[0].who == "system"), most // 2
 
     def runs(newest: int) -> list[Group]:
-        return [[*run] for _, run in groupby(rows[system:-newest], key=lambda row: row.fate)]
+        return [[*run] for _, run in groupby(rows[system:-newest], key=lambda row: (row.fate, row.by_you))]
 
     newest = next((n for n in range(half, 0, -1) if len(runs(n)) + n + system <= most), half)
     older = runs(newest)
@@ -92,7 +92,7 @@ def _cells(xray: Xray, group: Group) -> Cells:
     cached = "?" if xray.cached.tokens is None else "═" if all(row.cached for row in sent) else "╌"
     mark = cached if sent else " "
     met = [row.fate for row in group]
-    fate = f"{letter(first)} {first.fate}" if len({*met}) == 1 else "  several"
+    fate = f"{letter(first)} {first.fate}{' by you' * first.by_you}" if len({*met}) == 1 else "  several"
     if len(group) > 1:
         words = ", ".join(f"{met.count(each):,} {each}" for each in dict.fromkeys(met)) if fate[0] == " " else ""
         who = f"{len(group):,} messages"
@@ -115,7 +115,7 @@ def _draw(rows: Sequence[Cells], console: Console) -> None:
     grid.add_column("", no_wrap=True)
     grid.add_column("first words")
     for name, who, fate, before, after, mark, words in rows:
-        style = f"fate.{fate[2:]}" if fate[:2].strip() and fate[2:] else ""
+        style = f"fate.{fate[2:].removesuffix(' by you')}" if fate[:2].strip() and fate[2:] else ""
         said = Text(words, style="quiet", no_wrap=True, overflow="ellipsis")
         grid.add_row(name, Text(cut(who, 16)), Text(fate, style=style), before, "→", after, mark, said)
     console.print(grid)

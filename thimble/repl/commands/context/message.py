@@ -11,7 +11,6 @@ from rich.console import Console
 from thimble.agent.messages import Message
 from thimble.commands.why import UNSAID, why
 from thimble.repl.commands.context.rows import Row, Xray
-from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import clean, line
 from thimble.repl.screen.theme import say
 from thimble.repl.screen.trace import call_line
@@ -42,13 +41,12 @@ def rule(xray: Xray, place: int) -> str:
 def show_message(xray: Xray, place: int, console: Console) -> None:
     """Print the message before and after, what it calls or answers, and why it is so."""
     row = xray.rows[place]
-    with paged(console):
-        say(console, _title(xray, row), f"fate.{row.fate}")
-        for words in _belongs(xray, place, console.width):
-            say(console, words, "quiet")
-        say(console, f"why: {rule(xray, place)}")
-        for words, style in _texts(xray, row):
-            say(console, words, style)
+    say(console, _title(xray, row), f"fate.{row.fate}")
+    for words in _belongs(xray, place, console.width):
+        say(console, words, "quiet")
+    say(console, f"why: {rule(xray, place)}")
+    for words, style in _texts(xray, row):
+        say(console, words, style)
 
 
 def changed_lines(before: str, after: str) -> list[str]:

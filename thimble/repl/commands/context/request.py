@@ -14,7 +14,6 @@ from thimble.agent.errors import UsageError
 from thimble.agent.events import Prepared
 from thimble.models.chat import write
 from thimble.repl.commands.context.rows import last_call
-from thimble.repl.screen.pager import paged
 from thimble.repl.screen.sanitise import STEERS, clean, line
 from thimble.repl.screen.theme import say
 from thimble.session.session import Session
@@ -62,9 +61,8 @@ def show_prompt(session: Session, console: Console) -> None:
         raise UsageError(what, "/context raw shows the messages and tools that it was given")
     xray, shown = last_call(session), Text(escaped(prompt), tab_size=4)
     shown.highlight_regex(SPECIAL_TOKEN, "name")
-    with paged(console):
-        say(console, f"{xray.call}, as {model} reads it: {xray.tokens(xray.view.tokens)} tokens", "bold")
-        console.print(shown)
+    say(console, f"{xray.call}, as {model} reads it: {xray.tokens(xray.view.tokens)} tokens", "bold")
+    console.print(shown)
 
 
 def escaped(text: str) -> str:

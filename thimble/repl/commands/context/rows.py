@@ -10,13 +10,15 @@ from typing import Literal
 
 from thimble.agent.errors import UsageError
 from thimble.agent.fates import Fate
-from thimble.agent.ledger import Amount
+from thimble.agent.ledger import Amount, Ledger
 from thimble.agent.messages import Message
 from thimble.agent.view import View
+from thimble.commands.why import by_hand
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.trace import who
 from thimble.session import figures
 from thimble.session.session import Session
+from thimble.session.story import turn_lines
 
 Shown = Fate | Literal["inserted"]
 
@@ -26,7 +28,8 @@ class Row:
     """One message as it was (`before`) and as it is sent (`after`), None where it is not there; sizes are tokens.
 
     `name` is what it is called on the screen: its place in the history from 1, or `+1`, `+2`, … where the view
-    inserted it. `cached` says that it is in the prefix that the server has already; None if nobody knows.
+    inserted it. `cached` says that it is in the prefix that the server has already; None if nobody knows. `by_you`: the
+    user pinned, dropped or edited it.
     """
 
     name: str
@@ -36,6 +39,7 @@ class Row:
     tokens_before: int
     tokens_after: int
     cached: bool | None
+    by_you: bool = False
 
     @property
     def message(self) -> Message:
@@ -82,22 +86,29 @@ class Xray:
         wanted = f"{'+' * name.startswith('+')}{int(name)}"
         place = next((at for at, row in enumerate(self.rows) if row.name == wanted), None)
         if place is None:
-            count, inserted = len(self.view.history), len(self.view.inserted)
-            more = f", and {'+1' if inserted == 1 else f'+1 to +{inserted}'} inserted" if inserted else ""
-            later = "; /context next shows what came after it" if self.call.startswith("last") else ""
-            call = " ".join(self.call.split()[:2]).rstrip(":,")
-            fix = f"the {call} has the messages 1 to {count:,}{more}{later}"
-            raise UsageError(f"there is no message {name[:20]}", fix)
+            call, count = self.call.partition(":")[0], len(self.view.history)
+            what = f"there is no message {name[:20]} in the {call}, which has {count:,}"
+            raise UsageError(what, "/context lists them, and /context next those that came later")
         return place
 
 
 def last_call(session: Session) -> Xray:
     """The last call of the session, or the next one if there was none. Raises UsageError."""
     ledger = session.agent.ledger
-    if ledger.prepared is None:
-        return next_call(session)
-    call = f"last call: turn {ledger.prepared.turn} of exchange {ledger.prepared_in}"
+    return _call_of(session, ledger, "last call") if ledger.prepared else next_call(session)
+
+
+def call_at(session: Session, place: str) -> Xray:
+    """The call of this place on the branch, EXCHANGE.TURN. Raises UsageError."""
+    tree = session.journal.tree
+    there = session.journal.state(until=turn_lines(tree.path(tree.current), place)[-1])
+    return _call_of(session, there.ledger, "call")
+
+
+def _call_of(session: Session, ledger: Ledger, called: str) -> Xray:
     last = ledger.prepared
+    assert last is not None, "there is a call"
+    call = f"{called}: turn {last.turn} of exchange {ledger.prepared_in}"
     replied = ledger.last
     found = (replied.cached, replied.prefill) if replied else estimated(last.view)
     return _xray(session, last.view, call, last.strategy, last.exact, bool(last.tools), *found)
@@ -156,10 +167,11 @@ def rows_of(view: View, count: Callable[[Message], int], cached: Amount | None =
             row = Row(f"+{number}", "inserted", None, message, 0, after[position], is_known)
             inserted.setdefault(following, []).insert(0, row)
             number -= 1
-    rows = []
+    rows, mine = [], by_hand(view)
     for place, (message, fate) in enumerate(view.fated):
         there, tokens, is_known = sent.get(place, (None, 0, False))
-        rows += [*inserted.get(place, ()), Row(f"{place + 1}", fate, message, there, before[place], tokens, is_known)]
+        own = f"{place + 1}", fate, message, there, before[place], tokens, is_known, message.id in mine
+        rows += [*inserted.get(place, ()), Row(*own)]
     return [*rows, *inserted.get(len(places), ())]
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from thimble.agent.errors import UsageError
 from thimble.models import READER
 from thimble.plugins import plugins
-from thimble.repl.commands.command import command
+from thimble.repl.commands.command import command, one_of
 from thimble.repl.commands.doctor.examine import WAIT_SECONDS, Report, examine
 from thimble.repl.screen.sanitise import line
 from thimble.repl.screen.streams import tell, write, write_json
@@ -46,18 +46,18 @@ def run(settings: Settings, as_json: bool, warms: bool = False) -> int:
     return report.code
 
 
-@command("doctor", "Models and articles")
-def doctor(session: Session, _: str, console: Console) -> None:
+@command("doctor [all]", "Models and articles", completer=one_of("all"))
+def doctor(session: Session, rest: str, console: Console) -> None:
     """Check servers, model, terminal and folders.
 
     Each problem comes with the command that solves it, for a session as this one is now: with its model, strategy and
-    budget. Nothing is changed.
+    budget. Nothing is changed. /doctor all says what is well, too.
     """
     if session.playback:
         raise UsageError("a cassette is played: no server is looked for", "leave, and type thimble doctor")
     with moving(console, WAIT):
         report = examine(as_now(session), console)
-    show(report, console)
+    show(report, console, whole=bool(rest))
 
 
 def as_now(session: Session) -> Settings:
@@ -80,16 +80,20 @@ def write_fields(report: Report) -> None:
     write_json("doctor", verdict=end.found, fix=end.fix or None, **model, code=report.code)
 
 
-def show(report: Report, console: Console) -> None:
-    """Print a row for each finding, what follows from them last."""
+def show(report: Report, console: Console, whole: bool = True) -> None:
+    """Print a row for each finding, what follows from them last; what is well only in a `whole` report."""
     drawn = is_drawn(console) and console.encoding.lower().startswith("utf")
     mend = "→ " if drawn else "to mend it: "
     rows = []
     for name, state, check in report.findings:
+        if state == "ok" and not whole:
+            continue
         sign, word, style = STATES[state]
         head = Text.assemble((sign, style), f" {name}") if drawn else Text(f"{word}: {name}")
         rows.append((head, f"{line(check.found)}\n{mend}{check.fix}" if check.fix else line(check.found)))
     Table("What a session needs", ("", ""), rows).show(console)
+    if well := len(report.findings) - len(rows):
+        say(console, f"{well} more {'are' if well > 1 else 'is'} well: /doctor all", "quiet")
     say(console, line(report.end.found), "error" if report.code else "calm")
     if report.end.fix:
         say(console, f"{mend}{line(report.end.fix)}")

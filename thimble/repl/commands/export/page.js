@@ -93,10 +93,14 @@ function remember() {
   history.replaceState(null, "", `#${parts.join("+")}`);
 }
 
+/** The step of the first call of which the strategy did not keep all; the first step where it always did. */
+const firstActed = ({ calls, stops }) => stops.findIndex((stop) => stop.call !== null && /[^K]/.test(calls[stop.call].fates));
+
 function remembered() {
   return location.hash.slice(1).split("+").slice(0, 2).map((part) => {
     const [step, number] = part.split(".").map(Number).reverse();
-    return [branches.find((branch) => branch.number === number) || branches[0], (step || 1) - 1];
+    const branch = branches.find((other) => other.number === number) || branches[0];
+    return [branch, step ? step - 1 : firstActed(branch)];
   });
 }
 

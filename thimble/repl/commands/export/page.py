@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from thimble.agent.messages import Message
 from thimble.agent.protocols import ModelId
 from thimble.commands.timeline import timeline
-from thimble.commands.why import why
+from thimble.commands.why import by_hand, why
 from thimble.repl.commands.export.markdown import asked, grounds
 from thimble.repl.commands.timeline import sums, words
 from thimble.repl.screen import trace
@@ -280,6 +280,8 @@ def left_out(view: View) -> list[tuple[str, int]]:
 
 
 def _stepped(view: View) -> list[int]:
-    """The places of the messages that others than the strategy as a whole changed."""
+    """The places of the messages that others than the strategy as a whole changed, or that the user pinned."""
     steps = ((place, view.steps.get(view.history[place].id, ())) for place in range(len(view.fates)))
-    return [place for place, its in steps if its and its[-1].tokens and any(step.by for step in its)]
+    changed = (place for place, its in steps if its and its[-1].tokens and any(step.by for step in its))
+    mine = by_hand(view)
+    return [*changed, *(at for at, message in enumerate(view.history) if message.id in mine)]

@@ -97,8 +97,8 @@ function rowsOf(call) {
 
 /** Why a message is as it is, in the words of /why. */
 function reason(row, rows, call) {
-  const said = row.fate === "kept" ? kept(row, rows, call)
-    : row.why || (row.sent && row.sent.why) || (standing(row, rows) || { sent: {} }).sent.why || UNSAID;
+  const said = row.why || (row.fate === "kept" && kept(row, rows, call))
+    || (row.sent && row.sent.why) || (standing(row, rows) || { sent: {} }).sent.why || UNSAID;
   const words = said.replace(/\.+$/, "");
   if (!row.was) {
     const names = rows.filter((other) => other.was && (row.sent.covers || []).includes(other.was.id)).map((other) => other.name);

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from thimble.agent.errors import UsageError
-from thimble.lab.replay.trajectories import read
+from thimble.commands.trajectories import read
 from thimble.models import chat
 
 ENTRIES: list[dict[str, Any]] = [

@@ -1,0 +1,89 @@
+"""Faults: what the next action asks for again, or quotes, and is not in the view that it was given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from thimble.agent import foreign
+from thimble.agent.messages import Message, ToolCall
+from thimble.agent.view import View
+
+LEAST_LINE = 25
+"""Characters of a line of a result that counts as quoted where an action has it."""
+NUMBER = "0123456789:|→ \t"
+"""What tools print before a line."""
+NAME = re.compile(r"\w[\w./-]{8,}\w")
+"""What may be a name, such as a path. Without a digit, `_`, `/` or `.` it is a word."""
+Holders = dict[str, list[str]]
+"""Texts, each with the ids of results that hold it."""
+Needs = Mapping[int, tuple[Holders, Holders]]
+"""What the action at each place of a history quotes, and the results that it asks for again."""
+
+
+@dataclass(slots=True)
+class Faults:
+    """Lines and names that actions quote, and those of them that are not in their views.
+
+    `again`: calls that ask for an earlier result, by the same arguments or by `recall`. `repeats`: those of them whose
+    view does not have it whole.
+    """
+
+    quoted: int = 0
+    quoted_lost: int = 0
+    again: int = 0
+    repeats: int = 0
+
+    def add(self, needs: Needs, view: View) -> None:
+        """Enter the action after this view, if there is one. Texts are looked for: what says that it is one is not."""
+        quoted, again = needs.get(len(view.history), ({}, {}))
+        kept = {message.id for message, fate in view.fated if fate == "kept"}
+        hidden = [text for text, ids in (quoted | again).items() if kept.isdisjoint(ids)]
+        shown = [*map(_words, view.messages)] if hidden else []
+        lost = {text for text in hidden if not any(text in one for one in shown)}
+        self.quoted += len(quoted)
+        self.quoted_lost += len(lost & quoted.keys())
+        self.again += len(again)
+        self.repeats += len(lost & again.keys())
+
+
+def needs_of(history: Sequence[Message]) -> Needs:
+    """The needs of all actions of a sound history: the same under every strategy."""
+    needs, holders, openings = dict[int, tuple[Holders, Holders]](), Holders(), dict[str, set[str]]()
+    made, results = dict[str, ToolCall](), dict[tuple[str, str], Message]()
+    for at, message in enumerate(history):
+        if message.role == "tool" and (call := made.get(message.call_id)):
+            results[call.name, call.arguments] = results["recall", message.id] = message
+            lines = {line.lstrip(NUMBER).rstrip() for line in message.content.split("\n")}
+            lines = {line for line in lines if len(line) >= LEAST_LINE}
+            for line in lines:
+                openings.setdefault(line[:LEAST_LINE], set()).add(line)
+            for text in lines | _names(message.content):
+                holders.setdefault(text, []).append(message.id)
+        elif message.role == "assistant":
+            words = _words(message)
+            starts = ((at, openings.get(words[at : at + LEAST_LINE], ())) for at in range(len(words)))
+            quoted = {line for at, lines in starts for line in lines if words.startswith(line, at)}
+            for line in quoted:
+                words = words.replace(line, "\n")
+            again = [result for call in message.calls if (result := results.get(_asked(call)))]
+            quoted |= _names(words) & holders.keys()
+            needs[at] = {text: holders[text] for text in quoted}, {one.content: [one.id] for one in again}
+            made |= {call.id: call for call in message.calls}
+    return needs
+
+
+def _asked(call: ToolCall) -> tuple[str, str]:
+    """What a call asks for: a `recall` the message that it names, any other what an equal one did."""
+    return call.name, next(foreign.texts(call.arguments), "") if call.name == "recall" else call.arguments
+
+
+def _words(message: Message) -> str:
+    """Its words, thinking, and the texts in its calls, without the escapes of JSON."""
+    calls = [text for call in message.calls for text in foreign.texts(call.arguments)]
+    return "\n".join([message.content, message.thinking, *calls])
+
+
+def _names(text: str) -> set[str]:
+    return {name for name in NAME.findall(text) if not name.replace("-", "").isalpha()}

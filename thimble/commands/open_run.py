@@ -1,0 +1,158 @@
+"""A recorded run of another agent as a session: each call with what it was sent and what its provider counted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from pathlib import Path
+
+from thimble.agent.budget import Budget, Counter
+from thimble.agent.events import Answered, Asked, Entry, Prepared, PutIn, Replied, ToolCalled, ToolReturned
+from thimble.agent.messages import Message
+from thimble.agent.protocols import ModelId, Usage
+from thimble.commands.as_recorded import as_recorded
+from thimble.commands.replay import AS_RECORDED
+from thimble.commands.trajectories import Sent, Trajectory
+from thimble.logs.log import LoggedCall
+from thimble.session.figures import several
+from thimble.session.journal.folder import ID_LETTERS, SUFFIX
+from thimble.session.journal.journal import Journal
+from thimble.session.session import Session
+from thimble.session.settings import Settings
+
+ANOTHER_AGENT = "another agent"
+NO_SYSTEM = "The system prompt of this run of {} is not in its file. Each tool returns what the run recorded for it."
+UNKNOWN = LoggedCall(0)
+MOST_PLACES = 6
+"""Of a notice."""
+
+
+def path_of(run: Trajectory, folder: Path) -> Path:
+    """The file of a run's session, which is the same each time that the run is opened."""
+    letters = "".join(ID_LETTERS[int(run.digest[at : at + 2], 16) % len(ID_LETTERS)] for at in range(0, 8, 2))
+    began = min((call.began for call in run.logged.values() if call.began), default=0)
+    return folder / f"{time.strftime('%Y-%m-%d-%H%M', time.localtime(began))}-{letters}{SUFFIX}"
+
+
+def open_run(run: Trajectory, settings: Settings) -> Session:
+    """A new session in which the run has happened, call by call, under the strategy `as-recorded`.
+
+    Its strategy, budget and model are those of the settings; its tools are those of the run, from its record.
+
+    Raises:
+        ThimbleError: the model of the settings cannot be used.
+    """
+    path = path_of(run, settings.session_dir)
+    session = Session(settings, Journal(path, run=run.form or ANOTHER_AGENT))
+    try:
+        _fill(session, run)
+    except BaseException:  # Ctrl-C too: half of a run would be taken for the whole one
+        session.journal.close()
+        path.unlink(missing_ok=True)
+        raise
+    return session
+
+
+def _fill(session: Session, run: Trajectory) -> None:
+    """Let the run happen in a session, and put what must be known of it into its notices."""
+    agent, journal, now = session.agent, session.journal, 0.0
+    run = _with_system(run, journal.run)
+    agent.state.system = run.messages[0].content
+    clock, journal.clock = journal.clock, lambda: now
+    edited = list[str]()
+    for at, event in _events(run, agent.backend.counter):
+        now = max(now, at)
+        agent.enter(event)
+        if isinstance(event, Prepared) and event.view.edited:
+            edited.append(f"{agent.ledger.exchanges}.{event.turn}")
+    journal.clock = clock
+    session.use_recorded_tools()
+    told = f"A run of {journal.run}: {several(len(run.calls), 'call')}, {several(len(run.messages), 'message')}."
+    session.notices += [told, *run.remarks, *_told(edited)]
+
+
+def _told(edited: Sequence[str]) -> list[str]:
+    """Where the agent changed what it had sent before, as EXCHANGE.TURN, and how to look at it."""
+    if not edited:
+        return []
+    places = ", ".join(edited[:MOST_PLACES]) + (", …" if len(edited) > MOST_PLACES else "")
+    return [f"What had been sent was changed before {places}: /context {edited[0]} shows it."]
+
+
+def _with_system(run: Trajectory, form: str) -> Trajectory:
+    """The run with a system message; the messages of a file without one are numbered from 2 on."""
+    if run.messages[0].role == "system":
+        return run
+    ids = {message.id: f"m{number}" for number, message in enumerate(run.messages, 2)}
+    system = Message("m1", "system", NO_SYSTEM.format(form))
+
+    def renumbered(message: Message) -> Message:
+        covers = tuple(ids.get(id_, id_) for id_ in message.covers)
+        return replace(message, id=ids.get(message.id, message.id), covers=covers)
+
+    messages = [system, *map(renumbered, run.messages)]
+    there = {message.id: message for message in messages}
+    sent = [
+        Sent(one.since + 1, [system, *(_same(renumbered(each), there) for each in one.base)])
+        for one in run.sent or [Sent()]
+    ]
+    logged = {ids[id_]: call for id_, call in run.logged.items()}
+    put_in = {ids[id_] for id_ in run.put_in}
+    return replace(run, messages=messages, sent=sent, logged=logged, put_in=put_in)
+
+
+def _same(message: Message, there: dict[str, Message]) -> Message:
+    """The message of the history itself, if it is equal."""
+    known = there.get(message.id)
+    return known if known == message else message
+
+
+def _events(run: Trajectory, counter: Counter) -> Iterator[tuple[float, Entry]]:
+    """The events of the run with their times, in seconds since 1970."""
+    views = as_recorded(run, Budget(_largest_prompt(run, counter), counter, counter.overhead(run.tools)), ModelId())
+    asked, before, now, turn = _questions(run), None, 0.0, 0
+    calls = {call.id: call for message in run.messages for call in message.calls}
+    for at, message in enumerate(run.messages[1:], 1):
+        if message.role == "tool":
+            call = calls[message.call_id]
+            yield now, ToolCalled(call)
+            yield now, ToolReturned(call, message, counter.count(message), counter.exact, 0.0, ok=True)
+        elif message.role == "user":
+            turn = 0 if message.id in asked else turn
+            yield now, Asked(message) if message.id in asked else PutIn((message,))
+        else:
+            turn, (view, asked_of), call_of = turn + 1, next(views), run.logged.get(message.id, UNKNOWN)
+            now, usage = call_of.began or now, call_of.reported
+            model = ModelId(run.form, call_of.model)
+            yield from ((now, one) for one in asked_of if not one.error)
+            yield now, Prepared(turn, AS_RECORDED, model, view, counter.exact, run.tools, before)
+            reported = Usage(usage.prompt, usage.cache_read, usage.output)
+            yield now, Replied(turn, message, reported, 0.0, None, began=call_of.began or 0.0, returns_thinking=True)
+            before = view
+            rest = (one for one in run.messages[at + 1 :] if one.id not in run.put_in)
+            if not message.calls and getattr(next(rest, None), "id", "") in {"", *asked}:
+                yield now, Answered(message.content, "answered")
+
+
+def _questions(run: Trajectory) -> set[str]:
+    """The ids of the user's messages that begin an exchange: of several in a row the last one that a user wrote."""
+    asked: set[str] = set()
+    row: list[Message] = []
+    for message in [*run.messages, Message("", "assistant")]:
+        if message.role == "user":
+            row.append(message)
+            continue
+        own = [one for one in row if one.id not in run.put_in] or ([] if asked else row)
+        asked |= {one.id for one in own[-1:]}
+        row = []
+    return asked
+
+
+def _largest_prompt(run: Trajectory, counter: Counter) -> int:
+    """Tokens of the largest prompt that the run had, which stands for its budget: no file tells that."""
+    sums = [0, *accumulate(map(counter.count, run.messages))]
+    prompts = (sum(map(counter.count, one.base)) + sums[at] - sums[one.since] for at, one, _ in run.prompts())
+    reported = (call.reported.prompt or 0 for call in run.logged.values())
+    return max(counter.overhead(run.tools) + max(prompts, default=0), *reported, 0)

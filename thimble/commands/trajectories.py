@@ -1,0 +1,227 @@
+"""Read recorded trajectories: runs of any agent as messages in the chat-completions form, from files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+
+from thimble.agent.errors import UsageError
+from thimble.agent.messages import Message, Schema
+from thimble.agent.repair import Repaired
+from thimble.commands.faults import Needs, needs_of
+from thimble.logs.forms import form_of
+from thimble.logs.forms import read as read_logs
+from thimble.logs.log import Log, LoggedCall
+from thimble.models.chat import conversation, write
+from thimble.models.chat import read as read_messages
+from thimble.session.bounded import MOST_RUNS_BYTES
+from thimble.session.file_text import file_text
+from thimble.session.jsonl import from_json
+
+TRAJECTORY_FORMS = (
+    "give JSON or JSON Lines, gzipped or not: lists of chat-completions messages, or objects with `messages`"
+)
+
+MOST_LOST = 0.1
+"""The share of the text of a run that may be left out: with less of it, its costs are those of another run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What the prompts of a recorded agent began with: from the message `since` on, `base` and the messages since.
+
+    `asked`: the file has the call that wrote the summary in it.
+    """
+
+    since: int = 0
+    base: Sequence[Message] = ()
+    asked: bool = False
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """One recorded run, and what was repaired in it; `tools` are the tool schemas of the run, if the file has them.
+
+    Of the log of another agent: its `form`, what its prompts began with (`sent`), its calls by the id of their reply
+    (`logged`), the ids of messages that nobody asked but the agent's program put in (`put_in`), and `remarks` on what
+    of the file is not here.
+    """
+
+    name: str
+    messages: Sequence[Message]
+    tools: Sequence[Schema] = ()
+    repaired: Repaired = field(default_factory=lambda: Repaired([]))
+    sent: Sequence[Sent] = ()
+    logged: Mapping[str, LoggedCall] = field(default_factory=dict)
+    form: str = ""
+    put_in: Collection[str] = ()
+    remarks: Sequence[str] = ()
+
+    @property
+    def calls(self) -> list[int]:
+        """The messages before each of its model calls: its assistant messages."""
+        return [at for at, message in enumerate(self.messages) if message.role == "assistant"]
+
+    def prompts(self) -> Iterator[tuple[int, Sent, list[Message]]]:
+        """The place of each call, what its prompt begins with, and the prompt, as far as the file tells."""
+        for at in self.calls:
+            sent = next((one for one in reversed(self.sent) if one.since <= at), Sent())
+            yield at, sent, [*sent.base, *self.messages[sent.since : at]]
+
+    @property
+    def turns(self) -> int:
+        """The number of these calls."""
+        return len(self.calls)
+
+    @property
+    def size(self) -> int:
+        """The number of messages in all prompts of the run, if everything is sent: the work of a replay."""
+        return sum(self.calls)
+
+    @cached_property
+    def needs(self) -> Needs:
+        """What each action takes from earlier results, by its place."""
+        return needs_of(self.messages)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the run and of what was repaired in it."""
+        repaired = self.repaired.notes, self.repaired.touched, self.repaired.lost
+        sent = [[one.since, [*map(write, one.base)]] for one in self.sent]
+        whole = [self.name, [*map(write, self.messages)], list(self.tools), *repaired, *sent]
+        return sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def read(paths: Iterable[Path], observations: str | None = None, keep_secrets: bool = False) -> list[Trajectory]:
+    """The runs in these files, in order, each with its own name. The pattern is one of `recognise`.
+
+    Keys and tokens in the logs of other agents are masked, unless `keep_secrets`.
+
+    Raises:
+        UsageError: a file or a line cannot be read; the error names it.
+    """
+    taken: set[str] = set()
+    runs = []
+    for run in (run for path in paths for run in _runs(path, observations, keep_secrets)):
+        names = (run.name if number == 1 else f"{run.name}~{number}" for number in count(1))
+        name = next(name for name in names if name not in taken)
+        taken.add(name)
+        runs.append(replace(run, name=name))
+    return runs
+
+
+def _runs(path: Path, observations: str | None, keep_secrets: bool) -> Iterator[Trajectory]:
+    if _is_log(path):
+        yield from (_of_log(log, path, observations) for log in read_logs(path, keep_secrets=keep_secrets))
+        return
+    found = [(line, number, run) for line, value in _values(path) for number, run in _several(value)]
+    if not found:
+        raise UsageError(f"{path} holds no trajectory", TRAJECTORY_FORMS)
+    for line, number, run in found:
+        places = {"line": line, "run": number}
+        place = ", ".join([str(path), *(f"{name} {at}" for name, at in places.items() if at)])
+        yield _run(run, place, ":".join([path.name, *(str(at) for at in places.values() if at)]), observations)
+
+
+def _values(path: Path) -> Sequence[tuple[int, object]]:
+    """The JSON values of a file with their lines: one document (line 0), or one a line."""
+    text = file_text(path, MOST_RUNS_BYTES, TRAJECTORY_FORMS)
+    try:
+        return [(0, from_json(text))] if text.strip() else []
+    except ValueError as error:
+        whole = error
+    values: list[tuple[int, object]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            values += [(number, from_json(line))] if line.strip() else []
+        except ValueError as error:
+            found, at = (error, number) if values else (whole, getattr(whole, "lineno", 1))
+            what = f"{path}, line {at}: this is no JSON ({getattr(found, 'msg', found)})"
+            raise UsageError(what, TRAJECTORY_FORMS) from error
+    return values
+
+
+def _several(value: object) -> Iterable[tuple[int, object]]:
+    """The runs of a list of runs, numbered from 1; anything else is one run, without a number."""
+    if isinstance(value, list) and all(isinstance(one, list) or _holds_messages(one) for one in value):
+        return enumerate(value, 1)
+    return [(0, value)]
+
+
+def _holds_messages(value: object) -> bool:
+    return isinstance(value, Mapping) and ("messages" in value or "traj" in value)
+
+
+def _is_log(path: Path) -> bool:
+    """Whether a file is the log of another agent; a list of messages is read below, with the line of each error."""
+    with suppress(UsageError):
+        return path.is_file() and form_of(path) not in ("", "chat_messages")
+    return False
+
+
+def _of_log(log: Log, path: Path, observations: str | None) -> Trajectory:
+    """The run in a log, without what its agent's own context management wrote; that is in `sent`."""
+    places = [place for place in range(len(log.entries)) if place not in log.summaries]
+    document = {"messages": [log.entries[place] for place in places], "tools": [*log.tools], "id": log.name}
+    run = _run(document, str(path), log.name, observations)
+    there = {message.id: message for message in run.messages}
+    ids = {place: f"m{number}" for number, place in enumerate(places, 1)}
+    messages = {place: there[id_] for place, id_ in ids.items() if id_ in there}
+    replies, sent = {call.at for call in log.calls}, [Sent()]
+    for context, before in zip(log.contexts[1:], log.contexts, strict=False):
+        prompt = [*before.base, *range(before.since, context.since)]
+        gone = [messages[place] for place in prompt if place in messages and place not in context.base]
+        for place in context.base:
+            if place in log.summaries and place not in messages:
+                messages[place], gone = _written(log, place, gone)
+        since = sum(place in messages for place in places if place < context.since)
+        base = [messages[place] for place in context.base if place in messages]
+        sent.append(Sent(since, base, not replies.isdisjoint(log.summaries.intersection(context.base))))
+    return replace(
+        run,
+        sent=sent,
+        logged={ids[call.at]: call for call in log.calls if ids.get(call.at) in there},
+        form=log.form,
+        put_in={ids[place] for place in places if log.entries[place].get("put_in")},
+        remarks=[*log.notes, *_left_out(log)],
+    )
+
+
+def _written(log: Log, place: int, gone: list[Message]) -> tuple[Message, list[Message]]:
+    """What the agent's own context management wrote there, and what of `gone` it does not stand for.
+
+    It is a copy of the result of the same call, or a summary of all that is gone.
+    """
+    (message,) = read_messages([log.entries[place]])
+    for one in gone:
+        if message.call_id and one.call_id == message.call_id:
+            return one.rewritten(message.content, f"{log.form} put this in place of the result"), gone
+    covers = dict.fromkeys(id_ for one in gone for id_ in ([*one.covers] or [one.id]))
+    return replace(message, id=f"s{place}", why=f"the summary that {log.form} wrote", covers=tuple(covers)), []
+
+
+def _left_out(log: Log) -> list[str]:
+    """What of a log is not among its messages, in a sentence."""
+    left = ", ".join(f"{count:,} {name}" for name, count in log.left_out.most_common())
+    return [f"Left out: {left}."] if left else []
+
+
+def _run(value: object, place: str, name: str, observations: str | None) -> Trajectory:
+    try:
+        found = conversation(value, observations)
+    except UsageError as error:
+        raise UsageError(f"{place}: {error.what}", error.fix) from error
+    repaired = found.repaired
+    whole = sum(len(message.content) for message in repaired.messages) + repaired.lost
+    if repaired.lost > MOST_LOST * whole:
+        what = f"{place}: {repaired.lost / whole:.0%} of the text would be left out ({repaired.notes[0]})"
+        raise UsageError(what, "give each result the id of its call")
+    given = value.get("id") if isinstance(value, Mapping) else None
+    name = str(given) if isinstance(given, str | int) and given != "" else name
+    return Trajectory(name, repaired.messages, found.tools, repaired)

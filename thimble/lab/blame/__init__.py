@@ -1,0 +1,1 @@
+"""What eats the tokens of recorded sessions."""

@@ -1,0 +1,134 @@
+"""What eats the tokens of recorded sessions: what their prompts held, for how many calls, and at what cost."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter as Tally
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+from thimble.agent.budget import UNLIMITED, Counter
+from thimble.agent.messages import Message, common_prefix
+from thimble.commands.replay import AS_RECORDED
+from thimble.commands.trajectories import Trajectory, read
+from thimble.lab.experiment import Experiment, Row, Rows, by, run_experiment
+from thimble.lab.experiment_flags import add_costs, price_cards
+from thimble.lab.findings import ResultTable
+from thimble.lab.replay.calibration import calibrated
+from thimble.lab.replay.command import ReplayCase, replay_cases
+from thimble.lab.replay.recorded_replay import counter_of
+from thimble.logs.log import LoggedCall
+from thimble.session.figures import share, short
+
+CACHED_PRICE = "0.1"
+SHOWN = {"kind": 9, "tool": 3, "file": 3, "schema": 2, "repeat": 1, "break": 4}
+"""The most rows that the table has of each."""
+COLUMNS = ("token_calls", "tokens", "cost", "parts")
+KINDS = {"system": "system", "user": "task", "assistant": "words", "tool": "result"}
+PATH = re.compile(r'(?:path|file\w*)": *"([^"]+)|([\w.~-]*/[\w./-]*\w\.\w+)')
+"""A path in the arguments of a call."""
+LOST = 0.5
+"""A provider that has less of the prompt before in its cache has lost it."""
+TOLD = (
+    "calls: those that were sent it. cost: of prompts, if a cached token costs {:g}. "
+    "break: a prompt that does not begin with the one before; what it reads anew."
+)
+Piece = tuple[int, int, int, Mapping[str, str]]
+"""Tokens, the calls that were sent them, those of these that computed them, and what they are by each name."""
+
+
+class Blame(Experiment[ReplayCase]):
+    """Show what eats the tokens of recorded sessions, by kind, tool, file, schema and repeated call."""
+
+    title = "What eats the tokens of recorded sessions"
+    epilog = "FILE is as for lab replay. docs/how-to/replay-recorded-runs.md explains the table."
+    verb = "blamed"
+
+    def add_flags(self, parser: argparse.ArgumentParser) -> None:
+        """The files, and how tokens are counted and priced."""
+        parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="recorded sessions")
+        add_costs(parser, CACHED_PRICE)
+
+    def cases(self, options: argparse.Namespace) -> list[ReplayCase]:
+        """A case for each session."""
+        runs = read(options.files, options.observations)
+        return replay_cases(runs, [AS_RECORDED], options, [UNLIMITED], cached=CACHED_PRICE)
+
+    def measure(self, case: ReplayCase) -> list[Row]:
+        """A row for each thing that has tokens, with its sums; `cost` is that of prompts, in computed tokens."""
+        found: dict[tuple[str, str], Tally[str]] = {}
+        for tokens, calls, computed, labels in pieces(case.run, counter_of(case.setting.model)):
+            sent = tokens * calls
+            cost = round(case.setting.prices.prompt(sent, sent - tokens * computed))
+            for label in labels.items():
+                found.setdefault(label, Tally()).update(parts=1, tokens=tokens, token_calls=sent, cost=cost)
+        return [{"run": case.run.name, "by": label, "name": name, **sums} for (label, name), sums in found.items()]
+
+    def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
+        """The largest of each."""
+        whole, cells = sum(row["token_calls"] for row in rows if row["by"] == "kind"), []
+        for label, most in SHOWN.items():
+            named = by([row for row in rows if row["by"] == label], "name").items()
+            sums = [(*(sum(row[column] for row in of) for column in COLUMNS), name) for (name,), of in named]
+            for sent, tokens, cost, parts, name in sorted(sums, reverse=True)[:most]:
+                shown = name if len(name) <= 28 else f"{name[:7]}…{name[-20:]}"
+                calls = f"{sent / tokens:.0f}" if sent else f"{parts} ×"
+                cells.append([label, shown, short(tokens), calls, short(sent), share(sent, whole), short(cost)])
+        columns = ("by", "", "tokens", "calls", "token-calls", "share", "cost")
+        yield ResultTable(
+            "The largest", columns, cells, TOLD.format(price_cards(options.price, CACHED_PRICE)[0].cached), texts=2
+        )
+
+
+def pieces(run: Trajectory, counter: Counter) -> Iterator[Piece]:
+    """All that the prompts of a run held, and where they did not begin with the one before."""
+    count, last, before, sizes = counter.count, 0, list[Message](), list[tuple[int, int]]()
+    sent, computed, held = Tally[str](), Tally[str](), dict[str, Message]()
+    own = {message.id: message for message in run.messages}
+    for at, _, messages in run.prompts():
+        kept = common_prefix(before, messages)
+        new = {message.id: message for message in messages[kept:]}
+        usage = run.logged.get(run.messages[at].id, LoggedCall(at)).reported
+        if kept < len(before):
+            again = new.keys() & held.keys()
+            written = {message.role for id_, message in new.items() if message not in (own.get(id_), held.get(id_))}
+            edit = "unknown" if again else "rewind"
+            if written:
+                edit = "cleared result" if written == {"tool"} else "compaction"
+            yield sum(count(new[id_]) for id_ in again), 0, 0, {"break": edit}
+        elif usage.cache_read is not None and usage.cache_read < LOST * last:
+            yield last - usage.cache_read, 0, 0, {"break": "unknown, as reported"}
+        sent.update(message.id for message in messages)
+        computed.update(new.keys())
+        held |= new
+        cached = counter.overhead(run.tools) + sum(map(count, messages[:kept]))
+        sizes.append((cached + sum(map(count, new.values())), cached))
+        before, last = messages, usage.prompt or 0
+    made, asked = dict[str, dict[str, str]](), set[str]()
+    for id_, message in held.items():
+        kind = KINDS[message.role] if id_ in own or message.role == "tool" else "summary"
+        parts = [
+            (message.content, {"kind": kind, **made.get(message.call_id, {})}),
+            (message.thinking, {"kind": "thinking"}),
+        ]
+        for call in message.calls:
+            path, key = PATH.search(call.arguments), f"{call.name} {call.arguments}"
+            what = {"tool": call.name, **({"file": path[1] or path[2]} if path else {})}
+            parts.append((call.arguments, {"kind": "call", **what}))
+            made[call.id] = what | ({"repeat": key} if key in asked else {})
+            asked.add(key)
+        whole = sum(len(text) for text, _ in parts) or 1
+        for text, labels in parts:
+            if text:
+                yield count(message) * len(text) // whole, sent[id_], computed[id_], labels
+    for schema in run.tools:
+        name = str(schema.get("function", schema).get("name"))
+        yield counter.overhead([schema]) - counter.overhead(()), run.turns, 1, {"kind": "schema", "schema": name}
+    found = calibrated(run, sizes)
+    if found["unseen_tokens"] > 0 < found["token_ratio"]:
+        yield round(found["unseen_tokens"] / found["token_ratio"]), run.turns, 1, {"kind": "not in the file"}
+
+
+main = partial(run_experiment, Blame())

@@ -1,0 +1,1 @@
+"""One fact at ten depths of a prompt."""

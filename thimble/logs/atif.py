@@ -1,0 +1,37 @@
+"""ATIF, the trajectories of Harbor: a step of the agent is a call with its results."""
+
+from __future__ import annotations
+
+from thimble.logs.log import Json, Log, Values, take_each
+from thimble.logs.parts import dig, first, listed, said, schemas, tell
+
+ROLES = {"agent": "assistant", "system": "system"}
+
+
+def read(values: Values, name: str) -> list[Log]:
+    """The trajectory, and a log for each of a sub-agent inside it."""
+    return [_log(one, name) for value in values for one in (value, *listed(value, "subagent_trajectories"))]
+
+
+def _log(trajectory: Json, name: str) -> Log:
+    log = Log(str(first(trajectory, "trajectory_id session_id") or name), "ATIF")
+    log.tools, model = schemas(dig(trajectory, "agent", "tool_definitions")), dig(trajectory, "agent", "model_name")
+    take_each(listed(trajectory, "steps"), lambda step: _take(log, {"model": model, **step}), log)
+    log.leave_out_rest(trajectory, "steps subagent_trajectories")
+    if then := trajectory.get("continued_trajectory_ref"):
+        log.notes.append(f"It goes on in {then}.")
+    return log
+
+
+def _take(log: Log, step: Json) -> None:
+    calls = step.get("llm_call_count", 1)
+    message = {**step, "role": ROLES.get(step["source"], "user"), "content": step.get("message")}
+    if dig(step, "extra", "context_management", "type") == "compaction":
+        system = [entry for entry in log.view if entry["role"] == "system"]
+        log.view = [*system, *said({**message, "role": "user"}, log)]
+    elif step.get("is_copied_context") or not calls:
+        log.add(*said(message, log))
+    else:  # the sum of several calls is the usage of none
+        tell(message if calls == 1 else {**message, "metrics": None}, log)
+    for one in listed(step, "observation", "results"):
+        tell({**one, "role": "tool" if one.get("source_call_id") else "user"}, log)

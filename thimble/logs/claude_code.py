@@ -1,0 +1,89 @@
+"""Claude Code: a line for each block of a message, linked by `parentUuid`; compaction leaves old lines in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from thimble.logs.log import Entry, Json, Log, Values, take_each
+from thimble.logs.parts import dig, said, tell
+
+SENT = "user assistant system attachment"
+"""Types of lines that may hold what the model was sent."""
+
+
+def read(values: Values, name: str) -> list[Log]:
+    """The session, then a log for each sub-agent in the file."""
+    session = _Session(name)
+    take_each(values, session.take, session.main)
+    return [*dict.fromkeys((session.main, *session.side.values()))]
+
+
+class _Session:
+    def __init__(self, name: str) -> None:
+        self.main = Log(name, "Claude Code")
+        self.main.notes.append("Files that Claude Code puts back after a compaction may not be in the file.")
+        self.side: dict[object, Log] = {}  # of each line of a sub-agent
+        self.lines: dict[str, Entry | None] = {}  # the last entry of each line so far
+        self.asked: dict[str | None, Entry] = {}  # the prompt below each line
+        self.preserved: list[Entry] = []  # by the compaction whose summary comes next
+
+    def take(self, line: Json) -> None:
+        """Take a line. One that is there twice counts once."""
+        kind, uuid, log = dig(line, "type"), dig(line, "uuid"), self.main
+        attached = dig(line, "attachment", "type")
+        if kind not in SENT.split() or not uuid or uuid in self.lines or attached == "hook_success":
+            log.leave_out("repeated line" if uuid in self.lines else attached or kind, line)
+            return
+        if "toolUseResult" in line:
+            log.leave_out("toolUseResult", line["toolUseResult"])
+        if line.get("isSidechain"):
+            log = self.side.get(line.get("parentUuid")) or Log(f"{log.name}, sub-agent {uuid[:8]}", log.form)
+            self.side[uuid] = log
+        self.lines[uuid] = None
+        if kind == "system":
+            self._boundary(log, line)
+        elif kind == "assistant":
+            self._reply(log, line, uuid)
+        elif attached:
+            log.add(*_put_in(said({"role": "user", "content": [line["attachment"]]}, log)))
+        else:
+            self._heard(log, line, uuid)
+
+    def _boundary(self, log: Log, line: Json) -> None:
+        if compacted := line.get("compactMetadata"):
+            ends = [dig(compacted, "preservedSegment", key) for key in ("headUuid", "tailUuid")]
+            named = dig(compacted, "preservedMessages", "uuids") or ends
+            places = [log.at(self.lines.get(uuid)) for uuid in named]
+            self.preserved = log.view[min(places) : max(places) + 1]
+        elif cleared := line.get("microcompactMetadata"):
+            log.clear(cleared.get("compactedToolIds") or ())
+        else:
+            log.leave_out(f"system {line.get('subtype')}", line)
+
+    def _reply(self, log: Log, line: Json, uuid: str) -> None:
+        """Take a block of a reply."""
+        message = line["message"]
+        if message.get("model") == "<synthetic>" or line.get("isApiErrorMessage"):
+            log.leave_out("error shown as a reply", message)
+            return
+        key = message.get("id") or uuid
+        if tell({**line, **message}, log, key):
+            self.lines[uuid] = log.entries[log.replies[key].at]
+
+    def _heard(self, log: Log, line: Json, uuid: str) -> None:
+        """Take what the user, a tool or a compaction says. A second prompt below a line takes back the first."""
+        entries, parent = said(line["message"], log), line.get("parentUuid")
+        if line.get("isCompactSummary"):
+            log.view = [*entries, *self.preserved]
+            return
+        if log is self.main and [entry["role"] for entry in entries] == ["user"] and not line.get("isMeta"):
+            log.view = log.view[: log.at(self.asked.get(parent))]
+            self.asked |= {parent: entries[0]} if parent else {}
+        entries = _put_in(entries) if line.get("isMeta") else entries
+        log.add(*entries)
+        self.lines[uuid] = log.entries[-1] if entries else None
+
+
+def _put_in(entries: Sequence[Entry]) -> list[Entry]:
+    """Messages that the program puts in beside what the user says: reminders, and what a command of its own printed."""
+    return [{**entry, "put_in": True} for entry in entries]

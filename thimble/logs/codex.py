@@ -1,0 +1,84 @@
+"""Codex CLI: a rollout, whose `response_item` lines are what the model was sent; `event_msg` lines say it again."""
+
+from __future__ import annotations
+
+from thimble.logs.log import Entry, Json, Log, Reported, Values, seconds, take_each
+from thimble.logs.parts import call_of, dig, reported, said, said_in_item, said_in_items
+
+CONTEXT = ("# AGENTS.md", "<")
+"""How messages of the user's role begin that Codex wrote: the latter is a tag, such as `<environment_context>`."""
+BURST = 2.0
+"""Seconds in which a fork writes down what it has of its parent."""
+
+
+def read(values: Values, name: str) -> list[Log]:
+    """The session of the file."""
+    rollout = _Rollout(name)
+    take_each(values, rollout.take, rollout.log)
+    rollout.log.report(rollout.usages)
+    return [rollout.log]
+
+
+class _Rollout:
+    def __init__(self, name: str) -> None:
+        self.log = Log(name, "Codex")
+        self.turn = 0  # what the model says up to an output of a tool, or to another's message, is one reply
+        self.copied_until: float | None = None  # in seconds since 1970: a fork's file begins with its parent's lines
+        self.usages: list[Reported] = []
+        self.total: object = None
+
+    def take(self, line: Json) -> None:
+        """Take a line."""
+        kind, payload, time = dig(line, "type"), dig(line, "payload"), seconds(dig(line, "timestamp"))
+        event, is_copied = dig(payload, "type"), (time or 0) < (self.copied_until or 0)
+        if kind == "session_meta" and self.copied_until is None:
+            self._opened(payload)
+        elif kind == "response_item":
+            entries = said_in_item(self._item(payload), self.log)
+            self.turn += any(entry["role"] != "assistant" for entry in entries)
+            self.log.say(entries, call_of(line), self.turn)
+            if is_copied:
+                self.log.calls.clear()
+        elif kind == "compacted":
+            self._go_on_with(self._compacted(payload))
+        elif event == "thread_rolled_back":
+            turns = int(payload.get("num_turns") or 1)
+            asked = [at for at, entry in enumerate(self.log.view) if _is_asked(entry)]
+            self._go_on_with(self.log.view[: min(asked[-turns:], default=None)])
+        elif event == "token_count" and payload.get("info"):
+            total, last = (payload["info"].get(key) for key in ("total_token_usage", "last_token_usage"))
+            self.usages += [reported(last)] if total != self.total and not is_copied else []  # most are written twice
+            self.total = total
+        else:
+            said_twice = str(event).startswith(("user_", "agent_"))
+            self.log.leave_out("said twice" if said_twice else f"event {event}" if event else kind, line)
+
+    def _opened(self, meta: Json) -> None:
+        self.log.name = str(meta.get("id") or self.log.name)
+        self.copied_until = 0
+        if meta.get("forked_from_id") or dig(meta, "source", "subagent"):
+            self.copied_until = (seconds(meta.get("timestamp")) or 0) + BURST
+            self.log.notes.append("A fork: calls that its parent made are context here.")
+        if text := dig(meta, "base_instructions", "text") or meta.get("instructions"):
+            self.log.add({"role": "system", "content": str(text)})
+
+    def _item(self, item: Json) -> Json:
+        """A developer's message, which is not the first, stays in its place as the user's."""
+        return {**item, "role": "user"} if item.get("role") == "developer" and self.log.entries else item
+
+    def _go_on_with(self, view: list[Entry]) -> None:
+        self.log.view = view
+        self.turn += 1
+
+    def _compacted(self, payload: Json) -> list[Entry]:
+        """The new list. Old files do not have it: it was what the user said, and a summary."""
+        system = [entry for entry in self.log.view if entry["role"] == "system"]
+        items = payload.get("replacement_history")
+        if items is None:
+            asked = [entry for entry in self.log.view if entry["role"] == "user"]
+            return [*system, *asked, *said({"role": "user", "content": payload.get("message")}, self.log)]
+        return [*system, *self.log.same(said_in_items(map(self._item, items), self.log))]
+
+
+def _is_asked(entry: Entry) -> bool:
+    return entry["role"] == "user" and not any(part.get("text", "").startswith(CONTEXT) for part in entry["content"])

@@ -1,0 +1,44 @@
+"""Gemini CLI: records of a chat, each with a call and its results; `$set.messages` replaces the list."""
+
+from __future__ import annotations
+
+from thimble.logs.log import Entry, Json, Log, Values
+from thimble.logs.parts import dig, listed, tell
+
+ROLES = {"user": "user", "gemini": "assistant"}
+"""Types of records that are sent."""
+
+
+def read(values: Values, name: str) -> list[Log]:
+    """The session of the file. A record that is written twice was not complete at first."""
+    log = Log(name, "Gemini CLI")
+    lines = [line for value in values for line in (value, *listed(value, "messages"))]
+    records = {line["id"]: line for line in lines if "id" in line}
+    told: dict[object, list[Entry]] = {}  # what each record says
+    for line in lines:
+        log.name = str(line.get("sessionId") or log.name)
+        if (id_ := line.get("id")) not in told and id_ in records:
+            told[id_] = _tell(records[id_], log)
+        elif to := line.get("$rewindTo"):
+            log.view = log.view[: min(map(log.at, told[to]), default=None)] if to in told else []
+        elif messages := dig(line, "$set", "messages"):
+            for one in messages:
+                told[one.get("id")] = log.same(_tell(one, Log("", "")))
+            log.view = [entry for one in messages for entry in told[one.get("id")]]
+        elif id_ is None:
+            log.leave_out("header", line)
+    return [log]
+
+
+def _tell(record: Json, log: Log) -> list[Entry]:
+    if record.get("type") not in ROLES:
+        log.leave_out(f"record {record.get('type')}", record)
+        return []
+    calls = listed(record, "toolCalls")
+    log.leave_out("shown of thoughts and calls", [record.get("thoughts"), [one.get("resultDisplay") for one in calls]])
+    entries = tell({**record, "role": ROLES[record["type"]], "tool_calls": calls}, log)
+    for one in calls:
+        for part in listed(one, "result"):
+            given = dig(part, "functionResponse") or {"content": part}
+            entries += tell({"role": "tool", "id": one.get("id"), **given}, log)
+    return entries

@@ -1,0 +1,55 @@
+"""Inspect: a sample is a log; each `model` event holds exactly what was sent. Texts may lie under `attachments`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from thimble.logs.log import Json, Log, Values
+from thimble.logs.parts import dig, listed, said, schemas, tell
+
+ATTACHED = "attachment://"
+
+
+def read(values: Values, name: str) -> list[Log]:
+    """A log for each sample."""
+    return [_log(_whole(sample, sample.get("attachments") or {}), name) for sample in _samples(values)]
+
+
+def _samples(values: Values) -> Iterator[Json]:
+    for value in values:
+        yield from [value] if dig(value, "input") is not None else listed(value, "samples")
+
+
+def _whole(value: Any, attachments: Json) -> Any:
+    """The value with its attachments put in."""
+    if isinstance(value, str) and value.startswith(ATTACHED):
+        return attachments.get(value.removeprefix(ATTACHED), value)
+    if isinstance(value, list):
+        return [_whole(one, attachments) for one in value]
+    return {key: _whole(one, attachments) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+def _log(sample: Json, name: str) -> Log:
+    log = Log(f"{name}, sample {sample.get('id')}, epoch {sample.get('epoch')}", "Inspect")
+    log.leave_out_rest(sample, "events transcript attachments events_data message_pool")
+    pool = sample.get("message_pool") or dig(sample, "events_data", "messages") or []
+    scoring: set[object] = set()  # spans, and "step" in the logs of 2024, which have no spans
+    for event in listed(sample, "events") or listed(sample, "transcript", "events"):
+        kind, reply = event.get("event"), dig(event, "output", "choices", 0)
+        scores = event.get("type") in ("scorer", "scorers")
+        if kind == "span_begin" and (scores or event.get("parent_id") in scoring):
+            scoring.add(event.get("id"))
+        elif kind == "step" and scores:
+            (scoring.add if event.get("action") == "begin" else scoring.discard)("step")
+        elif kind != "model" or not reply:
+            log.leave_out(f"event {kind}", event)
+        elif event.get("role") == "grader" or "step" in scoring or event.get("span_id") in scoring:
+            log.leave_out("call of a grader", event)
+        else:
+            refs = listed(event, "input_refs")
+            sent = [message for start, end in refs for message in pool[start:end]] or event["input"]
+            log.send([entry for message in sent for entry in said(message, log)])
+            log.tools = schemas(event.get("tools")) or log.tools
+            tell({**event["output"], **event, **reply["message"], "model": event.get("model")}, log)
+    return log

@@ -1,0 +1,108 @@
+"""OpenHands: events of its first and second generation; a condensation forgets events and puts a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from thimble.logs.log import Entry, Json, Log, Reported, Values, take_each
+from thimble.logs.parts import dig, first, listed, reported, said, schemas, tell
+
+KINDS = "kind action observation"
+SILENT = "change_agent_state recall null agent_state_changed condensation_request loop_recovery"
+"""Actions and observations that are not sent to the model as they are."""
+APART = "action thought security_risk confirmation_state is_confirmed"
+"""What stands among the arguments of an action and is not one."""
+COUNTS = "prompt_tokens completion_tokens cache_read_tokens cache_write_tokens"
+
+
+def _events(value: Any) -> list[Any]:
+    return listed(dig(value, "history") or value)
+
+
+def read(values: Values, name: str) -> list[Log]:
+    """A log for each list of events; an event a line is one list."""
+    runs = [_Run(name)]
+    for value in values:
+        events, run = _events(value), runs[0]
+        if events != [value]:
+            run = _Run(str(dig(value, "instance_id") or f"{name}:{len(runs)}"))
+            runs.append(run)
+            run.log.leave_out_rest(value if isinstance(value, Mapping) else {}, "history")
+        take_each(events, run.take, run.log)
+    for run in runs:
+        run.log.report(run.usages)
+    return [run.log for run in runs]
+
+
+class _Run:
+    def __init__(self, name: str) -> None:
+        self.log = Log(name, "OpenHands")
+        self.calls: dict[object, object] = {}  # the ids of calls, by the id of their event; None: the last one
+        self.events: list[tuple[object, list[Entry]]] = []  # what each said, in the order of the view
+        self.used: Json = {}
+        self.usages: list[Reported] = []
+
+    def take(self, event: Json) -> None:
+        """Take an event."""
+        id_, kind, before = event.get("id", len(self.events)), str(first(event, KINDS)), len(self.log.entries)
+        response = dig(event, "tool_call_metadata", "model_response") or {}
+        if kind.lower() == "condensation":
+            self._condense(event.get("args") or event)
+            return
+        message = {} if kind in SILENT.split() else (self._second if "kind" in event else self._first)(event, kind)
+        shown = [event[name] for name in ("message", "extras") if event.get(name)]
+        if shown or not message:
+            self.log.leave_out("shown on the screen" if message else kind, shown if message else event)
+        key = event.get("llm_response_id") or response.get("id") or id_
+        tell({**response, "timestamp": event.get("timestamp"), **message}, self.log, key)
+        self.events.append((id_, self.log.entries[before:]))
+
+    def _first(self, event: Json, kind: str) -> Json:
+        """The message of an event of the first generation. A response stands at each of its actions."""
+        args, metadata = event.get("args") or event, event.get("tool_call_metadata") or {}
+        words, id_ = args.get("content") or event.get("message"), metadata.get("tool_call_id")
+        if "observation" in event:
+            id_ = id_ or self.calls.get(event.get("cause"))
+            return {"role": "tool" if id_ else "user", "id": id_, "content": event.get("content")}
+        if kind == "system" or event.get("source") == "user" or not self.log.entries:
+            self.log.tools = schemas(args.get("tools")) or self.log.tools
+            return {"role": "system" if kind == "system" else "user", "content": words}
+        id_ = self.calls[event.get("id")] = self.calls[None] = id_ or f"event {len(self.events)}"
+        if message := dig(metadata, "model_response", "choices", 0, "message"):
+            is_told = dig(metadata, "model_response", "id") in self.log.replies
+            return {} if is_told else {**message, "role": "assistant"}
+        if kind == "message":
+            return {"role": "assistant", "content": args.get("thought") or words}
+        given = {name: args[name] for name in args if name not in APART.split()}
+        call = {"id": id_, "name": metadata.get("function_name") or kind, "arguments": given}
+        return {"role": "assistant", "content": args.get("thought"), "tool_calls": [call]}
+
+    def _second(self, event: Json, kind: str) -> Json:
+        """The message of an event of the second generation. A response has an event for each of its calls."""
+        if kind == "SystemPromptEvent":
+            self.log.tools = schemas(event.get("tools"))
+            return {"role": "system", "content": [event.get("system_prompt"), event.get("dynamic_context")]}
+        if message := event.get("llm_message"):
+            return {**message, "content": listed(message, "content") + listed(event, "extended_content")}
+        if kind == "ActionEvent":
+            call = event.get("tool_call") or event
+            return {**event, "role": "assistant", "content": event.get("thought"), "tool_calls": [call]}
+        if "tool_call_id" in event:
+            return {**event, "role": "tool"}
+        uses = dig(event, "value", "usage_to_metrics") or {}  # running sums: the difference to the last is a call's
+        now = dig(uses.get("agent") or uses.get("default"), "accumulated_token_usage") or self.used
+        usage = {name: (now.get(name) or 0) - (self.used.get(name) or 0) for name in COUNTS.split()}
+        self.usages += [reported(usage)] if usage["prompt_tokens"] > 0 else []
+        self.used = now
+        return {}
+
+    def _condense(self, given: Json) -> None:
+        """Forget events, and put the summary where it says; a summary before this one is forgotten with the rest."""
+        start, end = given.get("forgotten_events_start_id"), given.get("forgotten_events_end_id")
+        gone = {"summary", *(given.get("forgotten_event_ids") or range(start or 0, (end or -1) + 1))}
+        self.events = [event for event in self.events if event[0] not in gone]
+        summary, offset = given.get("summary"), given.get("summary_offset")
+        if summary and offset is not None:
+            self.events.insert(offset, ("summary", said({"role": "user", "content": summary}, self.log)))
+        self.log.view = [entry for _, entries in self.events for entry in entries]

@@ -1,0 +1,188 @@
+"""Messages, calls, results and usage, under the names that the APIs and agents give them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from thimble.logs.log import Entry, Json, Log, LoggedCall, Reported, seconds
+
+# Names that one thing has, in a string: the first of them that is there counts.
+IDS = "tool_call_id call_id callID toolCallId tool_use_id source_call_id id"
+NAMES = "name function_name tool_name function tool title type"
+ARGUMENTS = "arguments input args action query"
+OUTPUTS = "content output observation error rejection_reason response tools"
+WORDS = "text thinking reasoning refusal summary content prompt snippet banner skills addedLines addedBlocks file"
+"""Keys of a part, or of an attachment of Claude Code, that hold its words."""
+ENCRYPTED = "signature thinkingSignature thoughtSignature data encrypted_content"
+THINKING = "thinking reasoning redacted_thinking"
+"""Types of parts that hold thinking."""
+CALLS = "tool_use toolCall function_call custom_tool_call local_shell_call web_search_call tool_search_call"
+RESULTS = "tool_result function_call_output custom_tool_call_output local_shell_call_output tool_search_output"
+KEPT = (
+    "reasoning_content reasoning reasoning_details thinking thinking_blocks redacted_thinking image images image_url "
+    "input_image audio name function_call refusal"
+)
+"""Keys of a message that hold what the intake takes beside its content."""
+SPOKEN = f"role content tool_calls tool_call_ids {IDS} {KEPT}"
+"""Keys of a message that are read."""
+
+PROMPT = "prompt_tokens input_tokens input"
+READ_BESIDE = "cache_read_input_tokens cacheRead input_tokens_cache_read read"
+"""Counts that are not in the count of the prompt, unless that is OpenAI's `prompt_tokens`; nor is what was written."""
+READ = f"{READ_BESIDE} cached_tokens cached_input_tokens prompt_cache_hit_tokens cached cache_read_tokens"
+WRITTEN = "cache_creation_input_tokens cacheWrite input_tokens_cache_write write cache_write_tokens"
+OUTPUT = "completion_tokens output_tokens output"
+INSIDE = "prompt_tokens_details input_tokens_details cache extra"
+"""Keys of a usage under which counts may lie."""
+
+
+def dig(value: Any, *keys: str | int) -> Any:
+    """What lies below these keys, or None."""
+    try:
+        for key in keys:
+            value = value[key]
+    except (LookupError, TypeError):
+        return None
+    return value
+
+
+def listed(value: Any, *keys: str) -> list[Any]:
+    """A list that lies below these keys; nothing is an empty one, anything else the only one in it."""
+    value = dig(value, *keys)
+    return value if isinstance(value, list) else [value] if value else []
+
+
+def first(value: Json, names: str) -> Any:
+    """What an object has under the first of these names that it has, or None."""
+    return next((value[name] for name in names.split() if value.get(name) is not None), None)
+
+
+def said(message: Json, log: Log) -> list[Entry]:
+    """The entries of a message: the results in it, each for itself, then what it says besides, if anything."""
+    if message.get("role") == "tool":
+        return [result(message, log)]
+    results, calls, content = [], [*map(call, listed(message, "tool_calls"))], []
+    for part in listed(message, "content"):
+        if dig(part, "type") in RESULTS.split():
+            results.append(result(part, log))
+        elif dig(part, "type") in CALLS.split():
+            calls.append(call(part))
+        else:
+            content += parts(part, log)
+    more = {"tool_calls": calls, **{key: message.get(key) for key in KEPT.split()}}
+    entry = {"role": message.get("role"), "content": content, **{key: more[key] for key in more if more[key]}}
+    return [*results, entry] if content or len(entry) > 2 else results
+
+
+def tell(message: Json, log: Log, key: object = None) -> list[Entry]:
+    """Put the entries of a message into the log, and return them."""
+    entries = said(message, log)
+    log.say(entries, call_of(message), key)
+    return entries
+
+
+def call_of(reply: Json) -> LoggedCall:
+    """Usage, model and time of the call of a reply."""
+    usage, model = first(reply, "usage tokens metrics"), first(reply, "modelID model_name model")
+    return LoggedCall(0, reported(usage), model if isinstance(model, str) else "", seconds(reply.get("timestamp")))
+
+
+def said_in_item(item: Json, log: Log) -> list[Entry]:
+    """The same for an item of OpenAI's Responses API, which Codex keeps too."""
+    kind = item.get("type", "message")
+    if kind in ("message", "reasoning", *CALLS.split(), *RESULTS.split()):
+        return said(item if kind == "message" else {"role": "assistant", "content": [item]}, log)
+    log.leave_out(f"item {kind}", item)
+    return []
+
+
+def said_in_items(items: Iterable[Json], log: Log) -> list[Entry]:
+    """The same for a list: what the model says up to an output of a tool, or to another's message, is one entry."""
+    draft, turn = Log("", ""), 0
+    for item in items:
+        entries = said_in_item(item, log)
+        turn += any(entry["role"] != "assistant" for entry in entries)
+        draft.say(entries, key=turn)
+    return draft.entries
+
+
+def parts(content: Any, log: Log) -> list[Entry]:
+    """The parts of a content as the intake takes them; what cannot be taken is counted in the log."""
+    taken = []
+    for part in filter(None, listed(content)):
+        given = part if isinstance(part, Mapping) else {"text": str(part)}
+        kind = str(given.get("type") or "text")
+        name, words = "thinking" if kind in THINKING.split() else "text", _words(given)
+        if "image" in kind or "inlineData" in given:
+            log.leave_out("image data", given)
+            taken.append({"type": "image"})
+            continue
+        for key in given.keys() & ENCRYPTED.split():
+            log.leave_out(f"{kind} {key}", given[key])
+        if words:
+            taken.append({"type": name, name: words})
+        elif name == "text" and "text" not in given:
+            log.leave_out(f"part {kind}", given)
+    return taken
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):  # redacted reasoning of Inspect is encrypted
+        value = [value.get(key) for key in WORDS.split() if key != "reasoning" or not value.get("redacted")]
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_words, value)))
+    return value if isinstance(value, str) else ""
+
+
+def call(given: Json) -> Entry:
+    """A call of a tool. Free text is an argument."""
+    function = given["function"] if dig(given, "function", "name") else given
+    text = first(function, ARGUMENTS) or {}
+    if given.get("type") == "custom_tool_call":
+        text = {"input": text}
+    named = {
+        "name": str(first(function, NAMES)),
+        "arguments": text if isinstance(text, str) else json.dumps(text, ensure_ascii=False),
+    }
+    return {"id": first(given, IDS), "type": "function", "function": named}
+
+
+def result(given: Json, log: Log) -> Entry:
+    """The result of a call of a tool."""
+    output = first(given, OUTPUTS)
+    if isinstance(output, Mapping):
+        output = first(output, OUTPUTS) or json.dumps(output, ensure_ascii=False)
+    return {"role": "tool", "tool_call_id": first(given, IDS), "content": parts(output, log)}
+
+
+def schemas(tools: Any) -> list[Entry]:
+    """Schemas of tools as a chat-completions server takes them."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": first(one, NAMES),
+                "description": one.get("description") or "",
+                "parameters": first(one, "parameters input_schema") or {},
+            },
+        }
+        for one in (tool.get("function") or tool for tool in listed(tools))
+    ]
+
+
+def reported(usage: Any) -> Reported:
+    """Tokens as a provider or an agent reports them. A call that was broken off has zeros, which are not known."""
+    known = {**(usage or {})}
+    for key in INSIDE.split():
+        known |= known.get(key) or {}
+    prompt, read, written, output = (first(known, names) for names in (PROMPT, READ, WRITTEN, OUTPUT))
+    if not (prompt or read or written):
+        return Reported()
+    if output is not None:
+        output += known.get("thoughts") or 0  # of Gemini CLI, beside the output
+    beside = "prompt_tokens" not in known and first(known, f"{READ_BESIDE} {WRITTEN}") is not None
+    if prompt is not None and (not beside or known.get("total_tokens") == prompt + (output or 0)):
+        prompt -= (read or 0) + (written or 0)
+    return Reported(prompt, read, written, output)

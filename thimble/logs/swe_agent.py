@@ -1,0 +1,37 @@
+"""SWE-agent: `history` has all messages; what its history processors elided stands only in the `query` of a step."""
+
+from __future__ import annotations
+
+from thimble.logs.log import Entry, Json, Log, Values
+from thimble.logs.parts import SPOKEN, dig, listed, said
+
+
+def read(values: Values, name: str) -> list[Log]:
+    """The run of the main agent."""
+    log = Log(name, "SWE-agent")
+    for run in values:
+        steps = listed(run, "trajectory")
+        prompts = [step.get("query") for step in steps]
+        if not any(prompts):
+            prompts = [None, *(step.get("messages") for step in steps)]
+        for message in listed(run, "history"):
+            log.leave_out_rest(message, SPOKEN)
+            prompt = dig(prompts, len(log.calls)) if message["role"] == "assistant" else None
+            if message.get("agent") not in (None, "main", "primary"):
+                log.leave_out("message of another agent", message)
+            elif message.get("is_demo") or message.get("message_type") == "demonstration":
+                log.add(*_said(message, log))
+            else:
+                if prompt:
+                    log.send([entry for one in prompt for entry in _said(one, log)])
+                log.say(_said(message, log))
+        log.leave_out_rest(run, "history")
+        if not any(prompts):
+            log.notes.append("Which results were elided for a call is not in the file.")
+        if sent := dig(run, "info", "model_stats", "tokens_sent"):
+            log.notes.append(f"Usage is known for the session only: {sent:,} tokens sent.")
+    return [log]
+
+
+def _said(message: Json, log: Log) -> list[Entry]:
+    return said({**message, "tool_call_id": dig(message, "tool_call_ids", 0)}, log)

@@ -1,0 +1,78 @@
+"""The JSON values of a file: one document, one a line, or several in a row; gzipped or not. Names say nothing."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from thimble.agent.errors import UsageError
+
+GZIP, ZIP = b"\x1f\x8b", b"PK"
+MOST_CHARACTERS = 500_000_000
+"""Of a value over several lines: it is held as a whole. Lines are read one by one, as many as there are."""
+
+
+def values(path: Path, torn: list[str]) -> Generator[Any]:
+    """The values of a file; lines, or an end, that are not JSON go to `torn`. One without JSON is a text: its value.
+
+    Raises:
+        UsageError: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            if file.peek(2)[:2] == ZIP:
+                yield from _zipped(file)
+                return
+            unpacked = gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == GZIP else file
+            with io.TextIOWrapper(unpacked, "utf-8-sig", "replace", newline="\n") as text:
+                yield from _read(text, torn)
+    except NotImplementedError as error:
+        raise UsageError(f"{path} cannot be unpacked: {error}", "convert it: inspect log convert") from error
+    except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile) as error:
+        what = f"{path} cannot be read: {getattr(error, 'strerror', '') or error}"
+        raise UsageError(what, "give the path of a text file, gzipped or not") from error
+
+
+def _zipped(file: IO[bytes]) -> Iterator[Any]:
+    """The JSON files of a zip, one at a time: an Inspect log begins with what the run is."""
+    with zipfile.ZipFile(file) as folder:
+        for name in sorted(folder.namelist()):
+            if name.endswith(".json"):
+                yield json.loads(folder.read(name))
+
+
+def _read(file: IO[str], torn: list[str]) -> Iterator[Any]:
+    first = next((line for line in file if line.strip()), "")
+    try:
+        yield json.loads(first)
+    except (ValueError, RecursionError):
+        yield from _in_a_row(first + file.read(MOST_CHARACTERS), torn)
+        return
+    for line in file:
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                torn.append(line)
+
+
+def _in_a_row(text: str, torn: list[str]) -> Iterator[Any]:
+    """Values that go over several lines, or the text that it is."""
+    decoder, at = json.JSONDecoder(), 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            torn.append(text[at:])
+            yield from [] if text[:at].strip() else [text]
+            return
+        yield value

@@ -1,0 +1,79 @@
+"""/pin, /drop and /edit: what the user decides about a message, under any strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+
+from thimble.agent.errors import UsageError
+from thimble.agent.override import Deed
+from thimble.repl.commands.command import Offer, command
+from thimble.repl.commands.context.listing import first_words
+from thimble.repl.commands.next_prompt import say_next_prompt
+from thimble.repl.screen.theme import say
+from thimble.repl.screen.trace import who
+from thimble.session.override import override
+from thimble.session.session import Session
+
+DEEDS: dict[str, tuple[Deed, str]] = {
+    "pin": ("pinned", ": every prompt has it whole"),
+    "drop": ("dropped", ": no prompt has it"),
+    "edit": ("edited", ": every prompt has your text instead"),
+    "off": ("", "left to the strategy again"),
+}
+"""What the user decides, and the words for it."""
+
+
+def messages(session: Session, _: str) -> Iterator[Offer]:
+    """The messages by number, the newest first; none while the articles are being read."""
+    history = [] if session.reading.words else session.agent.history
+    for place, message in reversed([*enumerate(history, 1)]):
+        yield f"{place}", f"{who(message)}: {first_words(message, 40)}"
+        if message.id in session.agent.state.overrides:
+            yield f"off {place}", "take it back"
+
+
+@command("pin N", "Prompt", completer=messages)
+def pin(session: Session, rest: str, console: Console) -> None:
+    """Keep message N whole in every prompt.
+
+    N is its number in /context. Whatever the strategy does, it stays whole, and its call with it. The newest of /pin,
+    /drop and /edit counts; /pin off N takes any of them back.
+    """
+    _decide(session, "pin", rest, console)
+
+
+@command("drop N", "Prompt", completer=messages)
+def drop(session: Session, rest: str, console: Console) -> None:
+    """Leave message N out of every prompt from now on.
+
+    N is its number in /context. A call and its results go together. The history keeps them: /drop off N brings them
+    back. The system prompt and the first task cannot be dropped, the current question not before the next one.
+    """
+    _decide(session, "drop", rest, console)
+
+
+@command("edit N TEXT", "Prompt", completer=messages)
+def edit(session: Session, rest: str, console: Console) -> None:
+    """Send a text of yours in place of message N.
+
+    N is its number in /context. The text stands in every prompt, as if pinned; calls of the message stay as they are.
+    Ctrl-X Ctrl-E opens your editor for it. The history keeps its own text: /edit off N brings it back.
+    """
+    _decide(session, "edit", rest, console)
+
+
+def _decide(session: Session, name: str, rest: str, console: Console) -> None:
+    deed, effect = DEEDS["off" if rest.startswith("off ") else name]
+    number, _, text = rest.removeprefix("off ").partition(" ")
+    if not (number.isdecimal() and len(number) < 10 and bool(text.strip()) == (deed == "edited")):
+        what, new = ("number and the new text", " TEXT") if name == "edit" else ("number", "")
+        raise UsageError(
+            f"/{name} takes the {what} of a message", f"write /{name} 5{new}, or /{name} off 5; /context lists them"
+        )
+    turn = override(session, int(number), deed, text.strip())
+    whole = f", with its whole turn, {turn[0]} to {turn[-1]}" if deed == "dropped" and len(turn) > 1 else ""
+    undo = f". /{name} off {number} undoes it" if deed else ""
+    say(console, f"Message {number} is {deed}{whole}{effect}{undo}.")
+    say_next_prompt(session, console)
