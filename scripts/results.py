@@ -14,7 +14,8 @@ An output is between two comments, below the `console` block of its command:
 that the command prints.
 `columns`: those that are shown; default: all.
 `recorded: NAME`: the command takes more than two minutes, so the page shows a recorded run,
-docs/results/recorded/NAME.txt. Its first line says when it was made, of which commit, and in how many seconds.
+docs/results/recorded/NAME.txt. Its first line says when it was made, of which commit, in how many seconds, and on
+which file (the start of its SHA-256).
 
 The page stays as it is if the command's data is not at hand (the file that THIMBLE_TRAJECTORIES or
 THIMBLE_PUBLISHED_ROWS names), and if a long command was never recorded.
@@ -31,6 +32,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from difflib import unified_diff
 from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
 
 from thimble.agent.errors import UsageError
@@ -103,8 +105,10 @@ def write_record(path: Path, command: str) -> None:
     text = printed(command)
     if text is not None:
         path.parent.mkdir(exist_ok=True)
-        run = f"{date.today()}, at commit {commit()}, in {time.monotonic() - began:,.0f} s"
-        path.write_text(f"{run}\n\n{command}\n\n{text}\n", "utf-8")
+        run = [f"{date.today()}, at commit {commit()}, in {time.monotonic() - began:,.0f} s"]
+        data = [Path(os.environ[name]) for name in VARIABLE.findall(command)]
+        run += [f"on {file.name} ({sha256(file.read_bytes()).hexdigest()[:8]})" for file in data if file.is_file()]
+        path.write_text(f"{', '.join(run)}\n\n{command}\n\n{text}\n", "utf-8")
 
 
 @cache

@@ -55,13 +55,17 @@ def test_what_cannot_be_shown_is_an_error(code: str, options: str, what: str) ->
 
 def test_a_long_command_is_run_only_to_be_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "RECORDED", tmp_path)
-    of = page("print(6)", "; recorded: six")
+    data = tmp_path / "runs.json"
+    data.write_text("abc")
+    monkeypatch.setenv("SOME_DATA", str(data))
+    of = page("print(len('$SOME_DATA') > 6)", "; recorded: six")
     assert made(of) == of
     shown = made(of, record=True)
-    assert re.search(r"\*Recorded on \d{4}-\d\d-\d\d, at commit \w+(-dirty)?, in \d+ s\.\*\n\n```text\n6\n```\n", shown)
+    run = r"\*Recorded on \d{4}-\d\d-\d\d, at commit \w+(-dirty)?, in \d+ s, on runs.json \(ba7816bf\)\.\*"
+    assert re.search(rf"^{run}\n\n```text\nTrue\n```$", shown, re.MULTILINE)
     assert made(of) == shown
     with pytest.raises(UsageError):
-        made(of.replace("print(6)", "print(7)"))
+        made(of.replace("> 6", "> 7"))
 
 
 def test_a_table_with_figures_is_an_output() -> None:
