@@ -14,7 +14,7 @@ SERVERS := .servers/bin
 
 TRAIN := .train/bin/python
 
-.PHONY: run test golden check test-servers test-cluster test-ollama nightly format lock bench cassettes pictures reference memory-model test-training clean
+.PHONY: run test golden check test-servers test-cluster test-ollama nightly format lock bench cassettes pictures reference results memory-model test-training clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m thimble $(ARGS)
@@ -71,6 +71,9 @@ pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real ter
 
 reference: .venv/dev.stamp  # docs/reference/{command-line,strategies,tools}.md, from the tables of the code
 	$(BIN)/python scripts/reference.py
+
+results: .venv/dev.stamp  # docs/results: what its commands print; make results ARGS="cost --record" runs long ones, too
+	$(BIN)/python -m scripts.results $(ARGS)
 
 memory-model: .train/stamp  # trains SmolLM2 to be CoMem's memory model and measures it: an hour or two of one core; repeated, it goes on
 	$(TRAIN) -m tests.servers.memory_runs 90 > .train/runs.jsonl

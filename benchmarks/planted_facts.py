@@ -258,7 +258,7 @@ def total(tallies: Iterable[Tally]) -> Tally:
 
 def table(title: str, rows: Mapping[str, Tally]) -> str:
     """A table in Markdown."""
-    head = f"## {title}\n\n| | marked | plain | with recall | dropped | tokens |\n|---|--:|--:|--:|--:|--:|\n"
+    head = f"## {title}\n\n| strategy | marked | plain | with recall | dropped | tokens |\n|---|--:|--:|--:|--:|--:|\n"
     return head + "\n".join(f"| {name} | {' | '.join(cells(tally))} |" for name, tally in rows.items()) + "\n"
 
 
@@ -274,8 +274,8 @@ def percent(share: tuple[int, int]) -> str:
 
 def by_kind(title: str, rows: Mapping[str, Tally]) -> str:
     """The rows of each kind in one line: at each share, marked and plain facts in view, and tokens."""
-    heads = "".join(f" {share:.0%} marked | plain | tokens |" for share in SHARES)
-    lines = [f"## {title}", "", f"| |{heads}", "|---|" + "--:|" * 3 * len(SHARES)]
+    heads = "".join(f" {share:.0%} marked | {share:.0%} plain | {share:.0%} tokens |" for share in SHARES)
+    lines = [f"## {title}", "", f"| kind |{heads}", "|---|" + "--:|" * 3 * len(SHARES)]
     for kind in dict.fromkeys(name.split(" ", 1)[1] for name in rows):
         at = [rows[f"{share:.0%} {kind}"] for share in SHARES]
         lines.append(

@@ -1,6 +1,6 @@
-"""The page of answers: asks the built-in reader the questions with known answers under each strategy.
+"""The tables of docs/results/answers.md: asks the built-in reader the questions with known answers under each strategy.
 
-    python -m scripts.answers                  # docs/results/answers.md
+    python -m scripts.answers
     python -m scripts.answers --kind dialogue  # only this kind of question
 
 Every question is asked in its own session; the exchanges of a dialogue share one.
@@ -44,15 +44,6 @@ READING = (
 )
 """The code that the built-in reader uses to find and read, without the tools that it never gets."""
 HEAD = """\
-# Answers
-
-Under which strategy does the built-in reader still answer right? Each [question](../reference/questions.md) has a
-session of its own. If the reader is not sure, it shows passages, which never count as an answer.
-
-```sh
-python -m scripts.answers
-```
-
 ## With room for everything
 
 How many were asked; then three shares in percent: right answers, passages that hold the answer, wrong answers. The rest
@@ -246,7 +237,7 @@ def _mean(amounts: Sequence[float | None]) -> str:
 
 
 def page(asked: QuestionSet, marks: dict[Asked, list[Mark]]) -> Iterator[str]:
-    """The results as a page of Markdown."""
+    """The results in Markdown."""
     reader, library = fingerprint(*READING), fingerprint(*LIBRARY)
     changed = "has not changed" if reader == asked.reader else "HAS changed"
     yield HEAD
@@ -259,7 +250,7 @@ def page(asked: QuestionSet, marks: dict[Asked, list[Mark]]) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the page."""
+    """Print the tables."""
     parser = Parser("python -m scripts.answers", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--kind", choices=list(KINDS), help="ask only this kind of question")
     options = parser.parse_args(arguments)

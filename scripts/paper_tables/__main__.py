@@ -9,14 +9,14 @@ FILE is the published table as CSV, gzipped or not.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
-from scripts.paper_tables.cells import MEANING, Cell, cells, notes
+from scripts.paper_tables.cells import MEANING, VERDICTS, Cell, cells, notes
 from scripts.paper_tables.figures import ROW_TABLES, row_cells, turn_lines
 from scripts.paper_tables.printed import TABLES
 from scripts.paper_tables.published import CODER, runs
@@ -44,6 +44,8 @@ def main(arguments: Sequence[str]) -> None:
     names = [options.table] if options.table else [*TABLES, *ROW_TABLES]
     made = {name: [*(cells if name in TABLES else row_cells)(models, name)] for name in names}
     tables = [_table(name, of, "\n\n".join(notes(models, name))) for name, of in made.items()]
+    counts = [[name, *_counts(made[name])] for name in TABLES if name in made]
+    tables.append(ResultTable("Verdicts", ["table", "cells", *VERDICTS], counts))
     flat = [asdict(cell) for of in made.values() for cell in of]
     told = [] if options.markdown else [MEANING]
     lines = turn_lines(models[CODER].runs) if options.table == "figure-4" else {}
@@ -52,6 +54,13 @@ def main(arguments: Sequence[str]) -> None:
         "Turns of the runs, from the shortest to the longest",
     )
     publish(Findings(title, told, tables, flat, lines=lines, drawn=drawn), options, PROG, arguments)
+
+
+def _counts(found: Sequence[Cell]) -> Iterator[str]:
+    """How many cells a table has, and how many there are of each verdict."""
+    verdicts = [cell.verdict for cell in found if cell.verdict]
+    yield f"{len(verdicts)}"
+    yield from (f"{verdicts.count(verdict)}" for verdict in VERDICTS)
 
 
 def _table(name: str, found: Sequence[Cell], told: str) -> ResultTable:

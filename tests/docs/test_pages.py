@@ -33,15 +33,6 @@ from thimble.session.settings import Settings
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ROOMS = sorted((ROOT / "thimble").glob("*/README.md"))
-LONG = {
-    "python -m scripts.answers",
-    "python -m scripts.facts",
-    "python -m scripts.foresight",
-    "thimble lab comem",
-    "python benchmarks/prepare.py",
-    "python benchmarks/commands.py",
-}
-"""Commands that make a page and take long; a test of their own runs each in a small form and compares the page."""
 EXAMPLE = ROOT / "docs" / "examples" / "thimble-oldest" / "README.md"
 """Its commands install something: tests/whole/test_plugins.py runs them."""
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -134,7 +125,7 @@ def is_session(command: str) -> bool:
     return not any(word in command for word in others)
 
 
-@pytest.mark.parametrize("command", family(sorted({*commands()} - LONG - {*lines_of(sh_blocks(EXAMPLE))}), *by_day()))
+@pytest.mark.parametrize("command", family(sorted({*commands()} - {*lines_of(sh_blocks(EXAMPLE))}), *by_day()))
 def test_every_shown_command_runs_and_prints_what_the_page_shows(command: str, workshop: Path) -> None:
     run = run_in(workshop, re.sub(r"^make\b", f"make -n -C {ROOT}", command))
     assert run.returncode in (DONE, BROKEN if "thimble laws" in command else DONE), (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from scripts.answers import LIBRARY, READING, Asked, Mark, ask, by_kind, table
 from tests.support.paths import ROOT
 from thimble.corpus.questions import Exchange, Fact, Proof, Question
@@ -60,7 +62,8 @@ def test_the_table_says_what_was_lost_and_won_of_what_all_were_asked() -> None:
     assert other == "| hybrid | 67% (−1 +1) | ? | 10.0 |"
 
 
+@pytest.mark.nightly
 def test_the_page_of_answers_is_of_this_library_and_this_reader() -> None:
     page = (DOCS / "results" / "answers.md").read_text()
     for patterns in (LIBRARY, READING):
-        assert f"`{fingerprint(*patterns)}`" in page, "make it anew: python -m scripts.answers"
+        assert f"`{fingerprint(*patterns)}`" in page, "make it again: python -m scripts.results answers --record"

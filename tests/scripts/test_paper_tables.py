@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -23,7 +22,6 @@ from scripts.paper_tables.figures import ROW_TABLES
 from scripts.paper_tables.printed import COST, MASKING, NUMBER, RAW, SOLVED, SUMMARY, TABLES, TURNS
 from scripts.paper_tables.published import CODER, EXPERIMENTS, FIFTY, OPENHANDS
 from scripts.paper_tables.recomputed import Figure, change
-from tests.support.paths import ROOT
 from thimble.agent.errors import UsageError
 from thimble.lab.statistics import paired
 
@@ -319,30 +317,3 @@ def test_the_frontier_is_what_no_other_strategy_beats(
     assert {
         one["strategy"] for one in found if (one["column"], one["recomputed"]) == ("on the frontier", "yes")
     } == best
-
-
-# --- the page ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(not PUBLISHED, reason="THIMBLE_PUBLISHED_ROWS names no published rows")
-def test_the_page_counts_the_verdicts_of_the_published_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (ROOT / "docs/results/paper-tables.md").read_text()
-    cells = [one for one in json.loads(said(capsys, PUBLISHED, "--json")) if one["verdict"]]
-    counts = Counter((one["table"], one["verdict"]) for one in cells)
-    rows = [(table, *(counts[table, verdict] for verdict in (SAME, WITHIN, ROUNDED, DIFFERS))) for table in TABLES]
-    assert [f"| {name} | {sum(found)} | {' | '.join(map(str, found))} |" for name, *found in rows] == re.findall(
-        r"^\| .+ \| \d.+\|$", page, re.MULTILINE
-    )
-
-
-@pytest.mark.skipif(not PUBLISHED, reason="THIMBLE_PUBLISHED_ROWS names no published rows")
-def test_the_page_has_the_direct_comparison_of_the_published_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (ROOT / "docs/results/paper-tables.md").read_text()
-    rows: dict[str, str] = {}
-    for one in json.loads(said(capsys, PUBLISHED, "--table", "direct", "--json")):
-        text, p = one["recomputed"].replace("-", "−").split(", p ")
-        difference, interval = text.split(maxsplit=1)
-        cell = f"**{difference}** {interval}" if float(p) < 0.05 else text
-        rows[one["model"]] = f"{rows.get(one['model'], '|')} {cell} |"
-    assert rows
-    assert [model for model, row in rows.items() if f"| {model} {row}" not in page] == []

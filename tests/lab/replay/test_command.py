@@ -470,28 +470,3 @@ def test_the_agent_agrees_with_its_own_run_and_writes_the_summaries(
     assert not any("what was found so far" in text for text in summaries)
     main(flags, "replay")
     assert "Agreement of the next action" in capsys.readouterr().out
-
-
-# --- recorded runs ----------------------------------------------------------------------------------------------------
-
-
-PAGE = ROOT / "docs/results/cost.md"
-COMMANDS = re.findall(r"^thimble lab replay \"\$THIMBLE_TRAJECTORIES\" ((?:\\\n|.)+)$", PAGE.read_text(), re.MULTILINE)
-
-
-@pytest.mark.skipif(not RECORDED, reason="THIMBLE_TRAJECTORIES names no recorded runs")
-@pytest.mark.parametrize("flags", COMMANDS)
-def test_the_page_of_costs_says_what_the_replay_says(flags: str) -> None:
-    running = thimble("thimble.lab", "replay", RECORDED, *flags.replace("\\\n", " ").split(), stderr=subprocess.DEVNULL)
-    out, _ = running.communicate(timeout=3600)
-    assert running.returncode == 0
-    page = " ".join(PAGE.read_text().replace("**", "").split())
-    shown: dict[str, list[str]] = {}
-    for each in (each for each in out.splitlines() if each.startswith("| ")):
-        name, *cells = each.strip("| ").split(" | ")
-        shown.setdefault(name, []).extend(cells)
-    header = shown.pop("strategy")
-    assert len(shown) > 4
-    for spec, cells in shown.items():
-        if spec != "none":
-            assert f"| {spec} | {cells[header.index('median run')]} | {cells[header.index('all tokens')]} |" in page

@@ -11,7 +11,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.support.complexity_trap import Sizes, rule_of, sizes
-from tests.support.paths import ROOT
 from thimble.agent.budget import UNLIMITED, Budget, Prices
 from thimble.agent.errors import UsageError
 from thimble.agent.side import SideModel
@@ -132,10 +131,3 @@ def test_mistakes_are_usage_errors(flags: list[str], what: str) -> None:
     with pytest.raises(UsageError) as error:
         main(flags, "simulate")
     assert what in error.value.what
-
-
-@pytest.mark.nightly
-def test_the_page_of_the_simulation_says_what_the_command_says(capsys: pytest.CaptureFixture[str]) -> None:
-    main([], "thimble lab simulate")
-    page = (ROOT / "docs/results/simulation.md").read_text()
-    assert " ".join(capsys.readouterr().out.split()) in " ".join(page.split())

@@ -56,7 +56,7 @@ def context(session: Session, rest: str, console: Console) -> None:
     elif between:
         _show_range(last_call(session), between[1], between[2], console)
     else:
-        forms = "/context, /context next, /context raw, /context prompt, /context 12, /context +1, /context 12-57, /context 3.2"
+        forms = "/context, /context next, raw, prompt, 12, +1, 12-57 or 3.2"
         raise UsageError(f"/context cannot show {rest[:40]!r}", f"write {forms}")
 
 

@@ -1,0 +1,190 @@
+"""The figures of the pages in docs: each output on a page is what the command above it printed.
+
+    python -m scripts.results [PAGE…]            # run the commands of these pages, or of all, and write their outputs
+    python -m scripts.results [PAGE…] --check    # print the differences instead, and exit 1 if there are some
+    python -m scripts.results PAGE… --record     # run those of more than two minutes, too, and record what they print
+
+An output is between two comments, below the `console` block of its command:
+
+    <!-- output; table: Figure 5; columns: memory | agents | simulated, s -->
+    …
+    <!-- end -->
+
+`table`: the first table below the line that contains these words; `A + B` joins two with the same rows; default: all
+that the command prints.
+`columns`: those that are shown; default: all.
+`recorded: NAME`: the command takes more than two minutes, so the page shows a recorded run,
+docs/results/recorded/NAME.txt. Its first line says when it was made, of which commit, in how many seconds, and on
+which file (the start of its SHA-256).
+
+The page stays as it is if the command's data is not at hand (the file that THIMBLE_TRAJECTORIES or
+THIMBLE_PUBLISHED_ROWS names), and if a long command was never recorded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from datetime import date
+from difflib import unified_diff
+from functools import cache, partial
+from hashlib import sha256
+from pathlib import Path
+
+from thimble.agent.errors import UsageError
+from thimble.lab.exit_code import exit_code
+from thimble.session.parser import Parser
+
+PROG = "python -m scripts.results"
+ROOT = Path(__file__).parents[1]
+RECORDED = ROOT / "docs" / "results" / "recorded"
+COMMAND = re.compile(r"^```console\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
+OUTPUT = re.compile(r"^(<!-- output(.*?) -->)\n.*?^(<!-- end -->)$", re.DOTALL | re.MULTILINE)
+VARIABLE = re.compile(r"\$(\w+)")
+
+
+def made(page: str, record: bool = False) -> str:
+    """The text of a page with each output made again. `record`: long commands run, and what they print is recorded.
+
+    Raises:
+        UsageError: a command fails, a recorded run is of another command, or an output has no such table or column.
+    """
+
+    def again(found: re.Match[str]) -> str:
+        before, options, after = found.groups()
+        command = COMMAND.findall(page[: found.start()])[-1]
+        chosen = dict(option.split(": ", 1) for option in options.split("; ")[1:])
+        lines = outputs(command, chosen.get("recorded", ""), record)
+        if not lines:
+            return found[0]
+        about, text = lines
+        return "\n".join([before, "", *about, *shown(text, chosen.get("table"), chosen.get("columns")), "", after])
+
+    return OUTPUT.sub(again, page)
+
+
+def outputs(command: str, name: str, record: bool) -> tuple[list[str], str] | None:
+    """What a page says of the run, and what the command printed; None if that is not at hand. Raises UsageError."""
+    if not name:
+        text = printed(command)
+        return None if text is None else ([], text)
+    path = RECORDED / f"{name}.txt"
+    if record:
+        write_record(path, command)
+    if not path.exists():
+        print(f"never recorded: {command}", file=sys.stderr)
+        return None
+    run, of, text = path.read_text("utf-8").split("\n\n", 2)
+    if of != command:
+        raise UsageError(f"{path.name} is of another command than its page", f"record it again: {PROG} --record")
+    return [f"*Recorded on {run}.*", ""], text.strip("\n")
+
+
+@cache
+def printed(command: str) -> str | None:
+    """What a command prints; None if its data is not at hand. Raises UsageError if it fails."""
+    if missing := [name for name in VARIABLE.findall(command) if name not in os.environ]:
+        print(f"without {', '.join(missing)}, this is not run: {command}", file=sys.stderr)
+        return None
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(command, shell=True, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)
+    if ran.returncode:
+        raise UsageError(f"exit code {ran.returncode} of {command}", "run it alone to see why")
+    return "\n".join(map(str.rstrip, ran.stdout.strip("\n").splitlines()))
+
+
+@cache
+def write_record(path: Path, command: str) -> None:
+    """Run a command, and keep what it prints. Raises UsageError if it fails."""
+    began = time.monotonic()
+    text = printed(command)
+    if text is not None:
+        path.parent.mkdir(exist_ok=True)
+        run = [f"{date.today()}, at commit {commit()}, in {time.monotonic() - began:,.0f} s"]
+        data = [Path(os.environ[name]) for name in VARIABLE.findall(command)]
+        run += [f"on {file.name} ({sha256(file.read_bytes()).hexdigest()[:8]})" for file in data if file.is_file()]
+        path.write_text(f"{', '.join(run)}\n\n{command}\n\n{text}\n", "utf-8")
+
+
+@cache
+def commit() -> str:
+    """The commit of the code that runs, with `-dirty` if it is changed."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ":!docs")
+    return git("rev-parse", "--short=8", "HEAD") + "-dirty" * bool(changed)
+
+
+def shown(text: str, table: str | None, columns: str | None) -> Iterator[str]:
+    """The lines of Markdown that show an output, or some of its tables. Raises UsageError if it has no such thing."""
+    if table is None:
+        yield from [text] if "\n|--" in text else ["```text", text, "```"]
+        return
+    tables = [cells_of(text, words) for words in table.split(" + ")]
+    cells = [[*first, *(cell for row in rest for cell in row[1:])] for first, *rest in zip(*tables, strict=True)]
+    names = columns.split(" | ") if columns else cells[0]
+    if unknown := {*names} - {*cells[0]}:
+        raise UsageError(f"the table has no column {', '.join(unknown)}", f"choose from {' | '.join(cells[0])}")
+    for at, row in enumerate(cells):
+        edge, between = ("|", "|") if at == 1 else ("| ", " | ")  # the rule below the head
+        yield edge + between.join(row[cells[0].index(name)] for name in names) + edge[::-1]
+
+
+def cells_of(text: str, words: str) -> list[list[str]]:
+    """The rows of the first table below the line that contains these words. Raises UsageError."""
+    rows = re.search(r"(?:^\|.*\n?)+", text.partition(words)[2].partition("\n")[2], re.MULTILINE)
+    if not rows:
+        raise UsageError(f"the output has no table below {words!r}", "name another one on the page")
+    return [re.split(r" *(?<!\\)\| *", line)[1:-1] for line in rows[0].splitlines()]
+
+
+def pages() -> dict[str, Path]:
+    """The pages that show outputs, by the names of their files without the ending."""
+    every = sorted((ROOT / "docs").rglob("*.md"))
+    return {path.stem: path for path in every if OUTPUT.search(path.read_text("utf-8"))}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the pages, or print how they differ.
+
+    Raises:
+        UsageError: a flag.
+        SystemExit: a page differs or cannot be made; the others are made.
+    """
+    every = pages()
+    parser = Parser(PROG, description=(__doc__ or "").split("\n")[0], allow_abbrev=False)
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"default: all of {', '.join(every)}")
+    does = parser.add_mutually_exclusive_group()
+    does.add_argument("--check", action="store_true", help="print the differences, and exit 1 if there are some")
+    does.add_argument("--record", action="store_true", help="run the long commands, too, and record what they print")
+    options = parser.parse_args(arguments)
+    if unknown := {*options.pages} - {*every}:
+        raise UsageError(f"no page {', '.join(unknown)} shows an output", f"choose from {', '.join(every)}")
+    if options.record and not options.pages:
+        raise UsageError("--record takes hours for all pages", "name the pages")
+    faults: list[str] = []
+    for path in map(every.__getitem__, options.pages or every):
+        page = path.read_text("utf-8")
+        try:
+            now = made(page, options.record)
+        except UsageError as error:
+            faults += [f"{path.name}: {error.what}", f"fix: {error.fix}"]
+            continue
+        if options.check:
+            faults += unified_diff(page.splitlines(), now.splitlines(), path.name, "now", lineterm="", n=0)
+        else:
+            path.write_text(now, "utf-8")
+    if faults:
+        print(*faults, sep="\n")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(exit_code(PROG, partial(main, sys.argv[1:])))
