@@ -11,7 +11,7 @@ from thimble.agent.budget import Budget
 from thimble.agent.fates import Fate, fates
 from thimble.agent.fit import fit
 from thimble.agent.laws import keep_laws, messages_of
-from thimble.agent.messages import Message, common_prefix
+from thimble.agent.messages import Message, common_prefix, differences
 from thimble.agent.protocols import Stage, Strategy
 from thimble.agent.repair import repair
 from thimble.agent.steps import FIT, Lazy, ViewStep, left_out, steps
@@ -35,7 +35,8 @@ class View:
     the one beside it, repaired. `whole_cached`: the tokens that the server would still hold, had everything always
     been sent, between the same worked examples. `left_out` says by message id why a dropped message is not here, as
     the strategy or `fit` has it. `steps` has by message id what changed it, in order; nothing where that is lost.
-    `sizes`: the tokens of the prompt after each who made it, by the names of `ViewStep.by`.
+    `sizes`: the tokens of the prompt after each who made it, by the names of `ViewStep.by`. `lawful` is what `prepare`
+    gave to `fit`: it and the history are known to be sound.
     """
 
     messages: Sequence[Message]
@@ -57,6 +58,7 @@ class View:
     history: Sequence[Message] = field(default=(), compare=False, repr=False)
     left_out: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     steps: Mapping[str, Sequence[ViewStep]] = field(default_factory=dict, compare=False, repr=False)
+    lawful: Sequence[Message] = field(default=(), compare=False, repr=False)
 
     @property
     def fated(self) -> Iterator[tuple[Message, Fate]]:
@@ -110,28 +112,24 @@ def prepare(
         BudgetError: the system message, the task, the question and the last turn alone are over budget.
         TypeError: the strategy did not return messages.
     """
-    own = sum(map(budget.count, [*examples, *behind]))
+    own = budget.tokens([*examples, *behind])
     left = replace(budget, limit=budget.limit - own)
-    sound = repair(history)
+    sound = repair(history, sound=before.history if before and before.lawful else ())
     proposed = messages_of(strategy.prepare([*sound.messages], left))
-    lawful = keep_laws(proposed, sound.messages)
+    lawful = keep_laws(proposed, sound.messages, before.lawful if before else ())
     sent = lawful.messages
-    if strategy.fitted:
+    size = left.size(sent)
+    if strategy.fitted and size > left.limit:
         gone = {message.id for message, fate in before.fated if fate == "dropped"} if before else ()
         sent = fit(sent, left, pinned(sound.messages), gone, {*task(sound.messages)[:-1]})
     notes, whole = (*sound.notes, *lawful.notes), [*beside(sent, examples), *behind]
     view = measure(sound.messages, whole, budget, before, warm, notes, held, examples)
     made = strategy.stages or [Stage("", ())]
     stages = [*made[:-1], Stage(made[-1].by, lawful.messages), Stage(FIT, sent)]
-    return _told(view, view.tokens - own, stages, strategy, left)
-
-
-def _told(view: View, sent: int, stages: Sequence[Stage], strategy: Strategy, budget: Budget) -> View:
-    """The view with what each stage took out of it, and why; `sent` are the tokens after the last stage."""
-    fated, last = [*view.fated], stages[-1].messages
-    sizes = tuple((by, sent if messages == last else budget.size(messages)) for by, messages in stages)
-    whys = Lazy(lambda: left_out(fated, stages, strategy, budget))
-    return replace(view, left_out=whys, steps=Lazy(lambda: steps(fated, stages, whys, budget)), sizes=sizes)
+    sizes = [*((by, left.size(messages)) for by, messages in made[:-1]), (made[-1].by, size), (FIT, view.tokens - own)]
+    whys = Lazy(lambda: left_out([*view.fated], stages, strategy, left))
+    told = Lazy(lambda: steps([*view.fated], stages, whys, left))
+    return replace(view, left_out=whys, steps=told, sizes=(*sizes,), lawful=lawful.messages)
 
 
 def measure(
@@ -155,7 +153,7 @@ def measure(
     warm = warm and before is not None
     known = held(messages) if held else None
     kept = known if known is not None else shared if warm else 0
-    prefill = sum(map(budget.count, messages[kept:])) if kept else tokens
+    prefill = budget.tokens(messages[kept:]) if kept else tokens
     whole = beside(history, examples)
     still = min(kept, common_prefix(messages, whole))
     if warm and before is not None:
@@ -171,13 +169,11 @@ def measure(
         cached=tokens - prefill,
         prefill=prefill,
         edited=before is not None and shared < before.settled,
-        acted=Tally(fate for fate, old in zip_longest(found, was) if fate not in ("kept", old)),
+        acted=Tally(fate for fate, old in zip_longest(found, was) if fate != old and fate != "kept"),
         without=0,
         notes=tuple(notes),
         warm=warm,
-        whole_cached=history_tokens + sum(map(budget.count, examples)) - sum(map(budget.count, whole[still:]))
-        if still
-        else 0,
+        whole_cached=history_tokens + budget.tokens(examples) - budget.tokens(whole[still:]) if still else 0,
         history=tuple(history),
     )
     return replace(view, without=_without(view, whole, budget, before, shared))
@@ -197,8 +193,9 @@ def _without(view: View, whole: Sequence[Message], budget: Budget, before: View 
     own = view.settled
     if before is None:
         return budget.size([*whole, *view.messages[own:]])
-    known = {message.id for message in before.history}
-    new = (message for message in view.history if message.id not in known)
+    begun = next(differences(before.history, view.history), len(before.history))
+    known = {message.id for message in before.history[begun:]}
+    new = (message for message in view.history[begun:] if message.id not in known)
     same = min(shared, own, before.settled)
     would = [*before.messages[same : before.settled], *new]
-    return view.tokens - sum(map(budget.count, view.messages[same:own])) + sum(map(budget.count, would))
+    return view.tokens - budget.tokens(view.messages[same:own]) + budget.tokens(would)

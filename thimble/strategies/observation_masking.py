@@ -48,10 +48,12 @@ class ObservationMasking(Stateful):
         size = budget.size(view)
         if size <= budget.limit:
             return view
-        old = offers(view[: newest(view, max(1, self.window))], mask, budget)
-        recent = offers(view[newest(view, self.window) : newest(view, 1)], mask, budget)
-        self.memory.masked.update(by_age(size, budget, self.target, self.window, "masked", old, recent))
-        return with_masks(messages, self.memory.masked)
+        whole = [message for message in view if message.role != "tool" or message.id not in self.memory.masked]
+        old = offers(whole[: newest(whole, max(1, self.window))], mask, budget)
+        recent = offers(whole[newest(whole, self.window) : newest(whole, 1)], mask, budget)
+        new = by_age(size, budget, self.target, self.window, "masked", old, recent)
+        self.memory.masked |= new
+        return with_masks(view, new)
 
     def _by_age(self, messages: Sequence[Message]) -> list[Message]:
         """The history with all old observations masked. Nothing is remembered: their age decides."""
