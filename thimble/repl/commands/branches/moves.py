@@ -36,9 +36,10 @@ def fork(session: Session, text: str, console: Console) -> None:
     first, _, rest = text.partition(" ")
     numbered = SIGNED_NUMBER.fullmatch(first) is not None
     spec = (rest if numbered else text).strip()
-    old, asked = session.journal.tree.current, [one for one in _here(session) if one.number]
-    behind = _number(first, len(asked), HOW_TO_FORK) if numbered else len(asked)
-    after = asked[behind].after if behind < len(asked) else session.journal.tree.path(old)[-1].number
+    tree, asked = session.journal.tree, session.agent.ledger.exchanges
+    old, behind = tree.current, _number(first, asked, HOW_TO_FORK) if numbered else asked
+    here = tree.newest if behind == asked else 0
+    after = here or next(one.after for one in _here(session) if one.number > behind)
     session.branch(after, *([Changed("strategy", spec)] if spec else []))
     fresh = ", which starts fresh" if spec else ""
     new, now = session.journal.tree.current, as_it_is(session)
