@@ -62,10 +62,6 @@ class Counter(Protocol):
     def count(self, message: Message) -> int:
         """Tokens of a message in a prompt, its role markers included. Cached, so asking again is cheap."""
 
-    def counts(self, messages: Sequence[Message]) -> list[int]:
-        """Tokens of each of these messages."""
-        return [*map(self.count, messages)]
-
     def overhead(self, tools: Sequence[Schema]) -> int:
         """Tokens of a prompt outside all messages: tool schemas and the template around them."""
 
@@ -97,13 +93,9 @@ class Budget:
         """Tokens of one message, its share of the template included."""
         return self.counter.count(message)
 
-    def tokens(self, messages: Iterable[Message]) -> int:
-        """Tokens of these messages, without overhead."""
-        return sum(self.counter.counts([*messages]))
-
     def size(self, messages: Iterable[Message]) -> int:
         """Tokens of the whole prompt that these messages make, overhead included."""
-        return self.overhead + self.tokens(messages)
+        return self.overhead + sum(map(self.counter.count, messages))
 
     def over(self, messages: Iterable[Message]) -> bool:
         """Whether the prompt that these messages make is larger than the budget."""

@@ -43,7 +43,7 @@ def fit(
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
     """
-    counts = budget.counter.counts(view)
+    counts = [*map(budget.counter.count, view)]
     over = budget.overhead + sum(counts) - budget.limit
     if over <= 0:
         return [*view]
@@ -53,9 +53,7 @@ def fit(
         return fit(rest, budget, stays, gone, early)
     large = max(SMALLEST, budget.limit // 8)
     halved = {at: _halved(view[at], tokens, budget, large) for at, tokens in enumerate(counts) if tokens > large}
-    cut = [*counts]
-    for at, piece in halved.items():
-        cut[at] = piece.tokens
+    cut = [halved[at].tokens if at in halved else tokens for at, tokens in enumerate(counts)]
     if budget.overhead + sum(cut) <= budget.limit:
         pieces = [*map(_Piece, view, view, counts)]
         over = _halve_largest(pieces, over, budget, large)

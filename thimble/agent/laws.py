@@ -38,10 +38,8 @@ def keep_laws(view: Sequence[Message], history: Sequence[Message], sound: Sequen
     notes: list[str] = []
     places = {message.id: at for at, message in enumerate(history)}
     messages = _in_order(_with_roles(view, history, places, notes), places, notes)
-    pins = pinned(history)
-    needed = {message.id for message in pins}
-    shown = {message.id: message for message in messages if message.id in needed}
-    for message in pins:
+    shown = {message.id: message for message in messages}
+    for message in pinned(history):
         if message.id not in shown or not shown[message.id].same(message):
             messages = _with(messages, message, places, notes)
             shown[message.id] = message

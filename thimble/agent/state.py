@@ -43,8 +43,6 @@ class State:
     ledger: Ledger = field(default_factory=Ledger)
     planted: tuple[Planted, ...] = ()
     model: str = ""
-    _thinks: bool = field(default=True, compare=False, repr=False)
-    """Whether a message may have thinking."""
 
     @property
     def settings(self) -> dict[str, str | int]:
@@ -63,7 +61,6 @@ class State:
                 self._forget_thinking()
             case Replied(message=message):
                 self._append(message if event.returns_thinking else without_thinking(message))
-                self._thinks = self._thinks or event.returns_thinking
             case ToolReturned(message=message):
                 self._append(message)
             case Cancelled(messages):
@@ -92,8 +89,8 @@ class State:
 
     def _forget_thinking(self) -> None:
         """Leave out the thinking of what is answered: several makers demand it before, and refuse it from then on."""
-        if self._thinks:
-            self.history, self._thinks = [*map(without_thinking, self.history)], False
+        if any(message.thinking for message in self.history):
+            self.history = [*map(without_thinking, self.history)]
 
     def _append(self, *messages: Message) -> None:
         system = () if self.history else (Message("m1", "system", self.system),)

@@ -112,7 +112,7 @@ def prepare(
         BudgetError: the system message, the task, the question and the last turn alone are over budget.
         TypeError: the strategy did not return messages.
     """
-    own = budget.tokens([*examples, *behind])
+    own = sum(map(budget.count, [*examples, *behind]))
     left = replace(budget, limit=budget.limit - own)
     sound = repair(history, sound=before.history if before and before.lawful else ())
     proposed = messages_of(strategy.prepare([*sound.messages], left))
@@ -127,8 +127,8 @@ def prepare(
     made = strategy.stages or [Stage("", ())]
     stages = [*made[:-1], Stage(made[-1].by, lawful.messages), Stage(FIT, sent)]
     sizes = [*((by, left.size(messages)) for by, messages in made[:-1]), (made[-1].by, size), (FIT, view.tokens - own)]
-    whys = Lazy(lambda: left_out([*view.fated], stages, strategy, left))
-    told = Lazy(lambda: steps([*view.fated], stages, whys, left))
+    whys = Lazy(lambda: left_out(view.fated, stages, strategy, left))
+    told = Lazy(lambda: steps(view.fated, stages, whys, left))
     return replace(view, left_out=whys, steps=told, sizes=(*sizes,), lawful=lawful.messages)
 
 
@@ -153,7 +153,7 @@ def measure(
     warm = warm and before is not None
     known = held(messages) if held else None
     kept = known if known is not None else shared if warm else 0
-    prefill = budget.tokens(messages[kept:]) if kept else tokens
+    prefill = sum(map(budget.count, messages[kept:])) if kept else tokens
     whole = beside(history, examples)
     still = min(kept, common_prefix(messages, whole))
     if warm and before is not None:
@@ -173,7 +173,9 @@ def measure(
         without=0,
         notes=tuple(notes),
         warm=warm,
-        whole_cached=history_tokens + budget.tokens(examples) - budget.tokens(whole[still:]) if still else 0,
+        whole_cached=history_tokens + sum(map(budget.count, examples)) - sum(map(budget.count, whole[still:]))
+        if still
+        else 0,
         history=tuple(history),
     )
     return replace(view, without=_without(view, whole, budget, before, shared))
@@ -198,4 +200,4 @@ def _without(view: View, whole: Sequence[Message], budget: Budget, before: View 
     new = (message for message in view.history[begun:] if message.id not in known)
     same = min(shared, own, before.settled)
     would = [*before.messages[same : before.settled], *new]
-    return view.tokens - budget.tokens(view.messages[same:own]) + budget.tokens(would)
+    return view.tokens - sum(map(budget.count, view.messages[same:own])) + sum(map(budget.count, would))

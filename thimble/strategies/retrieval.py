@@ -154,27 +154,25 @@ def cut(result: Message) -> tuple[ResultPassage, ...]:
 
 @dataclass
 class PassageIndex:
-    """The passages of results, and for each word the places of those in which it occurs. `length`: that of them all."""
+    """The passages of results, and for each word the places of those in which it occurs."""
 
     results: Sequence[Message] = ()
     passages: list[ResultPassage] = field(default_factory=list)
     places: dict[str, list[int]] = field(default_factory=dict)
-    length: int = 0
 
     def __deepcopy__(self, memo: object) -> PassageIndex:
         places = {word: [*places] for word, places in self.places.items()}
-        return PassageIndex(self.results, [*self.passages], places, self.length)
+        return PassageIndex(self.results, [*self.passages], places)
 
     def read(self, results: Sequence[Message]) -> None:
         """Hold the passages of these results: only the new ones are read, where the others are the same as before."""
         before, self.results = self.results, ()  # until all are read: Ctrl-C may come
         if not before or next(differences(before, results), len(results)) < len(before):
-            self.passages, self.places, self.length, before = [], {}, 0, ()
+            self.passages, self.places, before = [], {}, ()
         for passage in chain.from_iterable(map(cut, results[len(before) :])):
             for word in passage.counts:
                 self.places.setdefault(word, []).append(len(self.passages))
             self.passages.append(passage)
-            self.length += passage.length
         self.results = results
 
 
@@ -249,7 +247,7 @@ def by_words(index: PassageIndex, wanted: Sequence[str]) -> dict[int, float]:
     idf = ln((N - n + 0.5) / (n + 0.5)) for a word in n of N passages.
     """
     total = len(index.passages)
-    average = max(1, index.length / max(1, total))
+    average = max(1, sum(passage.length for passage in index.passages) / max(1, total))
     held = {word: len(index.places.get(word, ())) for word in wanted}
     rarest = sorted(filter(held.__getitem__, wanted), key=held.__getitem__)[:TERMS]
     idf = {word: log((total - held[word] + 0.5) / (held[word] + 0.5)) for word in rarest if 2 * held[word] < total}
