@@ -41,7 +41,7 @@ def test_prepare_measures_every_strategy(capsys: pytest.CaptureFixture[str], mon
     assert ROW.findall(times) == 3 * rows
     assert {*STRATEGIES} <= {*ROW.findall(prefills)}
     assert {*ROW.findall(summaries)} == {"strategy", *STRATEGIES} - {*prepare.SPECS}
-    shown = PAGE.partition("python benchmarks/prepare.py")[2].partition("\n`compress` and `retrieval`")[0]
+    shown = PAGE.partition("python benchmarks/prepare.py")[2].partition("\n`compress` reads")[0]
     assert ROW.findall(shown) == rows
 
 
