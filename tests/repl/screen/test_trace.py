@@ -28,6 +28,11 @@ def returned(result: str = "", ok: bool = True, name: str = "search_articles", *
     return ToolReturned(call, Message("m1", "tool", result, call_id="c1", name=name), 312, False, 0.004, ok)
 
 
+def test_quotation_marks_in_a_question_do_not_break_the_line() -> None:
+    event = returned('5 results for "What does "KV cache" mean for "caching" costs?"\n1. …')
+    assert trace.tool_line(event, 80).split(" → ")[1].startswith("5 results · ")
+
+
 def prepared(
     view: View, strategy: str = "observation-masking", exact: bool = True, before: View | None = None
 ) -> Prepared:

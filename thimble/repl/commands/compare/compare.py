@@ -15,6 +15,7 @@ from thimble.repl.commands.compare.each import under_each
 from thimble.repl.commands.compare.replay_table import show_replayed
 from thimble.repl.commands.strategy import last_spec
 from thimble.session.session import Session
+from thimble.strategies.paper_names import in_our_names
 from thimble.strategies.spec import parse
 from thimble.strategies.table import without_a_model
 
@@ -51,7 +52,7 @@ def parse_arguments(text: str) -> tuple[list[str], str | None]:
     question = asked[0].strip() if asked else None
     if question == "":
         raise UsageError("run needs a question", HOW_TO_COMPARE)
-    return [*dict.fromkeys(before.split())], question
+    return [*dict.fromkeys(map(in_our_names, before.split()))], question
 
 
 def check(session: Session, specs: Sequence[str]) -> None:
