@@ -10,8 +10,8 @@ from dataclasses import astuple, replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from thimble.models.counting.estimate import EstimateCounter
 
+from tests.support.estimate import EstimateCounter
 from tests.support.histories import sound_histories
 from tests.support.specs import Summariser
 from thimble.agent.budget import Budget

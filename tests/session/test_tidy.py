@@ -57,7 +57,7 @@ def test_every_strategy_gets_results_tidied_and_no_tool_more(spec: str) -> None:
 def test_it_is_seen_and_its_reason_told() -> None:
     session = looked("issues", strategy="tidy+observation-masking")
     paper = Paper(100, drawn=False)
-    for line in ("/context", "/why 4", "/stats", "/compare"):
+    for line in ("/context", "/why 4", "/stats all", "/compare"):
         run_command(session, line, paper.console)
     assert "4; who: fetch; fate: tidied; " in paper.text
     assert (

@@ -107,7 +107,7 @@ def test_pieces_that_were_folded_before_a_failure_stay_folded() -> None:
     (summary,) = [message for message in view if message.covers]
     assert len(backend.prompts) == 3
     assert list(summary.covers) == [m.id for prompt in backend.prompts[:2] for m in prompt[2:-1] if not m.covers]
-    assert summary.why.endswith("in 2 calls: the summariser's context holds 8,000 tokens of prompt")
+    assert summary.why.endswith("in 2 calls: the summariser's context holds 6,800 tokens of prompt")
 
 
 @pytest.mark.parametrize("limit", [2_000, 4_000, 8_000])

@@ -298,7 +298,7 @@ ASKED: dict[str, Callable[[str], Sequence[Step]]] = {
     ],
 }
 LOOKS = (
-    *("/stats", "/strategy", "/help {}", "/help strategy {}", "/articles {}", "/{}"),
+    *("/stats", "/stats all", "/strategy", "/help {}", "/help strategy {}", "/articles {}", "/{}"),
     *("/context", "/context next", "/context raw", "/context prompt"),
     *("/context 1-9", "/context 4", "/context +1", "/context {}"),
     *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}"),

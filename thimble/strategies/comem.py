@@ -110,12 +110,12 @@ class Comem(Stateful):
             return
         piece = self._piece(folding, messages, upto, budget)
         try:
-            prompt = piece.request.prompt(piece.read) if piece else ()
+            prompt = piece.prompt if piece else ()
         except BudgetError:
             self.memory.refused = messages[-1].id
             return
         if piece:
-            errand = self.model.begin(prompt, "memory", min(LONGEST_SUMMARY, piece.request.reply))
+            errand = self.model.begin(prompt, "memory", min(LONGEST_SUMMARY, piece.reply))
             errand.then = self._hear
             self._asked = SummaryUnderWay(errand, piece, messages[-1].id)
 

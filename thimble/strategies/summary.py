@@ -24,9 +24,6 @@ from thimble.agent.turns import pinned
 PATIENCE = 5
 """Turns to wait for the next summary after a call that failed or whose summary was refused."""
 
-LEAST_READ = 0.25
-"""Share of its context that a summariser must have for reading, or else the tools do not go along."""
-
 INSTRUCTION = """\
 Stop here. Write down what you need of everything above in order to go on: your words replace it, and what they leave \
 out is gone. Take over what an earlier summary says, unless it was corrected since. Copy values, names, paths, ids and \
@@ -141,7 +138,7 @@ class Folding:
                 break
             newest, pieces = made, pieces + 1
             if pieces > 1:
-                limit = piece.request.budget.limit
+                limit = piece.budget.limit
                 newest.why = f"{why}, in {pieces} calls: the summariser's context holds {limit:,} tokens of prompt"
         folded = newest.covers != self.memory.covers
         self.memory.become(newest)
@@ -149,24 +146,25 @@ class Folding:
 
     def piece(self, messages: Sequence[Message], upto: int, budget: Budget, why: str) -> Piece | None:
         """What the next call folds of the messages before index `upto`; None where nothing is left to fold."""
-        stays, request = self.stays(messages), self._request(messages, budget)
-        read = request.piece(_with_summary(messages[:upto], self.memory), stays)
+        stays, words = {message.id for message in pinned(messages)}, min(self.words, budget.limit // 12)
+        context = self.model.context(budget, self.background)
+        left = replace(context, limit=context.limit - 3 * words)
+        # The instruction alone: a small model would answer a question that stands before it.
+        instruction = Message("summarise", "user", INSTRUCTION.format(words=words, sections=self.sections))
+        read = _readable(_with_summary(messages[:upto], self.memory), stays, instruction, left)
         if not read:
             return None
         old = [message for message in read if message.id not in stays]
         gone = {message.id for message in old}.union(self.memory.covers)
         covers = [message.id for message in messages if message.id in gone]
-        return Piece(request, read, old, covers, self._quoted(messages, gone, budget), why, self.memory.refused)
+        quoted = self._quoted(messages, gone, budget)
+        return Piece(instruction, 3 * words, left, read, old, covers, quoted, why, self.memory.refused)
 
     def waits(self, messages: Sequence[Message]) -> bool:
         """Whether a call failed less than `PATIENCE` turns ago."""
         refused = self.memory.refused
         at = next((index for index, message in enumerate(messages) if message.id == refused), len(messages))
         return at < len(messages) and sum(turn.start > at for turn in turns(messages)) < PATIENCE
-
-    def stays(self, messages: Sequence[Message]) -> set[str]:
-        """The ids of the messages that no summary covers: those that every view must show."""
-        return {message.id for message in pinned(messages)}
 
     def _quoted(self, messages: Sequence[Message], covers: Collection[str], budget: Budget) -> str:
         """The newest of the user's messages that the summary covers, as many as have room, oldest first.
@@ -182,22 +180,18 @@ class Folding:
                 lines.append(f"- {message.content}")
         return "\n".join(["", QUOTED, *reversed(lines)]) if lines else ""
 
-    def _request(self, messages: Sequence[Message], budget: Budget) -> Request:
-        """The instruction alone: a small model would answer a question that stands before it."""
-        words, context = min(self.words, budget.limit // 12), self.model.context(budget, self.background)
-        text = INSTRUCTION.format(words=words, sections=self.sections)
-        request = Request(Message("summarise", "user", text), 3 * words, context)
-        return request if request.left(messages) >= LEAST_READ * context.limit else request.bare
-
 
 @dataclass(frozen=True)
 class Piece:
     """What one call folds: the messages that it reads, the old ones of them, which go, and all ids that it covers.
 
-    The summary ends with what is `quoted` of the user's own words.
+    `reply`: its tokens at most. `budget`: that of the prompt, the summariser's context without the reply. The summary
+    ends with what is `quoted` of the user's own words.
     """
 
-    request: Request
+    instruction: Message
+    reply: int
+    budget: Budget
     read: Sequence[Message]
     old: Sequence[Message]
     covers: Sequence[str]
@@ -208,13 +202,18 @@ class Piece:
     @property
     def tokens(self) -> int:
         """What the messages that go take."""
-        return sum(map(self.request.budget.count, self.old))
+        return sum(map(self.budget.count, self.old))
+
+    @property
+    def prompt(self) -> Sequence[Message]:
+        """The prompt; observations too large for one call are shortened. Raises BudgetError."""
+        whole = [*self.read, self.instruction]
+        return fit(whole, self.budget, whole)
 
     def ask(self, model: SideModel) -> str:
         """The model's words; "" if the call fails."""
         try:
-            request = self.request
-            return model.ask(request.prompt(self.read), "summary", request.reply, behind=request.behind)
+            return model.ask(self.prompt, "summary", self.reply, behind=True)
         except (ModelError, BudgetError):
             return ""
 
@@ -222,54 +221,25 @@ class Piece:
         """The summary in these words; None if it is empty, unfounded, or not smaller than what it covers."""
         made = Folded(text.strip() + self.quoted, self.covers, self.why, self.refused)
         founded = text.strip() and is_founded(text, [message.content or "" for message in self.old])
-        return made if founded and self.request.budget.count(summary_message(made)) < self.tokens else None
+        return made if founded and self.budget.count(summary_message(made)) < self.tokens else None
 
 
-@dataclass(frozen=True)
-class Request:
-    """A request for a summary: the instruction, the most tokens of the reply, and the summariser's context for both.
+def _readable(
+    view: Sequence[Message], stays: Collection[str], instruction: Message, budget: Budget
+) -> Sequence[Message]:
+    """The start of the view that one call can read, with at least one block that may go; [] if none is left.
 
-    `behind`: the tools go along, so that a prefix cache holds what the agent's own prompt begins with.
+    It does not end with a question, which the model would answer.
     """
-
-    instruction: Message
-    reply: int
-    budget: Budget
-    behind: bool = True
-
-    @property
-    def bare(self) -> Request:
-        """The same request without the tools."""
-        return replace(self, budget=replace(self.budget, overhead=self.budget.counter.overhead(())), behind=False)
-
-    def left(self, view: Sequence[Message]) -> int:
-        """Tokens that are left for what is read, behind the first message."""
-        return self.room.limit - self.budget.size([*view[:1], self.instruction])
-
-    @property
-    def room(self) -> Budget:
-        """The context for the prompt: all of it without the reply."""
-        return replace(self.budget, limit=self.budget.limit - self.reply)
-
-    def piece(self, view: Sequence[Message], stays: Collection[str]) -> Sequence[Message]:
-        """The start of the view that one call can read, with at least one block that may go; [] if none is left.
-
-        It does not end with a question, which the model would answer.
-        """
-        goes = [message.id not in stays and not message.covers for message in view]
-        room, stop = self.left(view), 0
-        for block in blocks(view):
-            room -= sum(self.budget.count(view[index]) for index in block)
-            if room < 0 and any(goes[:stop]):
-                break
-            if view[block[-1]].role != "user" or view[block[-1]].why:
-                stop = block.stop
-        return view[:stop] if any(goes[:stop]) else []
-
-    def prompt(self, piece: Sequence[Message]) -> Sequence[Message]:
-        """The prompt for a piece; observations too large for one call are shortened. Raises BudgetError."""
-        whole = [*piece, self.instruction]
-        return fit(whole, self.room, whole)
+    goes = [message.id not in stays and not message.covers for message in view]
+    room, stop = budget.limit - budget.size([*view[:1], instruction]), 0
+    for block in blocks(view):
+        room -= sum(budget.count(view[index]) for index in block)
+        if room < 0 and any(goes[:stop]):
+            break
+        if view[block[-1]].role != "user" or view[block[-1]].why:
+            stop = block.stop
+    return view[:stop] if any(goes[:stop]) else []
 
 
 def before_newest(tail: int, turns: Sequence[range], messages: Sequence[Message]) -> int:

@@ -227,15 +227,15 @@ class Thrifty(Stateful):
         if not piece:
             return None
         try:
-            prompt = piece.request.prompt(piece.read)
+            prompt = piece.prompt
         except BudgetError:
             return None
-        shared = common_prefix(view, prompt) if piece.request.behind else 0
+        shared = common_prefix(view, prompt)
         cached = min(stand.cached, budget.size(view[:shared])) if shared else 0
-        read = stand.prices.prompt(piece.request.room.size(prompt), cached)
-        written = next((budget.count(one) for one in piece.old if one.covers), piece.request.reply * 2 // 3)
+        read = stand.prices.prompt(budget.size(prompt), cached)
+        written = next((budget.count(one) for one in piece.old if one.covers), piece.reply * 2 // 3)
         first = next(at for at, message in enumerate(view) if message.id == piece.old[0].id)
-        longest = piece.request.reply + budget.count(summary_message(Folded(piece.quoted, piece.covers)))
+        longest = piece.reply + budget.count(summary_message(Folded(piece.quoted, piece.covers)))
         return Offer(piece, Edit(first, piece.tokens - written), written, longest, read, stand)
 
     def _buy(self, offer: Offer, messages: Sequence[Message], why: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -95,7 +96,7 @@ def test_a_session_by_hand() -> None:
 
 
 def test_one_screen_of_eighty_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [{"type": "session", "id": "run", "cwd": "/"}]
+    lines: list[dict[str, Any]] = [{"type": "session", "id": "run", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/"}]
     for at in range(9):
         block = {
             "type": "toolCall",

@@ -91,7 +91,7 @@ def test_no_command_line_ends_in_a_traceback(arguments: list[str], capsys: pytes
 
 
 def test_a_pipe_of_prompts_and_commands() -> None:
-    run = thimble(*READER, stdin=f"/strategy none\n\n{QUESTION}\n/stats\n{QUESTION}\n".encode())
+    run = thimble(*READER, stdin=f"/strategy none\n\n{QUESTION}\n/stats all\n{QUESTION}\n".encode())
     assert run.returncode == 0
     swapped, answer, *stats, again = run.stdout.decode().split("\n\n")
     assert swapped.startswith("The strategy is now none")

@@ -77,7 +77,7 @@ def test_every_screen_and_document_has_the_same_figure(
         shown = printed(session, "/context")
         assert found(r"═ cached (\S+)", shown) == cached
         assert found(r"╌ prefill (\S+)", shown) == prefill
-        in_sum = found(r"session +\d+ +\S+ +(\S+ +\S+)", printed(session, "/stats")).split()
+        in_sum = found(r"session +\d+ +\S+ +(\S+ +\S+)", printed(session, "/stats all")).split()
         assert in_sum == [figures.amount(sums.cached), figures.amount(sums.prefill)]
         together = found(r"together +\d+ +\S+ +(\S+)", printed(session, "/tree"))
         assert together == figures.short(sums.prefill.tokens, sums.prefill.exact)

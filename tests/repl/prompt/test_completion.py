@@ -41,7 +41,8 @@ def test_tab_completes_commands() -> None:
     assert completed("/") == [f"/{name}" for name in COMMANDS]
     assert completed("/st") == ["/strategy", "/stats"]
     assert completed("/help st") == ["/help strategy", "/help stats"]
-    assert completed("/stats ") == []
+    assert completed("/stats ") == ["/stats all"]
+    assert completed("/why ") == []
     assert completed("/unknown ") == []
 
 

@@ -15,8 +15,8 @@ from thimble.agent.view import View
 from thimble.commands.forecast import Forecast, forecast
 from thimble.repl.screen.footer import Level, fitting, level
 from thimble.repl.screen.sanitise import line
-from thimble.repl.screen.trace import LEAST_NAME, in_room
 from thimble.session import figures
+from thimble.strategies.paper_names import short_name
 
 if TYPE_CHECKING:
     from thimble.session.session import Session
@@ -105,7 +105,7 @@ class Meter:
         fields = ["", *outlook, spec, line(agent.backend.id.called), *exchanges, *_advice(next_, exact)]
         room = width - cell_len("".join(shown for _, shown in context))
         if len(fitting(fields, room)) < len(fields):
-            fields[1 + len(outlook)] = in_room(spec, LEAST_NAME)
+            fields[1 + len(outlook)] = short_name(spec)
         return [*context, ("class:rest", " · ".join(fitting(fields, room)))]
 
     def _follow_to(self, question: str) -> None:

@@ -22,6 +22,7 @@ import pytest
 from tests.support.exported import everything, export, hostile, read
 from thimble.repl.commands.context.message import rule
 from thimble.repl.commands.context.rows import last_call
+from thimble.session.story import stories
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), "")
@@ -115,7 +116,11 @@ def test_keys_go_through_the_exported_page(tmp_path: Path) -> None:
     session = read(2500, "Read the article about context windows", "What is observation masking?")
     exchanges = [call.exchange for call in session.agent.ledger.calls if call.purpose == "answer"]
     calls = len(exchanges)
-    found = opened(export(session, "html", tmp_path), tmp_path, "ArrowRight", "End", "ArrowRight", "ArrowLeft", "Home")
+    page = export(session, "html", tmp_path)
+    made = [call for exchange in next(stories(session.journal.read()[0])).exchanges for call in exchange.calls]
+    first = next(at for at, call in enumerate(made, 1) if {*call.prepared.view.fates} != {"kept"})
+    assert opened(page, tmp_path)["saw"][0]["hash"] == f"#{first}", "it opens where the strategy first acted"
+    found = opened(page, tmp_path, "ArrowRight", "End", "ArrowRight", "ArrowLeft", "Home", fragment="#1")
     hashes = [each["hash"] for each in found["saw"]]
     assert hashes == ["#1", "#2", f"#{calls}", f"#{calls}", f"#{calls - 1}", "#1"]
     assert found["saw"][2]["question"] == "What is observation masking?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -46,16 +47,11 @@ def compare(session: Session, text: str, console: Console) -> None:
 
 def parse_arguments(text: str) -> tuple[list[str], str | None]:
     """The SPECs, each once, and the question after `run`; None if there is no `run`."""
-    specs: list[str] = []
-    rest = text
-    while rest.strip():
-        word, rest = [*rest.split(None, 1), ""][:2]
-        if word == "run":
-            if not rest.strip():
-                raise UsageError("run needs a question", HOW_TO_COMPARE)
-            return [*dict.fromkeys(specs)], rest.strip()
-        specs.append(word)
-    return [*dict.fromkeys(specs)], None
+    before, *asked = re.split(r"(?:^|\s)run(?=\s|$)", text, maxsplit=1)
+    question = asked[0].strip() if asked else None
+    if question == "":
+        raise UsageError("run needs a question", HOW_TO_COMPARE)
+    return [*dict.fromkeys(before.split())], question
 
 
 def check(session: Session, specs: Sequence[str]) -> None:

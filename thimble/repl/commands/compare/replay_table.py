@@ -48,7 +48,9 @@ def table(session: Session, found: Sequence[Replayed], exact: bool, console: Con
         starred(found, [one.prompt for one in found], lambda tokens: figures.short(tokens, exact)),
         starred(found, [one.prefill for one in found], lambda tokens: figures.short(tokens, exact)),
         starred(found, [-one.kept if one.next else None for one in found], lambda kept: f"{-kept:,}"),
-        starred(found, [one.faults.quoted_lost for one in found], lambda lost: f"{lost:,} of {quoted:,}"),
+        starred(
+            found, [one.faults.quoted_lost for one in found], lambda lost: f"{lost:,} of {quoted:,}" * (quoted > 0)
+        ),
         [fates(one, is_drawn(console)) for one in found],
     ]
     rows = [*zip(names(session, found, console), *columns, strict=True)]

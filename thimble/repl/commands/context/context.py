@@ -56,8 +56,8 @@ def context(session: Session, rest: str, console: Console) -> None:
     elif between:
         _show_range(last_call(session), between[1], between[2], console)
     else:
-        forms = ("", " next", " raw", " prompt", " 12", " +1", " 12-57", " 3.2")
-        raise UsageError(f"/context cannot show {rest[:40]!r}", f"write {', '.join(f'/context{one}' for one in forms)}")
+        forms = "/context, /context next, raw, prompt, 12, +1, 12-57 or 3.2"
+        raise UsageError(f"/context cannot show {rest[:40]!r}", f"write {forms}")
 
 
 @command("why N", "Calls")
