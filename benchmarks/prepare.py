@@ -46,7 +46,7 @@ LENGTHS, CALLS = (100, OF_MESSAGES, 4 * OF_MESSAGES), 50
 """Messages that a session has before the next calls, and how many of these are measured."""
 LONG_SUMMARIES = 500
 """Tool steps of a long session."""
-READING = ("retrieval", "compress", "tidy", "dedup")
+READING = ("compress", "tidy", "dedup")
 PREFILL_LIMIT = 1.35
 """The most prefill of masking on react40, against no management."""
 

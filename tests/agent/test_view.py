@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 
 import pytest
@@ -15,6 +16,7 @@ from tests.support.histories import (
     LIMITS,
     Story,
     budget,
+    calls_of,
     is_faithful,
     is_sound,
     nasty_histories,
@@ -124,6 +126,32 @@ def test_saved_is_what_each_message_has_less(
     less = sum(was.values()) + whole - sum(map(ROOMY.count, view))
     assert measure(history, now, ROOMY, before).saved == less
     assert measure(history, now, ROOMY).saved == sum(map(ROOMY.count, history)) - sum(map(ROOMY.count, view))
+
+
+ANSWERS: list[Breaks] = [
+    lambda view: view,
+    lambda view: view[::-1],
+    lambda view: view[: len(view) // 2],
+    lambda view: [*view, *view[-2:]],
+    lambda view: [replace(one, call_id="") for one in view],
+    lambda view: [one.rewritten("(gone)", "test") if one.role == "tool" else one for one in view],
+]
+
+
+@given(st.lists(nasty_histories(), min_size=1, max_size=2), st.sampled_from(ANSWERS), st.sampled_from([900, 10**6]))
+def test_what_is_known_from_the_call_before_changes_nothing(
+    histories: list[list[Message]], answer: Breaks, limit: int
+) -> None:
+    before: View | None = None
+    for history in [*(each for one in histories for each in [*calls_of(one), one]), histories[0]]:
+        anew = replace(before, lawful=()) if before else None
+        read = measure(history, history, budget(limit))  # as from a file: it may be broken
+        tried = [
+            outcome(partial(prepare, history, Nasty(answer), budget(limit), past)) for past in (before, anew, read)
+        ]
+        assert tried[0] == tried[1] or isinstance(tried[0], BudgetError)
+        assert len({view.notes for view in tried if isinstance(view, View)}) <= 1
+        before = tried[0] if isinstance(tried[0], View) else before
 
 
 # --- prefill ----------------------------------------------------------------------------------------------------------
@@ -313,7 +341,8 @@ def test_each_token_that_is_taken_out_has_one_who_took_it(spec: str, history: li
         view = prepare(history, strategy, budget(limit))
     except BudgetError:
         return
-    named = [*(parts if len(parts) > 1 else [""]), "fit"]
+    in_order = sorted(parts, key=lambda part: part == "dedup")  # it runs last
+    named = [*(in_order if len(parts) > 1 else [""]), "fit"]
     assert [by for by, _ in view.sizes] == named
     assert sum(view.taken.values()) == view.history_tokens - view.tokens
     assert view.taken["fit"] >= 0

@@ -19,7 +19,7 @@ from thimble.agent.messages import Message
 from thimble.agent.prompts import SUMMARY_TAG
 from thimble.agent.view import prepare
 from thimble.strategies.recital import without_recital
-from thimble.strategies.retrieval import K1, PASSAGE_TEXT, B, Retrieval, cut, need, ranked
+from thimble.strategies.retrieval import K1, PASSAGE_TEXT, B, PassageIndex, Retrieval, cut, need, ranked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -139,11 +139,13 @@ def bm25(texts: list[str], number: int, wanted: list[str]) -> float:
     return score
 
 
-@given(st.lists(LINES, max_size=12))
-def test_ranked_by_the_equation(texts: list[str]) -> None:
+@given(st.lists(LINES, max_size=12), st.integers(0, 12))
+def test_ranked_by_the_equation(texts: list[str], read: int) -> None:
     wanted = ["server", "moss", "tram"]
-    found = [passage for number, text in enumerate(texts) for passage in cut(Message(f"m{number}", "tool", text))]
-    scores = [bm25(texts, int(passage.result.id[1:]), wanted) for passage in ranked(found, wanted)]
+    index, results = PassageIndex(), [Message(f"m{number}", "tool", text) for number, text in enumerate(texts)]
+    for upto in (read, len(texts), read, len(texts)):
+        index.read(results[:upto])
+    scores = [bm25(texts, int(passage.result.id[1:]), wanted) for passage in ranked(index, wanted)]
     assert scores == sorted(scores, reverse=True)
     assert all(2 * score >= scores[0] > 0 for score in scores)
 

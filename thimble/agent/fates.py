@@ -21,13 +21,14 @@ def fates(history: Sequence[Message], view: Sequence[Message]) -> list[Fate]:
     """The fate of each message of the history."""
     shown = {message.id: message for message in reversed(view)}
     covered = {id_ for message in view for id_ in message.covers}
-    return [fate(message, shown.get(message.id), message.id in covered) for message in history]
+    return [
+        "kept" if (copy := shown.get(message.id)) is message else fate(message, copy, message.id in covered)
+        for message in history
+    ]
 
 
 def fate(message: Message, copy: Message | None, covered: bool) -> Fate:
     """The fate of a message, of which a view has this copy or none; `covered`: a summary stands for it."""
-    if copy is message:
-        return "kept"
     if copy is None:
         return "summarised" if covered else "dropped"
     if copy.same(message):

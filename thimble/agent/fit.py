@@ -11,9 +11,10 @@ BudgetError.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
+from itertools import accumulate
 from math import log2
 
 from thimble.agent.budget import Budget
@@ -42,24 +43,23 @@ def fit(
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
     """
-    if not budget.over(view):
-        return [*view]
-    last, why = last_turn(view), f"the view was over {budget.limit:,} tokens: its thinking is left out"
-    view = [*(without_thinking(message, why) for message in view[:last]), *view[last:]]
     counts = [*map(budget.counter.count, view)]
     over = budget.overhead + sum(counts) - budget.limit
     if over <= 0:
-        return view
+        return [*view]
+    last, why = last_turn(view), f"the view was over {budget.limit:,} tokens: its thinking is left out"
+    if any(message.thinking for message in view[:last]):
+        rest = [*(without_thinking(message, why) for message in view[:last]), *view[last:]]
+        return fit(rest, budget, stays, gone, early)
     large = max(SMALLEST, budget.limit // 8)
-    pieces = [
-        _Piece(message, message, tokens, message.role == "tool" and message.ref != YOU)
-        for message, tokens in zip(view, counts, strict=True)
-    ]
-    halved = [_halved(piece, budget, large) for piece in pieces]
-    if budget.overhead + sum(piece.tokens for piece in halved) <= budget.limit:
+    halved = {at: _halved(view[at], tokens, budget, large) for at, tokens in enumerate(counts) if tokens > large}
+    cut = [halved[at].tokens if at in halved else tokens for at, tokens in enumerate(counts)]
+    if budget.overhead + sum(cut) <= budget.limit:
+        pieces = [*map(_Piece, view, view, counts)]
         over = _halve_largest(pieces, over, budget, large)
     else:
-        pieces = _newest(view, halved, budget, _never_goes(view, stays or pinned(view)), gone)
+        stay = _newest(view, cut, budget, _never_goes(view, stays or pinned(view)), gone)
+        pieces = [halved.get(at) or _Piece(view[at], view[at], counts[at]) for at in stay]
         over = budget.overhead + sum(piece.tokens for piece in pieces) - budget.limit
         over = _halve_largest(pieces, over, budget, SMALLEST)
         if over > 0 and any(message.thinking for message in view):
@@ -75,13 +75,17 @@ def fit(
 
 @dataclass(slots=True)
 class _Piece:
-    """A message on its way to the budget, its tokens, if it may shrink, and the share of the whole one that it is."""
+    """A message on its way to the budget, its tokens, and the share of the whole one that it is."""
 
     whole: Message
     message: Message
     tokens: int
-    may_shrink: bool
     share: float = 1.0
+
+    @property
+    def may_shrink(self) -> bool:
+        """Whether it is a result that the user has not pinned or edited."""
+        return self.whole.role == "tool" and self.whole.ref != YOU
 
     def halve(self, budget: Budget, large: int) -> int:
         """Halve it, always from the whole one, so that a result cut twice has one marker; the tokens saved.
@@ -96,14 +100,12 @@ class _Piece:
         return saved
 
 
-def _halved(piece: _Piece, budget: Budget, large: int) -> _Piece:
-    """The piece, halved for as long as it is an observation larger than `large`, and that saves anything."""
-    if piece.tokens <= large or not piece.may_shrink:
-        return piece
-    halved = replace(piece)
-    while halved.tokens > large and halved.halve(budget, large) > 0:
+def _halved(message: Message, tokens: int, budget: Budget, large: int) -> _Piece:
+    """The message, halved for as long as it is an observation larger than `large`, and that saves anything."""
+    piece = _Piece(message, message, tokens)
+    while piece.may_shrink and piece.tokens > large and piece.halve(budget, large) > 0:
         pass
-    return halved
+    return piece
 
 
 def _halve_largest(pieces: Sequence[_Piece], over: int, budget: Budget, large: int) -> int:
@@ -133,30 +135,30 @@ def _never_goes(view: Sequence[Message], stays: Collection[Message]) -> set[str]
 
 
 def _newest(
-    view: Sequence[Message], pieces: Sequence[_Piece], budget: Budget, never: Collection[str], gone: Collection[str]
-) -> list[_Piece]:
-    """What is left when the oldest blocks have gone, so many that the rest is a multiple of a quarter under the budget.
+    view: Sequence[Message], counts: Sequence[int], budget: Budget, never: set[str], gone: Collection[str]
+) -> list[int]:
+    """The places left when the oldest have gone, so many that the rest is a multiple of a quarter under the budget.
 
     What is gone comes back where the rest is only half of the budget: the view before was of another strategy or
     budget. Summaries go last: they are small, and stand for more than any other block.
     """
-    found = blocks(view)
-    sizes = {block.start: sum(pieces[at].tokens for at in block) for block in found}
-    fixed = {block.start for block in found if any(view[at].id in never for at in block)}
+    found, before, ids = blocks(view), [0, *accumulate(counts)], [message.id for message in view]
+    sizes = {block.start: before[block.stop] - before[block.start] for block in found}
+    fixed = {block.start for block in found if not never.isdisjoint(ids[block.start : block.stop])}
     system = [0] if view and view[0].role == "system" else []
-    least = budget.overhead + sum(pieces[at].tokens for at in system) + sum(sizes[start] for start in fixed)
-    free = [start for start in sizes if start not in fixed and view[start].id not in gone]
+    least = budget.overhead + sum(counts[at] for at in system) + sum(sizes[start] for start in fixed)
+    free = [start for start in sizes if start not in fixed and ids[start] not in gone]
     if least + sum(sizes[start] for start in free) < budget.limit / 2:
         free = [start for start in sizes if start not in fixed]
     size, quarter = sum(sizes[start] for start in free), max(1, budget.limit // 4)
     room = size + (budget.limit - least - size) // quarter * quarter
     kept = {*system, *fixed}
-    for start in sorted(free, key=lambda start: (bool(view[start].covers), start), reverse=True):
+    for start in sorted(reversed(free), key=lambda start: not view[start].covers):
         room -= sizes[start]
         if room < 0:
             break
         kept.add(start)
-    return [pieces[at] for block in ([range(1)] if system else []) + found if block.start in kept for at in block]
+    return [*system, *(at for block in found if block.start in kept for at in block)]
 
 
 @lru_cache(maxsize=4096)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import islice
 
 from thimble.agent.messages import YOU, Message, pending
 from thimble.agent.repair import Repaired, repair
@@ -28,12 +28,14 @@ def messages_of(answer: Sequence[Message]) -> list[Message]:
     return proposed
 
 
-def keep_laws(view: Sequence[Message], history: Sequence[Message], kept: Sequence[Message] = ()) -> Repaired:
+def keep_laws(
+    view: Sequence[Message], history: Sequence[Message], kept: Sequence[Message] = (), sound: Sequence[Message] = ()
+) -> Repaired:
     """Make a strategy's answer keep the laws: the history's order, pinned messages, whole turns.
 
     An answer that keeps the laws comes back unchanged. One that breaks them (a participant's first try, for example) is
     repaired, with a note for each repair. Only a call that waits for its result in the history may wait for it here.
-    What the user has `kept` is put back without a note.
+    What the user has `kept` is put back without a note. `sound` is an answer that kept the laws before.
     """
     notes: list[str] = []
     places = {message.id: at for at, message in enumerate(history)}
@@ -51,8 +53,8 @@ def keep_laws(view: Sequence[Message], history: Sequence[Message], kept: Sequenc
         notes.append("put the pending call at the end")
         ids = {message.id for message in waiting}
         messages = [*(message for message in messages if message.id not in ids), *waiting]
-    sound = repair(messages, waits=bool(waiting))
-    return Repaired(sound.messages, [*notes, *sound.notes])
+    repaired = repair(messages, waits=bool(waiting), sound=sound)
+    return Repaired(repaired.messages, [*notes, *repaired.notes])
 
 
 def _with_roles(
@@ -68,8 +70,8 @@ def _with_roles(
 
 def _in_order(view: list[Message], places: Mapping[str, int], notes: list[str]) -> list[Message]:
     """The messages in the order of the history, each once; what is inserted stays behind the message before it."""
-    known = [places[message.id] for message in view if message.id in places]
-    if all(one < next_ for one, next_ in pairwise(known)):
+    known = [at for message in view if (at := places.get(message.id)) is not None]
+    if known == sorted({*known}):
         return view
     notes.append("put messages back into the order of the history, each once")
     latest, keyed = -1, []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress, count
+from operator import is_not
 from typing import Any, Literal, get_args
 
 Schema = Mapping[str, Any]
@@ -79,7 +81,7 @@ class Message:
             raise TypeError(f"what is attached to a message is a number of tokens, not {self.attached!r:.40}")
 
     def __hash__(self) -> int:
-        return hash((self.id, (self.content or "")[:64]))  # to hash a long one whole is slow
+        return hash((self.id, len(self.content or "")))  # to hash a long one whole is slow
 
     def __init_subclass__(cls) -> None:
         raise TypeError("a message has no subclasses: message.rewritten(content, why) makes a copy")
@@ -160,7 +162,9 @@ def last_turn(messages: Sequence[Message]) -> int:
 
 def common_prefix(left: Sequence[Message], right: Sequence[Message]) -> int:
     """The number of messages at the start of two prompts that are the same bytes to a server."""
-    for shared, (one, other) in enumerate(zip(left, right, strict=False)):
-        if one is not other and not one.same(other):
-            return shared
-    return min(len(left), len(right))
+    return next((at for at in differences(left, right) if not left[at].same(right[at])), min(len(left), len(right)))
+
+
+def differences(left: Sequence[Message], right: Sequence[Message]) -> Iterator[int]:
+    """The places where two lists have not the very same message, up to the end of the shorter one."""
+    return compress(count(), map(is_not, left, right))

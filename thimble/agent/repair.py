@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, pairwise
 
-from thimble.agent.messages import NO_RESULT, Message, ToolCall
+from thimble.agent.messages import NO_RESULT, Message, ToolCall, differences, last_turn
 
 LATE = "moved a result up to its call"
 MISSING = "its call has no result, and no server takes a call without one"
@@ -33,30 +33,34 @@ class Repaired:
         self.touched += sum(len(message.content or "") for message in messages)
 
 
-def repair(messages: Sequence[Message], *, waits: bool = True) -> Repaired:
+def repair(messages: Sequence[Message], *, waits: bool = True, sound: Sequence[Message] = ()) -> Repaired:
     """Ensure unique ids, one system message, at the front, and exactly one result for every call.
 
     A result is found by the id of its call, wherever it is: it belongs to the newest call of that id before it. One
     without an id belongs to the first call of the turn before it that no result names. Results directly follow the
     message of their calls, in the order of these; several of one call are joined, and so are messages that are one
     turn, split. Only what has no call is left out. A missing result is filled in, except for pending calls at the end,
-    which `waits` says that there may be.
+    which `waits` says that there may be. `sound` is a list that needed no repair: a beginning that both have is
+    not read again.
     """
     found = Repaired([*messages])
-    if not is_sound(messages, waits=waits):
+    if not is_sound(messages, waits=waits, sound=sound):
         plain = [_plain(message, found) for message in messages]
         own = _unique(_system_first(plain, found), found)
         found.messages = _unique(_paired(own, found, waits), found)
     return found
 
 
-def is_sound(messages: Sequence[Message], *, waits: bool = True) -> bool:
-    """Whether a server would accept the list as it is; calls at the end may still wait for results if it `waits`."""
+def is_sound(messages: Sequence[Message], *, waits: bool = True, sound: Sequence[Message] = ()) -> bool:
+    """Whether a server would accept the list as it is; calls at the end may still wait for results if it `waits`.
+
+    The messages at its start that a `sound` list has too are known to be.
+    """
     ids = {message.id for message in messages}
     if len(ids) < len(messages) or "" in ids:
         return False
-    waiting: set[str] = set()
-    for index, message in enumerate(messages):
+    start, waiting = last_turn(messages[: next(differences(sound, messages), len(sound))]), set[str]()
+    for index, message in enumerate(messages[start:], start):
         role, calls = message.role, message.calls
         if message.content is None or (calls and role != "assistant"):
             return False

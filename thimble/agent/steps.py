@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -54,7 +54,7 @@ class Lazy(Mapping[str, Value]):
 
 
 def left_out(
-    fated: Sequence[tuple[Message, Fate]], stages: Sequence[Stage], strategy: Strategy, budget: Budget
+    fated: Iterable[tuple[Message, Fate]], stages: Sequence[Stage], strategy: Strategy, budget: Budget
 ) -> dict[str, str]:
     """Why each dropped message is not in the view: the words of the strategy, or those of `fit`."""
     shown = [(stage.by, {message.id for message in stage.messages}) for stage in stages]
@@ -70,7 +70,7 @@ def left_out(
 
 
 def steps(
-    fated: Sequence[tuple[Message, Fate]], stages: Sequence[Stage], whys: Mapping[str, str], budget: Budget
+    fated: Iterable[tuple[Message, Fate]], stages: Sequence[Stage], whys: Mapping[str, str], budget: Budget
 ) -> dict[str, Sequence[ViewStep]]:
     """What changed each message that is not kept, in order."""
     shown = [(stage.by, {message.id: message for message in stage.messages}) for stage in stages]

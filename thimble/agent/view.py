@@ -11,7 +11,7 @@ from thimble.agent.budget import Budget
 from thimble.agent.fates import Fate, fates
 from thimble.agent.fit import fit
 from thimble.agent.laws import keep_laws, messages_of
-from thimble.agent.messages import YOU, Message, common_prefix
+from thimble.agent.messages import YOU, Message, common_prefix, differences
 from thimble.agent.override import NO_OVERRIDES, Override, overridden
 from thimble.agent.protocols import Stage, Strategy
 from thimble.agent.repair import repair
@@ -36,7 +36,8 @@ class View:
     the one beside it, repaired. `whole_cached`: the tokens that the server would still hold, had everything always
     been sent, between the same worked examples. `left_out` says by message id why a dropped message is not here, as
     the strategy or `fit` has it. `steps` has by message id what changed it, in order; nothing where that is lost.
-    `sizes`: the tokens of the prompt after each who made it, by the names of `ViewStep.by`.
+    `sizes`: the tokens of the prompt after each who made it, by the names of `ViewStep.by`. `lawful` is what `prepare`
+    gave to `fit`: it and the history are known to be sound.
     """
 
     messages: Sequence[Message]
@@ -58,6 +59,7 @@ class View:
     history: Sequence[Message] = field(default=(), compare=False, repr=False)
     left_out: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     steps: Mapping[str, Sequence[ViewStep]] = field(default_factory=dict, compare=False, repr=False)
+    lawful: Sequence[Message] = field(default=(), compare=False, repr=False)
 
     @property
     def fated(self) -> Iterator[tuple[Message, Fate]]:
@@ -114,12 +116,13 @@ def prepare(
     """
     own = sum(map(budget.count, [*examples, *behind]))
     left = replace(budget, limit=budget.limit - own)
-    sound = repair(history)
+    sound = repair(history, sound=before.history if before and before.lawful else ())
     given, kept = overridden(sound.messages, overrides)
     proposed = messages_of(strategy.prepare([*given], left))
-    lawful = keep_laws(proposed, given, kept)
+    lawful = keep_laws(proposed, given, kept, before.lawful if before else ())
     sent = lawful.messages
-    if strategy.fitted:
+    size = left.size(sent)
+    if strategy.fitted and size > left.limit:
         gone = {message.id for message, fate in before.fated if fate == "dropped"} if before else ()
         sent = fit(sent, left, [*pinned(sound.messages), *kept], gone, {*task(sound.messages)[:-1]})
     notes, whole = (*sound.notes, *lawful.notes), [*beside(sent, examples), *behind]
@@ -127,15 +130,14 @@ def prepare(
     made = strategy.stages or [Stage("", ())]
     stages = [*made[:-1], Stage(made[-1].by, lawful.messages), Stage(FIT, sent)]
     stages[:0] = [Stage(YOU, given)] if overrides else []
-    return _told(view, view.tokens - own, stages, strategy, left)
-
-
-def _told(view: View, sent: int, stages: Sequence[Stage], strategy: Strategy, budget: Budget) -> View:
-    """The view with what each stage took out of it, and why; `sent` are the tokens after the last stage."""
-    fated, last = [*view.fated], stages[-1].messages
-    sizes = tuple((by, sent if messages == last else budget.size(messages)) for by, messages in stages)
-    whys = Lazy(lambda: left_out(fated, stages, strategy, budget))
-    return replace(view, left_out=whys, steps=Lazy(lambda: steps(fated, stages, whys, budget)), sizes=sizes)
+    sizes = [
+        *((by, left.size(messages)) for by, messages in stages[:-2]),
+        (made[-1].by, size),
+        (FIT, view.tokens - own),
+    ]
+    whys = Lazy(lambda: left_out(view.fated, stages, strategy, left))
+    told = Lazy(lambda: steps(view.fated, stages, whys, left))
+    return replace(view, left_out=whys, steps=told, sizes=(*sizes,), lawful=lawful.messages)
 
 
 def measure(
@@ -175,7 +177,7 @@ def measure(
         cached=tokens - prefill,
         prefill=prefill,
         edited=before is not None and shared < before.settled,
-        acted=Tally(fate for fate, old in zip_longest(found, was) if fate not in ("kept", old)),
+        acted=Tally(fate for fate, old in zip_longest(found, was) if fate != old and fate != "kept"),
         without=0,
         notes=tuple(notes),
         warm=warm,
@@ -201,8 +203,9 @@ def _without(view: View, whole: Sequence[Message], budget: Budget, before: View 
     own = view.settled
     if before is None:
         return budget.size([*whole, *view.messages[own:]])
-    known = {message.id for message in before.history}
-    new = (message for message in view.history if message.id not in known)
+    begun = next(differences(before.history, view.history), len(before.history))
+    known = {message.id for message in before.history[begun:]}
+    new = (message for message in view.history[begun:] if message.id not in known)
     same = min(shared, own, before.settled)
     would = [*before.messages[same : before.settled], *new]
     return view.tokens - sum(map(budget.count, view.messages[same:own])) + sum(map(budget.count, would))

@@ -390,7 +390,15 @@ class Session:
         Raises:
             ThimbleError: the strategy or the model of then cannot be had any more; nothing has changed.
         """
-        self.trusted |= {str(one.value) for one in changes if isinstance(one, Changed) and one.setting == "strategy"}
+        swaps = [one for one in changes if isinstance(one, Changed) and one.setting == "strategy"]
+        self.trusted |= {str(one.value) for one in swaps}
+        if after == self.journal.tree.newest and len(swaps) == len(changes):  # the session is there already
+            strategies = [strategy_of(str(one.value), self.agent.side) for one in swaps]
+            self._stop_background()
+            self.record(self._new_branch(self.journal.tree.newest))
+            for swap, self.agent.strategy in zip(swaps, strategies, strict=True):
+                self.agent.enter(swap)
+            return
         then = self.journal.state(until=after)
         for change in changes:
             then.go_on(change)

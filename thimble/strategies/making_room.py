@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message
+from thimble.strategies.newest import newest
 
 Offer = tuple[Message, int]
 """An observation that a copy may replace, and the tokens that this saves."""
@@ -28,13 +29,23 @@ def aged(window: int) -> str:
 
 
 def by_age(
-    size: int, budget: Budget, target: float, window: int, done: str, old: list[Offer], recent: list[Offer]
+    view: Sequence[Message],
+    copy: Callable[[Message], Message],
+    budget: Budget,
+    target: float,
+    window: int,
+    done: str,
 ) -> dict[str, str]:
-    """The observations that go from a view of `size` tokens: the reason for each, by id.
+    """The observations that go from a view over the budget: the reason for each, by id.
 
-    Old ones go until the view is down to `target` of the budget; `done` says what becomes of them, in a word. If all of
-    them are not enough, recent ones go until the view fits.
+    Those older than the `window` newest turns go until the view is down to `target` of the budget; `done` says what
+    becomes of them, in a word. If all of them are not enough, recent ones go until the view fits.
     """
+    size = budget.size(view)
+    if size <= budget.limit:
+        return {}
+    old = offers(view[: newest(view, max(1, window))], copy, budget)
+    recent = offers(view[newest(view, window) : newest(view, 1)], copy, budget)
     over = f"the view was {size:,} of {budget.limit:,} tokens"
     left, why = size - sum(saved for _, saved in old), f"{aged(window)}, {done}"
     if left <= target * budget.limit:

@@ -8,9 +8,9 @@ from typing import Literal
 
 from thimble.agent.budget import Budget
 from thimble.agent.messages import Message, pending
-from thimble.strategies.making_room import aged, by_age, offers
+from thimble.strategies.making_room import aged, by_age
 from thimble.strategies.masks import Masks, mask, with_masks
-from thimble.strategies.newest import acts, newest
+from thimble.strategies.newest import acts
 from thimble.strategies.paper import M
 from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
@@ -44,14 +44,15 @@ class ObservationMasking(Stateful):
         """The history with old observations masked; see the class."""
         if self.when == "always":
             return self._by_age(messages)
-        view = with_masks(messages, self.memory.masked)
-        size = budget.size(view)
-        if size <= budget.limit:
-            return view
-        old = offers(view[: newest(view, max(1, self.window))], mask, budget)
-        recent = offers(view[newest(view, self.window) : newest(view, 1)], mask, budget)
-        self.memory.masked.update(by_age(size, budget, self.target, self.window, "masked", old, recent))
-        return with_masks(messages, self.memory.masked)
+        masked = self.memory.masked
+        view = with_masks(messages, masked)
+
+        def copy(message: Message) -> Message:
+            return message if message.id in masked else mask(message)
+
+        new = by_age(view, copy, budget, self.target, self.window, "masked")
+        masked.update(new)
+        return with_masks(view, new)
 
     def _by_age(self, messages: Sequence[Message]) -> list[Message]:
         """The history with all old observations masked. Nothing is remembered: their age decides."""

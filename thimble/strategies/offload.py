@@ -10,7 +10,6 @@ from typing import Any
 from thimble.agent.budget import Budget
 from thimble.agent.messages import LOSSLESS, Message, pending
 from thimble.strategies.making_room import by_age, offers
-from thimble.strategies.newest import newest
 from thimble.strategies.parameter import parameter
 from thimble.strategies.state import Stateful
 
@@ -77,12 +76,7 @@ class Offload(Stateful):
         results = (one for one in whole if one.role == "tool" and one.name != "recall" and one.id not in known)
         if new := offers([message for message in results if budget.count(message) > most], copy, budget):
             view = offload({message.id: came for message, _ in new})
-        size = budget.size(view)
-        if size <= budget.limit:
-            return view
-        old = offers(view[: newest(view, max(1, self.window))], copy, budget)
-        recent = offers(view[newest(view, self.window) : newest(view, 1)], copy, budget)
-        return offload(by_age(size, budget, self.target, self.window, "offloaded", old, recent))
+        return offload(by_age(view, copy, budget, self.target, self.window, "offloaded"))
 
     def _view(self, messages: Sequence[Message]) -> list[Message]:
         offloaded = self.memory.offloaded

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, Literal
 
 from thimble.agent.budget import Budget
 from thimble.agent.errors import ModelError, UsageError
-from thimble.agent.messages import LONGEST, Message, pending
+from thimble.agent.messages import LONGEST, Message, differences, pending
 from thimble.agent.protocols import Embedder
 from thimble.agent.turns import question
 from thimble.corpus.markdown import shorten
@@ -72,6 +73,7 @@ class Retrieval(Stateful):
     embedder: Embedder | None = field(default=None, repr=False, compare=False)
     memory: HiddenResults = field(default_factory=HiddenResults)
     _vectors: Vectors = field(default_factory=lambda: Vectors(), init=False, repr=False, compare=False)
+    _index: PassageIndex = field(default_factory=lambda: PassageIndex(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.by == "meaning" and self.embedder is None:
@@ -87,7 +89,8 @@ class Retrieval(Stateful):
         if not hidden or room <= 0 or pending(messages):
             return view
         whole = view
-        ranking = self._ranked([passage for result in hidden for passage in cut(result)], messages)
+        self._index.read(hidden)
+        ranking = self._ranked(messages)
         alone = f" (by words alone: {self._vectors.error})" if self._vectors.error else ""
         for passages in self._choices(ranking, view):
             why = f"what fits this turn best of {len(hidden)} hidden results, in passages: {len(passages)}"
@@ -108,13 +111,13 @@ class Retrieval(Stateful):
         self.memory.masks, self.memory.window = masking.memory, sliding.memory
         return view
 
-    def _ranked(self, passages: Sequence[ResultPassage], messages: Sequence[Message]) -> list[ResultPassage]:
+    def _ranked(self, messages: Sequence[Message]) -> list[ResultPassage]:
         """The passages that fit this turn, best first; by words alone where no vectors can be had."""
         near: Sequence[float] = ()
         if self.by == "meaning" and self.embedder:
-            texts = [passage.text for passage in passages]
+            texts = [passage.text for passage in self._index.passages]
             near = self._vectors.near(query(messages), texts, question(messages), self.embedder)
-        return ranked(passages, need(messages), near)
+        return ranked(self._index, need(messages), near)
 
     def _choices(self, ranking: Sequence[ResultPassage], view: Sequence[Message]) -> Iterator[list[ResultPassage]]:
         """The best passage, the two best and so on, without passages already in the view."""
@@ -147,6 +150,30 @@ def cut(result: Message) -> tuple[ResultPassage, ...]:
     texts = [match[0].rstrip() for match in PASSAGE_TEXT.finditer(result.content)]
     counts = [Counter(_stem(word) for word in words(text) if word not in STOPWORDS) for text in texts]
     return tuple(ResultPassage(text, count, count.total(), result) for text, count in zip(texts, counts, strict=True))
+
+
+@dataclass
+class PassageIndex:
+    """The passages of results, and for each word the places of those in which it occurs."""
+
+    results: Sequence[Message] = ()
+    passages: list[ResultPassage] = field(default_factory=list)
+    places: dict[str, list[int]] = field(default_factory=dict)
+
+    def __deepcopy__(self, memo: object) -> PassageIndex:
+        places = {word: [*places] for word, places in self.places.items()}
+        return PassageIndex(self.results, [*self.passages], places)
+
+    def read(self, results: Sequence[Message]) -> None:
+        """Hold the passages of these results: only the new ones are read, where the others are the same as before."""
+        before, self.results = self.results, ()  # until all are read: Ctrl-C may come
+        if not before or next(differences(before, results), len(results)) < len(before):
+            self.passages, self.places, before = [], {}, ()
+        for passage in chain.from_iterable(map(cut, results[len(before) :])):
+            for word in passage.counts:
+                self.places.setdefault(word, []).append(len(self.passages))
+            self.passages.append(passage)
+        self.results = results
 
 
 class Vectors:
@@ -193,42 +220,44 @@ def need(messages: Sequence[Message]) -> list[str]:
     return list(dict.fromkeys(map(_stem, content_words(query(messages)))))
 
 
-def ranked(passages: Sequence[ResultPassage], wanted: Sequence[str], near: Sequence[float] = ()) -> list[ResultPassage]:
+def ranked(index: PassageIndex, wanted: Sequence[str], near: Sequence[float] = ()) -> list[ResultPassage]:
     """The passages that fit the query, best first, down to half the score of the best.
 
     By words, those that share two telling words with it, scored by BM25. With the cosines of `near`, also those that
     are close; the score is then the share of the best BM25 plus the cosine, 0 to 2.
     """
-    scores = by_words(passages, wanted)
+    scores = by_words(index, wanted)
     if near:
-        most = max(scores) or 1
-        scores = [
-            score / most + max(cosine, 0) if score or cosine >= CLOSE else 0.0
-            for score, cosine in zip(scores, near, strict=True)
-        ]
-    best = max(scores, default=0.0)
-    good = [place for place, score in enumerate(scores) if score and 2 * score >= best]
-    return [passages[place] for place in sorted(good, key=lambda place: -scores[place])]
+        most = max(scores.values(), default=1)
+        scores = {
+            place: scores.get(place, 0) / most + max(cosine, 0)
+            for place, cosine in enumerate(near)
+            if place in scores or cosine >= CLOSE
+        }
+    best = max(scores.values(), default=0)
+    good = [place for place, score in scores.items() if 2 * score >= best]
+    return [index.passages[place] for place in sorted(good, key=lambda place: (-scores[place], place))]
 
 
-def by_words(passages: Sequence[ResultPassage], wanted: Sequence[str]) -> list[float]:
-    """The BM25 of each passage that shares two telling words with the query; 0 for the others.
+def by_words(index: PassageIndex, wanted: Sequence[str]) -> dict[int, float]:
+    """The BM25 of each passage that shares two telling words with the query, by its place.
 
     A telling word occurs in fewer than half of all passages; if there is only one, it is enough. The score is the sum
     over the words of idf · tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average length)), with
     idf = ln((N - n + 0.5) / (n + 0.5)) for a word in n of N passages.
     """
-    total = len(passages)
-    average = sum(passage.length for passage in passages) / max(1, total)
-    held = {word: sum(word in passage.counts for passage in passages) for word in wanted}
+    total = len(index.passages)
+    average = max(1, sum(passage.length for passage in index.passages) / max(1, total))
+    held = {word: len(index.places.get(word, ())) for word in wanted}
     rarest = sorted(filter(held.__getitem__, wanted), key=held.__getitem__)[:TERMS]
     idf = {word: log((total - held[word] + 0.5) / (held[word] + 0.5)) for word in rarest if 2 * held[word] < total}
-    scores = []
-    for passage in passages:
-        shared = [word for word in idf if word in passage.counts]
-        longer = K1 * (1 - B + B * passage.length / max(1, average))
-        score = sum(idf[word] * passage.counts[word] * (K1 + 1) / (passage.counts[word] + longer) for word in shared)
-        scores.append(score if len(shared) >= min(2, len(idf)) else 0.0)
+    shared = Counter(chain.from_iterable(map(index.places.__getitem__, idf)))
+    scores = {}
+    for place in (place for place, telling in shared.items() if telling >= min(2, len(idf))):
+        passage = index.passages[place]
+        often = {word: passage.counts[word] for word in idf if word in passage.counts}
+        longer = K1 * (1 - B + B * passage.length / average)
+        scores[place] = sum(idf[word] * times * (K1 + 1) / (times + longer) for word, times in often.items())
     return scores
 
 

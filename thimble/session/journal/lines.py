@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 NAMES = {kind: name for name, kind in KINDS.items()}
 VIEW_LISTS = ("messages", "fates", "left_out", "steps")
 """The fields of a view that are as long as the history; its `history` and `inserted` follow from them."""
-FIGURES = tuple(one.name for one in fields(View) if one.name not in (*VIEW_LISTS, "history", "inserted"))
+FIGURES = tuple(one.name for one in fields(View) if one.name not in (*VIEW_LISTS, "history", "lawful", "inserted"))
 BODY_PIECE = re.compile(r"(?<=\},)(?= ?\{)")
 """Where a request is cut: between the objects of its lists, so that each message is written once."""
 Head = tuple[int, float, dict[str, Any], list[Any]]

@@ -40,6 +40,11 @@ class Tree:
         for line in lines:
             self.take(line)
 
+    @property
+    def newest(self) -> int:
+        """The number of the newest line of the branch in use; 0 before there was any."""
+        return max((line.number for line in self.branches[self.current].lines[-1:]), default=0)
+
     def path(self, number: int) -> list[Line]:
         """The lines that led to where a branch is now, from the first line on."""
         branch, last = self.branches[number], math.inf

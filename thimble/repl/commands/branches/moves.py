@@ -36,14 +36,15 @@ def fork(session: Session, text: str, console: Console) -> None:
     first, _, rest = text.partition(" ")
     numbered = SIGNED_NUMBER.fullmatch(first) is not None
     spec = (rest if numbered else text).strip()
-    tree = session.journal.tree
-    old, path, asked = tree.current, tree.path(tree.current), [one for one in _here(session) if one.number]
-    exchange, _, turn = first.partition(".") if numbered else (str(len(asked)), "", "")
+    tree, asked = session.journal.tree, session.agent.ledger.exchanges
+    old = tree.current
+    exchange, _, turn = first.partition(".") if numbered else (str(asked), "", "")
     if turn:
-        after = turn_lines(path, first)[-1]
+        after = turn_lines(tree.path(old), first)[-1]
     else:
-        behind = _number(exchange, len(asked), HOW_TO_FORK)
-        after = asked[behind].after if behind < len(asked) else path[-1].number
+        behind = _number(exchange, asked, HOW_TO_FORK)
+        here = tree.newest if behind == asked else 0
+        after = here or next(one.after for one in _here(session) if one.number > behind)
     session.branch(after, *([Changed("strategy", spec)] if spec else []))
     fresh = ", which starts fresh" if spec else ""
     new, now = session.journal.tree.current, as_it_is(session)
