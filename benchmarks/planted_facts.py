@@ -218,6 +218,8 @@ def spoken(message: Message) -> dict[str, Any]:
 
 Rows = dict[str, Tally]
 EQUAL_SIZE = "At equal size"
+NOT_KINDS = 3
+"""The first rows there: all outputs, and the two cuts that need no thought."""
 
 
 def measured(sets: Sequence[Sequence[Output]]) -> dict[str, Rows]:
@@ -272,16 +274,19 @@ def percent(share: tuple[int, int]) -> str:
     return f"{share[0] / share[1]:.1%}" if share[1] else "-"
 
 
-def by_kind(title: str, rows: Mapping[str, Tally]) -> str:
-    """The rows of each kind in one line: at each share, marked and plain facts in view, and tokens."""
+def at_equal_size(rows: Mapping[str, Tally]) -> str:
+    """All outputs, then those of each kind, in a line: at each share, marked and plain facts in view, and tokens."""
+    names = [*dict.fromkeys(name.split(" ", 1)[1] for name in rows)]
     heads = "".join(f" {share:.0%} marked | {share:.0%} plain | {share:.0%} tokens |" for share in SHARES)
-    lines = [f"## {title}", "", f"| kind |{heads}", "|---|" + "--:|" * 3 * len(SHARES)]
-    for kind in dict.fromkeys(name.split(" ", 1)[1] for name in rows):
-        at = [rows[f"{share:.0%} {kind}"] for share in SHARES]
-        lines.append(
-            f"| {kind} | {' | '.join(cell for tally in at for cell in (*cells(tally)[:2], cells(tally)[4]))} |"
-        )
-    return "\n".join([*lines, ""])
+    lines = []
+    for title, shown in ((EQUAL_SIZE, names[:NOT_KINDS]), ("By kind", names[NOT_KINDS:])):
+        lines += [f"## {title}", "", f"| outputs |{heads}", "|---|" + "--:|" * 3 * len(SHARES)]
+        for name in shown:
+            at = [rows[f"{share:.0%} {name}"] for share in SHARES]
+            told = [cell for tally in at for cell in (*cells(tally)[:2], cells(tally)[4])]
+            lines.append(f"| {name} | {' | '.join(told)} |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -311,7 +316,7 @@ def main(arguments: Sequence[str]) -> int:
     facts, size = sum(len(one.facts) for one in everything), sum(tokens(one.text) for one in everything)
     print(f"{len(everything)} outputs, {facts:,} facts, {size:,} tokens\n")
     for title, rows in tables.items():
-        print(by_kind(title, rows) if title == EQUAL_SIZE else table(title, rows))
+        print(at_equal_size(rows) if title == EQUAL_SIZE else table(title, rows))
     return 0
 
 

@@ -68,6 +68,14 @@ def test_a_long_command_is_run_only_to_be_recorded(tmp_path: Path, monkeypatch: 
         made(of.replace("> 6", "> 7"))
 
 
+def test_the_check_of_a_page_and_its_mistakes() -> None:
+    results.main(["slips", "--check"])
+    for flags, what in ((["slipz"], "no page slipz shows an output"), (["--record"], "--record takes hours")):
+        with pytest.raises(UsageError) as error:
+            results.main(flags)
+        assert what in error.value.what
+
+
 def test_a_table_with_figures_is_an_output() -> None:
     for path in (ROOT / "docs" / "results").glob("*.md"):
         rows = re.findall(r"^\|(.*)\|$", OUTPUT.sub("", path.read_text()), re.MULTILINE)
