@@ -118,10 +118,11 @@ def prepare(
     proposed = messages_of(strategy.prepare([*sound.messages], left))
     lawful = keep_laws(proposed, sound.messages, before.lawful if before else ())
     sent = lawful.messages
-    size = left.size(sent)
+    counts = left.counter.counts(sent)
+    size = left.overhead + sum(counts)
     if strategy.fitted and size > left.limit:
         gone = {message.id for message, fate in before.fated if fate == "dropped"} if before else ()
-        sent = fit(sent, left, pinned(sound.messages), gone, {*task(sound.messages)[:-1]})
+        sent = fit(sent, left, pinned(sound.messages), gone, {*task(sound.messages)[:-1]}, counts)
     notes, whole = (*sound.notes, *lawful.notes), [*beside(sent, examples), *behind]
     view = measure(sound.messages, whole, budget, before, warm, notes, held, examples)
     made = strategy.stages or [Stage("", ())]
