@@ -62,6 +62,10 @@ class Counter(Protocol):
     def count(self, message: Message) -> int:
         """Tokens of a message in a prompt, its role markers included. Cached, so asking again is cheap."""
 
+    def counts(self, messages: Sequence[Message]) -> list[int]:
+        """Tokens of each of these messages."""
+        return [*map(self.count, messages)]
+
     def overhead(self, tools: Sequence[Schema]) -> int:
         """Tokens of a prompt outside all messages: tool schemas and the template around them."""
 
@@ -95,7 +99,7 @@ class Budget:
 
     def size(self, messages: Iterable[Message]) -> int:
         """Tokens of the whole prompt that these messages make, overhead included."""
-        return self.overhead + sum(map(self.counter.count, messages))
+        return self.overhead + sum(self.counter.counts([*messages]))
 
     def over(self, messages: Iterable[Message]) -> bool:
         """Whether the prompt that these messages make is larger than the budget."""

@@ -32,18 +32,19 @@ def fit(
     stays: Collection[Message] = (),
     gone: Collection[str] = (),
     early: Collection[Message] = (),
+    counts: Sequence[int] = (),
 ) -> list[Message]:
     """The same view within the budget; the view itself where it already is.
 
     Shortening goes by powers of two and dropping by quarters of the budget, so that two calls in a row mostly
     shorten and drop the same, and the server's cache holds. `stays` are the messages that never go: by default
     what is pinned in the view itself. `early` are those of them that go all the same, oldest first, once nothing else
-    can. `gone` are ids of those that the view before had no room for.
+    can. `gone` are ids of those that the view before had no room for. `counts` are its tokens by message, where known.
 
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
     """
-    counts = [*map(budget.counter.count, view)]
+    counts = counts or budget.counter.counts(view)
     over = budget.overhead + sum(counts) - budget.limit
     if over <= 0:
         return [*view]

@@ -121,10 +121,11 @@ def prepare(
     proposed = messages_of(strategy.prepare([*given], left))
     lawful = keep_laws(proposed, given, kept, before.lawful if before else ())
     sent = lawful.messages
-    size = left.size(sent)
+    counts = left.counter.counts(sent)
+    size = left.overhead + sum(counts)
     if strategy.fitted and size > left.limit:
         gone = {message.id for message, fate in before.fated if fate == "dropped"} if before else ()
-        sent = fit(sent, left, [*pinned(sound.messages), *kept], gone, {*task(sound.messages)[:-1]})
+        sent = fit(sent, left, [*pinned(sound.messages), *kept], gone, {*task(sound.messages)[:-1]}, counts)
     notes, whole = (*sound.notes, *lawful.notes), [*beside(sent, examples), *behind]
     view = measure(sound.messages, whole, budget, before, warm, notes, held, examples)
     made = strategy.stages or [Stage("", ())]

@@ -52,7 +52,7 @@ class ObservationMasking(Stateful):
 
         new = by_age(view, copy, budget, self.target, self.window, "masked")
         masked.update(new)
-        return with_masks(view, new)
+        return with_masks(view, new) if new else view
 
     def _by_age(self, messages: Sequence[Message]) -> list[Message]:
         """The history with all old observations masked. Nothing is remembered: their age decides."""

@@ -44,7 +44,7 @@ class MessageCounter(Counter):
         self._ratio = 1.0
         self._calibrated = False
         self._counted: dict[_Key, int] = {}
-        self._by_message: dict[int, tuple[Message, int]] = {}
+        self._known: tuple[dict[int, int], list[Message]] = {}, []  # by `id` of messages, which are kept alive for that
         self._overheads: dict[str, int] = {}
 
     def measured(self, message: Message) -> int:
@@ -57,12 +57,22 @@ class MessageCounter(Counter):
 
     def count(self, message: Message) -> int:
         """Tokens of a message in a prompt, its role markers included."""
-        known = self._by_message.get(id(message))
-        if known is None or known[0] is not message:
-            if len(self._by_message) >= REMEMBERED:
-                self._by_message.clear()
-            known = self._by_message[id(message)] = message, self._by_content(message) + message.attached
-        return known[1] if self._ratio == 1.0 else self._scaled(known[1])
+        tokens = self._known[0].get(id(message))
+        if tokens is None:
+            tokens = self._by_content(message) + message.attached
+            if len(self._known[0]) >= REMEMBERED:
+                self._known = {}, []
+            known, alive = self._known
+            alive.append(message)
+            known[id(message)] = tokens
+        return tokens if self._ratio == 1.0 else self._scaled(tokens)
+
+    def counts(self, messages: Sequence[Message]) -> list[int]:
+        """Tokens of each of these messages; those that are known are looked up in one go."""
+        if self._ratio != 1.0:
+            return super().counts(messages)
+        known = map(self._known[0].get, map(id, messages))
+        return [tokens or self.count(message) for tokens, message in zip(known, messages, strict=True)]
 
     def _by_content(self, message: Message) -> int:
         """Its tokens by a key that a copy shares; to make the key takes longer than to know the message itself."""

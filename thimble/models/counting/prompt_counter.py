@@ -62,7 +62,7 @@ class PromptCounter(MessageCounter):
         self._none = False
         self._resting_until = 0.0
         self._finding = RLock()
-        self._known: dict[tuple[Message, ...], int] = {}
+        self._prompts: dict[tuple[Message, ...], int] = {}
 
     def found(self) -> Tokenizer:
         """Find the tokenizer. Raises ModelError where there is none now, Refused where there will never be one."""
@@ -94,6 +94,10 @@ class PromptCounter(MessageCounter):
     def count(self, message: Message) -> int:
         """Tokens of a message in a prompt, its role markers included."""
         return self._tried(lambda: super(PromptCounter, self).count(message), lambda: self._estimate.count(message))
+
+    def counts(self, messages: Sequence[Message]) -> list[int]:
+        """Tokens of each of these messages."""
+        return super().counts(messages) if self.tokenizer else [*map(self.count, messages)]
 
     def overhead(self, tools: Sequence[Schema]) -> int:
         """Tokens of the schemas, of the template around them, and of the start of the reply."""
@@ -173,9 +177,9 @@ class PromptCounter(MessageCounter):
 
     def _once(self, *messages: Message) -> int:
         """Tokens of a prompt; each one is counted only once."""
-        if messages not in self._known:
-            self._known[messages] = self._prompt(*messages)
-        return self._known[messages]
+        if messages not in self._prompts:
+            self._prompts[messages] = self._prompt(*messages)
+        return self._prompts[messages]
 
     def _prompt(self, *messages: Message, tools: Sequence[Schema] = ()) -> int:
         """Tokens of a prompt. Raises Refused also for more tokens than a template can make of this."""
