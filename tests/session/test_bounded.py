@@ -18,8 +18,8 @@ import thimble
 from thimble.agent.errors import UsageError
 from thimble.agent.events import Asked, ReplyPiece
 from thimble.agent.messages import Message
+from thimble.commands import trajectories
 from thimble.lab import csv_records
-from thimble.lab.replay import trajectories
 from thimble.repl.cli import headless, prepare
 from thimble.repl.cli.recordings import load
 from thimble.session import bounded, jsonl

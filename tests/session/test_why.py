@@ -40,7 +40,7 @@ def whys(view: View, fate: str) -> set[str]:
         ),
         ("observation-masking:when=always,window=3", "masked", "older than the 3 newest turns"),
         ("offload", "offloaded", "larger than 25% of the budget when it came"),
-        ("sliding-window", "dropped", "tokens: slid down to 40% of it"),
+        ("sliding-window", "dropped", "tokens: slid down to 20% of it"),
         ("sliding-window:window=3", "dropped", "older than the 3 newest turns"),
         ("truncate", "dropped", "older than the newest messages that 2,000 tokens hold, which are "),
         ("observation-masking+sliding-window:window=1", "dropped", "older than the newest turn"),

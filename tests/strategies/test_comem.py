@@ -198,7 +198,7 @@ def test_algorithm_1_step_by_step(k: int) -> None:
 
 
 def test_a_history_too_long_for_one_call_is_read_as_the_last_summary_and_what_came_after() -> None:
-    backend = Memory(longest_prompt=8_000)
+    backend = Memory(longest=8_000)
     strategy = build("comem", backend)
     for messages in calls_of(react(40)):
         view = strategy.prepare(messages, budget(8_000))

@@ -39,7 +39,7 @@ def subject(name: str, answers: st.SearchStrategy[str] = ANSWERS) -> Subject:
     def drawn(data: st.DataObject) -> Make:
         spec, answer = data.draw(specs(name), label="spec"), data.draw(answers, label="summariser")
         longest = data.draw(st.sampled_from([None, 2_000]), label="longest prompt")
-        return lambda: build(spec, Summariser(SUMMARISERS[answer], longest_prompt=longest))
+        return lambda: build(spec, Summariser(SUMMARISERS[answer], longest=longest))
 
     return drawn
 

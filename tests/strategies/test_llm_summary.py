@@ -55,7 +55,7 @@ def memory(s_last: str) -> list[Message]:
 
 def test_turns_that_one_call_cannot_read_go_in_pieces() -> None:
     """Nothing is covered that the summariser has not read."""
-    backend = Summariser(longest_prompt=8_000)
+    backend = Summariser(longest=8_000)
     view = prepare(react(31), build("llm-summary:paper", backend), budget())
     assert len(backend.prompts) == 3
     read = [message.id for prompt in backend.prompts for message in prompt]

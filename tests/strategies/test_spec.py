@@ -110,7 +110,7 @@ def test_a_paper_s_parameters_have_a_name(name: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "what", "fix"),
     [
-        ("sliding-window:paper", "sliding-window has no parameter 'paper'", "known: target, window"),
+        ("sliding-window:paper", "sliding-window has no parameter 'paper'", "known: target, room, window"),
         ("llm-summary:paper=1", "llm-summary has no parameter 'paper'", "known: every, tail, words"),
         ("llm-summary:paper,paper", "llm-summary has no parameter 'paper'", "known: every, tail, words"),
         ("slidingwindow", "there is no strategy 'slidingwindow'", "did you mean sliding-window?"),
@@ -121,7 +121,7 @@ def test_a_paper_s_parameters_have_a_name(name: str) -> None:
         ("summary", "there is no strategy 'summary'", "did you mean summary-buffer?"),
         ("none:window=3", "none has no parameter 'window'", "write none alone"),
         ("sliding-window:windw=3", "sliding-window has no parameter 'windw'", "did you mean window?"),
-        ("sliding-window:zzz=3", "sliding-window has no parameter 'zzz'", "known: target, window"),
+        ("sliding-window:zzz=3", "sliding-window has no parameter 'zzz'", "known: target, room, window"),
         (
             "sliding-window:window",
             "sliding-window: window has no value",

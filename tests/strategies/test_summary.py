@@ -101,7 +101,7 @@ def test_after_a_summary_that_is_none_five_turns_pass(name: str, answer: str) ->
 
 
 def test_pieces_that_were_folded_before_a_failure_stay_folded() -> None:
-    backend = Summariser(longest_prompt=8_000)
+    backend = Summariser(longest=8_000)
     backend.answer = lambda messages: named(messages) if len(backend.prompts) < 3 else ""
     view = build("summary-buffer", backend).prepare(react40(), budget())
     (summary,) = [message for message in view if message.covers]
@@ -192,7 +192,7 @@ def test_the_question_stays_behind_a_summary_that_stands_after_it() -> None:
 
 
 def test_an_observation_that_no_call_can_read_is_shortened_for_it() -> None:
-    backend = Summariser(longest_prompt=8_000)
+    backend = Summariser(longest=8_000)
     history = Story().ask("?").turn(30_000).turn(600).turn(600).messages
     build("summary-buffer", backend).prepare(history, budget())
     (prompt,) = backend.prompts

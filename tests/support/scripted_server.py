@@ -462,7 +462,7 @@ class Serving(Front):
         self.backend: Ollama | OpenAIBackend = (
             Ollama(MODEL, OllamaServer(self.url))
             if kind == "ollama"
-            else OpenAIBackend("openai", MODEL, Connection(self.url), needed=4_000)
+            else OpenAIBackend("openai", MODEL, Connection(self.url), needed=32_768)
         )
 
 

@@ -142,7 +142,6 @@ class Backend(Protocol):
         """Whether the thinking before a call is sent back with the call, as long as its question is not answered."""
         return False
 
-    @property
     def longest_prompt(self) -> int | None:
         """The most tokens of a prompt that leave room for a reply, by the context of the model; None for no limit."""
         return None

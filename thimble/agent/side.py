@@ -65,7 +65,8 @@ class SideModel:
     def context(self, budget: Budget, background: bool = False) -> Budget:
         """The budget of a prompt for `ask`, or in the `background` for `begin`: what the model's own context holds."""
         asked = (self.memory or self.backend) if background else self.summariser(self.backend)
-        return replace(budget, limit=UNLIMITED if asked.longest_prompt is None else asked.longest_prompt)
+        longest = asked.longest_prompt()
+        return replace(budget, limit=UNLIMITED if longest is None else longest)
 
     def ask(self, messages: Sequence[Message], purpose: str, max_tokens: int, *, behind: bool = False) -> str:
         """The text of the reply, of at most `max_tokens` tokens, at temperature 0.

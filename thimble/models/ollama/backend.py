@@ -96,7 +96,6 @@ class Ollama(Backend):
         """The requested context window in tokens: the room, or the model's maximum."""
         return min(self.room, self._info().context or self.room)
 
-    @property
     def longest_prompt(self) -> int:
         """The most tokens of a prompt that leave room for a reply."""
         return fitting(self.context, self._thinks())

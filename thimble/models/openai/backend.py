@@ -132,7 +132,6 @@ class OpenAIBackend(Backend):
         """Whether its replies think; the field is known then."""
         return bool(self._connection.thinking)
 
-    @property
     def longest_prompt(self) -> int:
         """The most tokens of a prompt that leave room for a reply."""
         return fitting(self.room, self._thinks)

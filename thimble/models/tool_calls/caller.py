@@ -66,10 +66,9 @@ class ToolCaller(Backend):
             return getattr(self.inner, "shapes", False) and way not in self._refused
         return getattr(self.inner, "tools", None) is not False and way not in self._refused
 
-    @property
     def longest_prompt(self) -> int | None:
         """The most tokens of a prompt that its model has room for."""
-        return self.inner.longest_prompt
+        return self.inner.longest_prompt()
 
     @property
     def small(self) -> bool:

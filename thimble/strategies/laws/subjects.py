@@ -67,7 +67,11 @@ class Summariser(Backend):
     counter: TinyCounter = field(default_factory=TinyCounter)
     prompts: list[list[Message]] = field(default_factory=list)
     limits: list[int | None] = field(default_factory=list)
-    longest_prompt: int | None = None
+    longest: int | None = None
+
+    def longest_prompt(self) -> int | None:
+        """The given one."""
+        return self.longest
 
     def stream(
         self,
