@@ -160,7 +160,7 @@ def _holds_messages(value: object) -> bool:
 
 def _is_log(path: Path) -> bool:
     """Whether a file is the log of another agent; a list of messages is read below, with the line of each error."""
-    with suppress(UsageError):
+    with suppress(UsageError, OSError, ValueError):  # what is wrong with a name is said below
         return path.is_file() and form_of(path) not in ("", "chat_messages")
     return False
 

@@ -16,6 +16,8 @@ from thimble.agent.errors import UsageError
 GZIP, ZIP = b"\x1f\x8b", b"PK"
 MOST_CHARACTERS = 500_000_000
 """Of a value over several lines: it is held as a whole. Lines are read one by one, as many as there are."""
+LONGEST_LINE = 100_000_000
+"""In characters: a file with a longer one is refused."""
 
 
 def values(path: Path, torn: list[str]) -> Generator[Any]:
@@ -48,18 +50,26 @@ def _zipped(file: IO[bytes]) -> Iterator[Any]:
 
 
 def _read(file: IO[str], torn: list[str]) -> Iterator[Any]:
-    first = next((line for line in file if line.strip()), "")
+    lines = _lines(file)
+    first = next((line for line in lines if line.strip()), "")
     try:
         yield json.loads(first)
     except (ValueError, RecursionError):
         yield from _in_a_row(first + file.read(MOST_CHARACTERS), torn)
         return
-    for line in file:
+    for line in lines:
         if line.strip():
             try:
                 yield json.loads(line)
             except (ValueError, RecursionError):
                 torn.append(line)
+
+
+def _lines(file: IO[str]) -> Iterator[str]:
+    while line := file.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE:
+            raise ValueError(f"a line of it is longer than {LONGEST_LINE:,} characters")
+        yield line
 
 
 def _in_a_row(text: str, torn: list[str]) -> Iterator[Any]:
