@@ -72,7 +72,7 @@ pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real ter
 reference: .venv/dev.stamp  # docs/reference/{command-line,strategies,tools}.md, from the tables of the code
 	$(BIN)/python scripts/reference.py
 
-results: .venv/dev.stamp  # docs/results: what its commands print; make results ARGS="cost --record" runs long ones, too
+results: .venv/dev.stamp  # docs/results: what its commands print; make results ARGS="results/cost --record" runs long ones, too
 	$(BIN)/python -m scripts.results $(ARGS)
 
 memory-model: .train/stamp  # trains SmolLM2 to be CoMem's memory model and measures it: an hour or two of one core; repeated, it goes on

@@ -104,7 +104,7 @@ PICTURES = [
         [
             *READ,
             ("/help strategy sliding-window\r", ["Parameters", "Swap to it"]),
-            ("/strategy sliding-window\r", ["The strategy is now sliding-window", "· sliding-window ·", "will hold"]),
+            ("/strategy sliding-window\r", ["The strategy is now sliding-window", "· window ·", "will hold"]),
         ],
         since="› /help",
     ),

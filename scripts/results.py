@@ -146,9 +146,10 @@ def cells_of(text: str, words: str) -> list[list[str]]:
 
 
 def pages() -> dict[str, Path]:
-    """The pages that show outputs, by the names of their files without the ending."""
-    every = sorted((ROOT / "docs").rglob("*.md"))
-    return {path.stem: path for path in every if OUTPUT.search(path.read_text("utf-8"))}
+    """The pages that show outputs, by their names in docs, such as results/cost."""
+    docs = ROOT / "docs"
+    every = [path for path in sorted(docs.rglob("*.md")) if OUTPUT.search(path.read_text("utf-8"))]
+    return {path.relative_to(docs).with_suffix("").as_posix(): path for path in every}
 
 
 def main(arguments: Sequence[str]) -> None:
