@@ -69,7 +69,7 @@ def test_a_long_command_is_run_only_to_be_recorded(tmp_path: Path, monkeypatch: 
 
 
 def test_the_check_of_a_page_and_its_mistakes() -> None:
-    results.main(["slips", "--check"])
+    results.main(["results/slips", "--check"])
     for flags, what in ((["slipz"], "no page slipz shows an output"), (["--record"], "--record takes hours")):
         with pytest.raises(UsageError) as error:
             results.main(flags)
