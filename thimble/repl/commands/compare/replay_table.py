@@ -19,7 +19,7 @@ from thimble.repl.screen.trace import PLAIN_WIDTH, cut, in_room
 from thimble.session import figures
 from thimble.session.session import Session
 
-FIGURES = 62
+FIGURES = 68
 """Columns of the table beside the names."""
 BEST = "* best of those that kept to the budget at every call"
 
@@ -49,7 +49,7 @@ def table(session: Session, found: Sequence[Replayed], exact: bool, console: Con
         starred(found, [one.prefill for one in found], lambda tokens: figures.short(tokens, exact)),
         starred(found, [-one.kept if one.next else None for one in found], lambda kept: f"{-kept:,}"),
         starred(
-            found, [one.faults.quoted_lost for one in found], lambda lost: f"{lost:,} of {quoted:,}" * (quoted > 0)
+            found, [one.faults.quoted_lost for one in found], lambda lost: figures.share(lost, quoted) * (quoted > 0)
         ),
         [fates(one, is_drawn(console)) for one in found],
     ]
@@ -117,12 +117,14 @@ def changed(one: Replayed) -> dict[str, int]:
 
 def key(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
     """The meaning of the marks and letters in these rows, and what holds for all of them."""
+    quoted = max(one.faults.quoted for one in found)
+    lost = [f"lost: of {quoted:,} lines and names that later calls quote, those not in view"] * (quoted > 0)
     if not is_drawn(console):
-        return [BEST]
+        return [BEST, *lost]
     used = ["‹ in use"] * (session.spec in {one.spec for one in found})
     met = {fate for one in found for fate in changed(one)}
     letters = [f"{letter} {fate}" for fate, letter in FATE_LETTERS.items() if fate in met or (fate == "kept" and met)]
-    return [" · ".join([*used, BEST]), *([" · ".join(letters)] if letters else [])]
+    return [" · ".join([*used, BEST]), *lost, *([" · ".join(letters)] if letters else [])]
 
 
 def remarks(one: Replayed, exact: bool) -> list[str]:
