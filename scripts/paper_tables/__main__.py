@@ -23,7 +23,7 @@ from scripts.paper_tables.published import CODER, runs
 from scripts.paper_tables.recomputed import Recomputed
 from thimble.lab.exit_code import exit_code
 from thimble.lab.experiment_flags import add_output
-from thimble.lab.findings import Findings, ResultTable, publish
+from thimble.lab.findings import Findings, ResultTable, publish, svg_of_lines
 from thimble.session.parser import Parser
 
 PROG = "python -m scripts.paper_tables"
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> None:
         "The tables of The Complexity Trap, recomputed",
         "Turns of the runs, from the shortest to the longest",
     )
-    publish(Findings(title, told, tables, flat, lines=lines, drawn=drawn), options, PROG, arguments)
+    publish(Findings(title, told, tables, flat, pictures={drawn: svg_of_lines(lines)}), options, PROG, arguments)
 
 
 def _counts(found: Sequence[Cell]) -> Iterator[str]:

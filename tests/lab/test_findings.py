@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from thimble.agent.errors import UsageError
 from thimble.lab.experiment_flags import add_output
-from thimble.lab.findings import Findings, ResultTable, publish, write_page
+from thimble.lab.findings import Findings, ResultTable, publish, svg_of_lines, svg_of_points, write_page
 from thimble.session.parser import Parser
 
 WORDS = st.one_of(
@@ -33,13 +33,21 @@ TABLES = st.integers(1, 4).flatmap(
         st.integers(0, width),
     )
 )
+NUMBERS = st.floats(-1e6, 1e6)
 FINDINGS = st.builds(
     Findings,
     WORDS,
     st.lists(WORDS, max_size=2),
     st.lists(TABLES, max_size=3),
     st.lists(st.fixed_dictionaries({"name": WORDS, "of": st.lists(WORDS.filter(str.split), max_size=2)}), min_size=1),
-    lines=st.dictionaries(WORDS, st.lists(st.floats(-1e6, 1e6), max_size=3), max_size=2),
+    pictures=st.dictionaries(
+        WORDS,
+        st.one_of(
+            st.builds(svg_of_lines, st.dictionaries(WORDS, st.lists(NUMBERS, max_size=3), max_size=2)),
+            st.builds(svg_of_points, st.dictionaries(WORDS, st.tuples(NUMBERS, NUMBERS), max_size=3)),
+        ),
+        max_size=2,
+    ),
 )
 
 
@@ -94,7 +102,7 @@ def test_any_words_make_a_page_that_runs_nothing(tmp_path_factory: pytest.TempPa
     reading.feed(page)
     reading.close()
     assert reading.cells == [cell for table in found.tables for row in [table.columns, *table.rows] for cell in row]
-    assert page.count("<polyline") == len(found.lines)
+    assert page.count("<polyline") == len(found.pictures)
     assert not reading.tags & {"script", "link", "img", "iframe", "object", "b"}
     assert not {name for name in reading.attributes if name.startswith("on") or name in ("href", "src", "style")}
 

@@ -23,7 +23,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from thimble.agent.errors import Stopped, UsageError
 from thimble.lab.cluster import LOCAL_CLUSTER, clustered
 from thimble.lab.experiment_flags import add_output, whole
-from thimble.lab.findings import Findings, ResultTable, publish
+from thimble.lab.findings import Findings, ResultTable, publish, svg_of_lines, svg_of_points
 from thimble.lab.job_progress import progress
 from thimble.lab.pool import pooled
 from thimble.lab.store import Store
@@ -63,12 +63,14 @@ class Experiment(ABC, Generic[CaseT]):
         epilog: The end of its `--help`; the docstring of the class is the beginning.
         verb: What happens to a case, as in "replayed 3 of 20". Experiments with one verb share the cases of a store.
         drawn: What the lines of its page are, if it has some.
+        pointed: What its points are, if it has some.
     """
 
     title: str
     epilog: str | None = None
     verb: str = "measured"
     drawn: str = ""
+    pointed: str = ""
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         """Add its own flags. Those of the frame are `--store`, `--jobs`, `--on`, and the forms of output."""
@@ -104,6 +106,10 @@ class Experiment(ABC, Generic[CaseT]):
         """The lines that its page draws, each from left to right, by their names."""
         return {}
 
+    def points(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, tuple[float, float]]:
+        """The points that its page draws, each from the left and from below, by their names."""
+        return {}
+
 
 def run_experiment(experiment: Experiment[Any], arguments: Sequence[str], prog: str) -> None:
     """Measure the cases of the flags, and publish their rows in the form that the flags name.
@@ -120,7 +126,11 @@ def run_experiment(experiment: Experiment[Any], arguments: Sequence[str], prog: 
     told = [*experiment.headline(rows, options)]
     tables = [table for table in experiment.tables(rows, options) if table.rows]
     notes, lines = [*experiment.notes(rows, options)], experiment.lines(rows, options)
-    publish(Findings(experiment.title, told, tables, rows, notes, lines, experiment.drawn), options, prog, arguments)
+    pictures = {
+        experiment.drawn: svg_of_lines(lines),
+        experiment.pointed: svg_of_points(experiment.points(rows, options)),
+    }
+    publish(Findings(experiment.title, told, tables, rows, notes, pictures), options, prog, arguments)
 
 
 def _add_flags(parser: Parser) -> None:
@@ -145,9 +155,19 @@ def _measured(experiment: Experiment[CaseT], options: argparse.Namespace) -> lis
             _measure(experiment, left, before, store, options)
         except KeyboardInterrupt:
             done = sum(not failed(record) for record in before.values())
-            kept = " are kept; the same command goes on" if options.store else ""
+            how = "the same command" if options.store else f"--store {_keep(experiment, before)}" if done else ""
+            kept = f" are kept; {how} goes on" * bool(how)
             raise Stopped(f"stopped: {done:,} of {len(cases):,} cases{kept}") from None
     return [row for key in cases or before if key in before for row in before[key]["rows"]]
+
+
+def _keep(experiment: Experiment[CaseT], records: Mapping[str, Row]) -> Path:
+    """A new store with these records, in the current folder. Raises UsageError if it cannot be written."""
+    path = Path(f"{experiment.verb}-{time.strftime('%Y-%m-%d-%H%M%S')}.jsonl")
+    with closing(Store(path, write=True)) as store:
+        for record in records.values():
+            store.add(record)
+    return path
 
 
 def _measure(

@@ -43,8 +43,7 @@ class Findings:
         tables: For people.
         records: The flat records of `--json` and `--csv`.
         after: What is said behind the tables.
-        lines: What the page draws: a line of values by its name, from left to right.
-        drawn: What they are.
+        pictures: What the page draws, as SVG, by the title; "" is not shown.
     """
 
     title: str
@@ -52,8 +51,7 @@ class Findings:
     tables: Sequence[ResultTable]
     records: Sequence[Mapping[str, Any]]
     after: Sequence[str] = ()
-    lines: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    drawn: str = ""
+    pictures: Mapping[str, str] = field(default_factory=dict)
 
 
 def publish(found: Findings, options: argparse.Namespace, prog: str, arguments: Sequence[str]) -> None:
@@ -157,8 +155,7 @@ def _html_page(found: Findings, command: str) -> Iterator[str]:
 <h1>{escape(found.title)}</h1>
 <p>Command: <code>{escape(command)}</code></p>"""
     yield f"<pre>{escape(told)}</pre>"
-    if found.lines:
-        yield f"<h2>{escape(found.drawn)}</h2>\n{_svg(found.lines)}"
+    yield from (f"<h2>{escape(title)}</h2>\n{svg}" for title, svg in found.pictures.items() if svg)
     for table in found.tables:
         yield from _html_table(table)
     yield from (f"<p>{escape(line)}</p>" for line in found.after)
@@ -175,8 +172,25 @@ def _html_table(table: ResultTable) -> Iterator[str]:
     yield "</table>"
 
 
-def _svg(lines: Mapping[str, Sequence[float]]) -> str:
-    """The lines as a picture on one scale, with 0, their names, and the values at the ends of the scale."""
+def svg_of_points(points: Mapping[str, tuple[float, float]]) -> str:
+    """The points with their names, and the values at the ends of both scales; "" for no points."""
+    if not points:
+        return ""
+    (left, right), (low, high) = ((min(of), max(of)) for of in zip(*points.values(), strict=True))
+    drawn = ['<path d="M0 0V300H600" fill="none" stroke="gray"/>']
+    for name, (x, y) in points.items():
+        at = 600 * (x - left) / (right - left or 1), 300 * (high - y) / (high - low or 1)
+        drawn.append(f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="4"/>')
+        drawn.append(f'<text x="{at[0] + 8:.1f}" y="{at[1] + 4:.1f}">{escape(name)}</text>')
+    ends = ((0, 318, left), (580, 318, right), (-46, 300, low), (-46, 8, high))
+    drawn += [f'<text x="{x}" y="{y}" fill="gray">{value:,.0f}</text>' for x, y, value in ends]
+    return "\n".join(['<svg viewBox="-50 -20 950 350" font-size="14">', *drawn, "</svg>"])
+
+
+def svg_of_lines(lines: Mapping[str, Sequence[float]]) -> str:
+    """The lines on one scale, with 0, their names, and the values at the ends of the scale; "" for no lines."""
+    if not lines:
+        return ""
     values = [0.0, *(value for line in lines.values() for value in line)]
     low, high = min(values), max(values)
     height = 300 / (high - low or 1)

@@ -32,7 +32,7 @@ from thimble.agent.side import SideModel
 from thimble.agent.view import prepare
 from thimble.commands.trajectories import Trajectory
 from thimble.lab.experiment_flags import price_cards, settings_of
-from thimble.lab.replay.command import ReplayCase, line, main
+from thimble.lab.replay.command import ReplayCase, beats, line, main
 from thimble.lab.replay.cost_tables import described, tables, turn_class
 from thimble.lab.replay.fake_model import FakeModel
 from thimble.lab.replay.recorded_replay import ReplaySetting, cost, counter_of, figures, replay
@@ -442,7 +442,18 @@ def test_stopped(runs: Path) -> None:
     os.killpg(running.pid, signal.SIGINT)
     out, told = running.communicate(timeout=30)
     assert (running.returncode, out) == (1, "")
-    assert re.fullmatch(r"thimble lab: stopped: [0-3] of 6 cases\n", told)
+    found = re.fullmatch(r"thimble lab: stopped: ([0-3]) of 6 cases(?: are kept; --store (\S+) goes on)?\n", told)
+    assert found
+    done, kept = found.groups()
+    assert (int(done) > 0) == (kept is not None)
+    assert kept is None or len(Path(kept).read_text().splitlines()) == int(done)
+
+
+def test_a_strategy_is_beaten_by_one_that_costs_and_loses_no_more() -> None:
+    points = {"a": (10.0, -50.0), "b": (10.0, -40.0), "c": (5.0, -40.0), "d": (20.0, -50.0), "e": (1.0, 0.0)}
+    left = [name for name, point in points.items() if not any(beats(point, other) for other in points.values())]
+    assert left == ["a", "c", "e"]
+    assert not beats((1.0, 1.0), (1.0, 1.0))
 
 
 # --- the next action on each view (CoMem, Eq. 9) ----------------------------------------------------------------------

@@ -81,6 +81,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
 `tools`), or several of either. An assistant message is a call. docs/how-to/replay-recorded-runs.md explains the counts.
 """
     verb = "replayed"
+    pointed = "Lost, from the left, and the change of the cost, from below, in percent, at the last price"
     drawn = "The change of the cost of each run, in percent, from the least to the most, at the last price"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
@@ -172,6 +173,18 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
         own = [AS_RECORDED] if any(row["strategy"] == AS_RECORDED for row in rows) else []
         return cost_tables.tables(rows, [*own, *(options.strategy or STRATEGIES)])
 
+    def notes(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
+        """The strategies that no other one beats in both cost and loss, at the last price."""
+        points = self.points(rows, options)
+        best = [spec for spec, point in points.items() if not any(map(partial(beats, point), points.values()))]
+        if len(points) > 1:
+            price, named = f"{rows[-1]['cached_price']:.4g}", ", ".join(best)
+            yield f"No other strategy both costs less and loses less, where a cached token costs {price}: {named}."
+
+    def points(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, tuple[float, float]]:
+        """What each strategy loses of the quoted lines and names, and its cost, both in percent, at the last price."""
+        return cost_tables.cost_and_loss(rows)
+
     def lines(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, Sequence[float]]:
         """The changes of all runs in ascending order, at the last price."""
         last = [row for row in cost_tables.sent(rows) if row["cached_price"] == rows[-1]["cached_price"]]
@@ -179,6 +192,11 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
             spec: sorted(row["change"] for row in found if row["change"] is not None)
             for (spec,), found in by(last, "strategy").items()
         }
+
+
+def beats(point: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether the other strategy costs and loses no more than this one, and less of one of them."""
+    return other != point and all(theirs <= ours for theirs, ours in zip(other, point, strict=True))
 
 
 def replay_cases(

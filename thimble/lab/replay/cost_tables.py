@@ -113,6 +113,23 @@ def faults(rows: Rows) -> list[str]:
     return [f"{100 * count / of:.{places}f}" if of else "–" for count, of, places in pairs]
 
 
+def cost_and_loss(rows: Rows) -> dict[str, tuple[float, float]]:
+    """By strategy the share of what is quoted that is lost, and the change of the cost, at the last price, in percent.
+
+    Empty if nothing is quoted.
+    """
+    found = by([row for row in sent(rows) if row["cached_price"] == rows[-1]["cached_price"]], "strategy")
+    raw = found.get((RAW_AGENT,), [])
+    quoted, cost = _total(raw, "quoted"), _total(raw, "cost")
+    if not (quoted and cost):
+        return {}
+    return {
+        spec: (100 * _total(of, "quoted_lost") / quoted, 100 * (_total(of, "cost") / cost - 1))
+        for (spec,), of in found.items()
+        if spec != RAW_AGENT
+    }
+
+
 def _total(rows: Rows, name: str) -> float:
     total: float = sum(row[name] for row in rows)
     return total

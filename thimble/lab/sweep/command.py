@@ -91,12 +91,16 @@ without them a shell takes the braces for its own. {1..5} are the numbers from 1
         if options.files:
             yield ResultTable("Lost and repeats", (*names, *FAULT_COLUMNS), cells, FAULTS)
 
-    def notes(self, rows: Rows, options: argparse.Namespace) -> list[str]:
+    def notes(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
         """How to read the best."""
-        return [MEANING]
+        yield MEANING
 
     def lines(self, rows: Rows, options: argparse.Namespace) -> dict[str, Sequence[float]]:
         """None: the settings are too many."""
+        return {}
+
+    def points(self, rows: Rows, options: argparse.Namespace) -> dict[str, tuple[float, float]]:
+        """None, for the same reason."""
         return {}
 
 
