@@ -102,7 +102,7 @@ def test_any_words_make_a_page_that_runs_nothing(tmp_path_factory: pytest.TempPa
     reading.feed(page)
     reading.close()
     assert reading.cells == [cell for table in found.tables for row in [table.columns, *table.rows] for cell in row]
-    assert page.count("<polyline") == len(found.pictures)
+    assert page.count("<svg") == sum(map(bool, found.pictures.values()))
     assert not reading.tags & {"script", "link", "img", "iframe", "object", "b"}
     assert not {name for name in reading.attributes if name.startswith("on") or name in ("href", "src", "style")}
 
