@@ -13,6 +13,7 @@ An output is between two comments, below the `console` block of its command:
 `table`: the first table below the line that contains these words; `A + B` joins two with the same rows; default: all
 that the command prints.
 `columns`: those that are shown; default: all.
+`line`: the lines that contain these words, in place of a table.
 `recorded: NAME`: the command takes more than two minutes, so the page shows a recorded run,
 docs/results/recorded/NAME.txt. Its first line says when it was made, of which commit, in how many seconds, and on
 which file (the start of its SHA-256).
@@ -62,6 +63,8 @@ def made(page: str, record: bool = False) -> str:
         if not lines:
             return found[0]
         about, text = lines
+        if words := chosen.get("line"):
+            return "\n".join([before, "", *(line for line in text.splitlines() if words in line), "", after])
         return "\n".join([before, "", *about, *shown(text, chosen.get("table"), chosen.get("columns")), "", after])
 
     return OUTPUT.sub(again, page)
