@@ -162,7 +162,7 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
         (
             ("        view = self.masked", "        self.state = {}\n        view = self.masked"),
             "keeps-prefix",
-            "the server computes all anew",
+            "the server recomputes everything",
         ),
         (
             (
