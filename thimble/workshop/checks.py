@@ -316,9 +316,7 @@ def is_deterministic(run: TrialRun) -> Fault | None:
     """A second run of the strategy from the start makes the same views."""
     for at, (call, again) in enumerate(zip(run.calls, run.trial.run(), strict=True)):
         if [*call.view] != [*again.view]:
-            return Fault(
-                at, "", "in a second run from the start it makes another view: chance, or memory of other runs"
-            )
+            return Fault(at, "", "a second run from the start makes another view: by chance, or memory of other runs")
     return None
 
 
@@ -409,12 +407,12 @@ def wins(run: TrialRun, rivals: Sequence[str]) -> Fault | None:
     if own <= best:
         return Fault(-1, "", (
             f"your score is {own:.1f}, and the best rival, {rival}, has {best:.1f}: higher wins. Facts are any words "
-            "of any result, so a pattern finds none"
+            "of any result, so no pattern finds them"
         ))  # fmt: skip
     if ours["kept"] < (least := min(row["kept"] for row in theirs.values())):
         return Fault(-1, "", (
-            f"your views show {ours['kept']} of {ours['planted']} facts, and each rival's at least {least}: to hide "
-            "all is cheap, and no use"
+            f"your views show {ours['kept']} of {ours['planted']} facts, and each rival's at least {least}: hiding "
+            "everything is cheap, and useless"
         ))  # fmt: skip
     run.said.append(f"your score is {own:.1f}, and that of the best rival, {rival}, {best:.1f}")
     return None
