@@ -48,7 +48,7 @@ class SummaryUnderWay:
 
 @dataclass
 class Comem(Stateful):
-    """Let a second model summarise while the agent works. It never waits, but prompts also hold the newest turns.
+    """Let a second model summarise while the agent works. No waiting, but prompts are longer by the newest turns.
 
     At step t the memory model starts to summarise all turns up to t - k in the background. The agent continues with its
     current summary and every turn that this does not cover, at least the `k` newest. A new summary replaces the old one

@@ -74,6 +74,7 @@ class Dedup(Stateful):
         """The history with references in place of repeated lines; see the class."""
         waiting = pending(messages)
         done = messages[: len(messages) - len(waiting)]
+        # Whether a copy saves tokens depends on how they are counted: start over when that changes.
         counted = id(budget.counter), getattr(budget.counter, "learnt", None), budget.limit - budget.overhead
         if counted != self._counted or [*done[: len(self._read)]] != self._read:
             self._begin()

@@ -63,7 +63,7 @@ class Hybrid(Stateful):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history masked, with its oldest part summarised; see the class."""
         folding, every, tail = self.folding, scaled(self.every, N_HYBRID, budget), scaled(self.tail, M, budget)
-        if self.every is None:
+        if self.every is None:  # M must be below N: otherwise it would summarise at every turn
             every = max(every, 2 * tail)
         elif self.tail is None:
             tail = min(tail, every // 2)

@@ -43,7 +43,7 @@ class Notes(Stateful):
 
     After a call of save_note, every observation before it may go. Over the budget, the oldest of them are masked until
     the view is down to `target`, and the prefix stays until the view is over the budget again. From then on the notes
-    follow the newest turn, which models read best, as Manus recites its todo.md. If the notes do not let enough
+    follow the newest turn, where models read best, as Manus recites its todo.md. If the notes do not let enough
     observations go, the model is asked for a note; if it writes none, `fit` shortens. Anthropic combines its memory
     tool with clearing in the same way.
     """

@@ -146,6 +146,7 @@ class Folding:
 
     def piece(self, messages: Sequence[Message], upto: int, budget: Budget, why: str) -> Piece | None:
         """The next piece to fold of the messages before index `upto`; None if nothing is left to fold."""
+        # At three tokens a word, a summary takes at most a quarter of the budget.
         stays, words = {message.id for message in pinned(messages)}, min(self.words, budget.limit // 12)
         context = self.model.context(budget, self.background)
         left = replace(context, limit=context.limit - 3 * words)

@@ -159,6 +159,7 @@ class Thrifty(Stateful):
 
         offer = self._offer(messages, self._start(messages), stand)
         if offer and offer.edit.saved > masks.saved:
+            # The summary pays only for the tokens that masks would not save.
             rent.summary += prices.cached * (offer.edit.saved - masks.saved)
             more = offer.price(offer.written) - (price if pays else 0)
             paid = f"the rent of {rent.summary:,.0f} had reached the price of the summary, {more:,.0f}"
@@ -233,6 +234,7 @@ class Thrifty(Stateful):
         shared = common_prefix(view, prompt)
         cached = min(stand.cached, budget.size(view[:shared])) if shared else 0
         read = stand.prices.prompt(budget.size(prompt), cached)
+        # The next summary will be about as long as the last; the first, two thirds of the limit.
         written = next((budget.count(one) for one in piece.old if one.covers), piece.reply * 2 // 3)
         first = next(at for at, message in enumerate(view) if message.id == piece.old[0].id)
         longest = piece.reply + budget.count(summary_message(Folded(piece.quoted, piece.covers)))

@@ -1,4 +1,4 @@
-"""todo: recite the model's own list of steps at the end of the context, which models read best."""
+"""todo: recite the model's own list of steps at the end of the context, where models read best."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class JsonDocument:
 
 @lru_cache(maxsize=4)
 def document(text: str) -> JsonDocument | None:
-    """The JSON document in a text; None if it has not 1 to `JSON_ENTRIES` entries, or exceeds `agent.foreign`."""
+    """The JSON document in a text; None without entries, with over `JSON_ENTRIES`, or beyond `agent.foreign`."""
     try:
         value = foreign.read(text) if text.lstrip()[:1] in CLOSING_SIGNS else None
     except ValueError:
@@ -56,7 +56,7 @@ def document(text: str) -> JsonDocument | None:
 
 
 def laid_out(text: str) -> str:
-    """The text; a JSON document with one entry per line."""
+    """The text, with one entry per line if it is a JSON document."""
     found = document(text)
     return "\n".join(found.lines) if found else text
 

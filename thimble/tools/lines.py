@@ -44,7 +44,7 @@ class FileLine:
 
 
 def matching(texts: Iterable[tuple[str, str]], phrase: str, most: int) -> tuple[list[FileLine], int]:
-    """The lines that contain a phrase, else those that contain all of its words, in upper or lower case.
+    """The lines that contain a phrase, else those that contain all of its words, ignoring case.
 
     Returns the first `most` of them, and their number. Only the first `LINE_WORDS` different words count.
     """

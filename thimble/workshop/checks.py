@@ -316,7 +316,7 @@ def is_deterministic(run: TrialRun) -> Fault | None:
     """A second run of the strategy from the start makes the same views."""
     for at, (call, again) in enumerate(zip(run.calls, run.trial.run(), strict=True)):
         if [*call.view] != [*again.view]:
-            return Fault(at, "", "a second run from the start makes another view: by chance, or memory of other runs")
+            return Fault(at, "", "a second run from the start makes another view: chance, or memory of other runs")
     return None
 
 

@@ -97,12 +97,12 @@ class SmallModel(Backend):
 
 
 class CountedWaits(StepWorker):
-    """A worker that counts how often a call waits for it."""
+    """A worker that counts how often its calls are waited for."""
 
     waits = 0
 
     def wait(self, errand: BackgroundCall) -> None:
-        """Wait for the call, and count that."""
+        """Wait for the call, and count the wait."""
         self.waits += 1
         super().wait(errand)
 

@@ -17,7 +17,7 @@ from thimble.workshop.steps import check, hint, reset, show_page
 
 WATCH_KEYS = "h hint · n next · r reset · q leave"
 LOOK_SECONDS = 0.2
-"""How often the file is polled, which works on every kind of disk, and if an editor renames a new file into place."""
+"""Seconds between polls of the file; polling works on any disk, and if an editor renames a new file into place."""
 
 
 def watch(progress: Progress, out: Console) -> None:

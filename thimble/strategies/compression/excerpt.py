@@ -104,7 +104,7 @@ def longest_unit(most: int, units: Sequence[Unit]) -> int:
 
 
 def told(units: Sequence[Unit]) -> list[float]:
-    """The bits of each unit above the expected ones, fewer the more units of its shape have more."""
+    """The bits of each unit above the expected ones, less log2 of its rank among the units of its shape."""
     shapes: dict[str, list[int]] = defaultdict(list)
     for place, unit in enumerate(units):
         shapes[unit.shape].append(place)
