@@ -49,7 +49,7 @@ class Hybrid(Stateful):
         None, "turns after which a summary is made (N); unset: as the budget allows, at least 2 M", 1, paper=N_HYBRID
     )
     tail: int | None = parameter(
-        None, "newest turns left word for word (M < N); unset: as the budget allows, at most N / 2", paper=M
+        None, "newest turns kept word for word (M < N); unset: as the budget allows, at most N / 2", paper=M
     )
     early: bool = parameter(True, "over the budget, mask more, then summarise", paper=False)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
