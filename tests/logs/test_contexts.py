@@ -372,7 +372,7 @@ def test_swe_agent_takes_what_its_steps_were_sent_and_leaves_other_agents_out(tm
     (log,) = logs_of(tmp_path, document(run))
     assert len(log.calls) == 2
     assert log.left_out["message of another agent"] == 1
-    assert "elided for a call is not in the file" in log.notes[0]
+    assert "which results were elided" in log.notes[0]
     elided = [*history, *CHAT[:2], {"role": "tool", "content": "(2 lines omitted)", "tool_call_ids": ["c1"]}]
     queries = [{"query": [*history, CHAT[0]]}, {"query": elided}]
     (log,) = logs_of(tmp_path, document({**run, "trajectory": queries}))

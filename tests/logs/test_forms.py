@@ -155,12 +155,12 @@ def test_what_a_file_is_does_not_depend_on_its_name(tmp_path: Path) -> None:
             "aider's history, which cannot be replayed",
         ),
         (b"", "it is empty"),
-        (b"Dear diary,\n", "it is text, and begins 'Dear diary,'"),
-        (document({**INSPECT})[:300], "JSON that breaks off"),
+        (b"Dear diary,\n", "it is text, and starts with 'Dear diary,'"),
+        (document({**INSPECT})[:300], "truncated JSON"),
         (document({"colour": "red", "size": 3}), "its first value has colour, size"),
         (b"[1, 2]", "its first value is a list"),
         (document({"version": 2, "eval": {}, "samples": 7}), "looks like Inspect"),
-        (document({"version": 2, "eval": {}, "samples": []}), "no message is in it"),
+        (document({"version": 2, "eval": {}, "samples": []}), "it has no messages"),
     ],
 )
 def test_a_refusal_says_what_it_is_and_which_forms_there_are(content: bytes, words: str, folder: Path) -> None:

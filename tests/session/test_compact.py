@@ -90,7 +90,7 @@ def test_compact_folds_and_is_in_ledger_and_journal(here: Path, tmp_path: Path) 
 
 def test_where_nothing_can_be_folded_nothing_changes(here: Path) -> None:
     session, _ = opened(settings(strategy="none"))
-    with pytest.raises(UsageError, match="nothing to fold"):
+    with pytest.raises(UsageError, match="nothing to summarise"):
         compact(session, "")
     assert (session.agent.history, session.spec) == ([], "none")
 

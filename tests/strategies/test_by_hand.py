@@ -74,7 +74,7 @@ def test_one_turn_is_not_folded(count: int) -> None:
     for _ in range(count):
         story.turn(500)
     asked = Summariser()
-    with pytest.raises(UsageError, match="nothing to fold"):
+    with pytest.raises(UsageError, match="nothing to summarise"):
         fold_now(build("compaction", asked), story.messages, budget(4_000), "")
     assert not asked.prompts
 

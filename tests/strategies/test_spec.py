@@ -125,7 +125,7 @@ def test_a_paper_s_parameters_have_a_name(name: str) -> None:
         (
             "sliding-window:window",
             "sliding-window: window has no value",
-            "written window=value; it takes 0 to 1,000,000 or unset",
+            "write window=value; it takes 0 to 1,000,000 or unset",
         ),
         ("sliding-window:window=", "window= is not possible", "window takes 0 to 1,000,000 or unset: turns kept"),
         (
@@ -139,11 +139,11 @@ def test_a_paper_s_parameters_have_a_name(name: str) -> None:
         ("sliding-window:target=none", "target=none is not possible", "target takes 0.1 to 1: "),
         ("sliding-window:window=3,window=4", "sliding-window: window is given twice", "each key once"),
         ("sliding-window window=3", "there is no strategy 'sliding-window window=3'", "sliding-window:key=value"),
-        ("no.such:Name", "no.such:Name cannot be loaded: ModuleNotFoundError: No module named 'no'", "mend it"),
+        ("no.such:Name", "no.such:Name cannot be loaded: ModuleNotFoundError: No module named 'no'", "fix it"),
         (
             "json:Nothing",
             "json:Nothing cannot be loaded: AttributeError: module 'json' has no attribute 'Nothing'",
-            "mend it",
+            "fix it",
         ),
         ("json:__doc__", "json:__doc__ defines no prepare()", "write: def prepare"),
         ("observation-masking:when=alway", "when=alway is not possible", "did you mean always? when takes over or"),

@@ -162,7 +162,7 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
         (
             ("        view = self.masked", "        self.state = {}\n        view = self.masked"),
             "keeps-prefix",
-            "the server computes all anew",
+            "the server recomputes everything",
         ),
         (
             (
@@ -288,7 +288,7 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
                 ('"[masked]"', r'" ".join(re.findall(r"\d{4}", m.content))'),
             ),
             "wins",
-            "a pattern finds none",
+            "no pattern finds them",
         ),
         (changed("12-contest", ("if budget.over(self.shown(messages)):", "if False:")), "fits", "more than"),
         (changed("12-contest", (", reverse=True", "")), "wins", "higher wins"),

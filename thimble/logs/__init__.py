@@ -1,1 +1,1 @@
-"""Recorded sessions of other agents: a reader for each form, found by the content of a file."""
+"""Recorded sessions of other agents: a reader for each format, chosen by the content of a file."""

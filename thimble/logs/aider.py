@@ -7,9 +7,9 @@ from thimble.logs.log import Log, Values
 
 
 def read(values: Values, name: str) -> list[Log]:
-    """Raises UsageError: it says what the history lacks."""
+    """Raise UsageError: the history lacks prompts and tool results."""
     raise UsageError(
         f"{name} is aider's history, which cannot be replayed: it has no system prompt, no contents of files, no tool "
-        "results, and no mark where a summary stands",
-        "nor does aider's --llm-history-file keep messages: record its requests with a proxy, and give those",
+        "results, and no mark of a summary",
+        "record its requests with a proxy and give those: aider's --llm-history-file has no messages either",
     )

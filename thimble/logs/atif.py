@@ -9,7 +9,7 @@ ROLES = {"agent": "assistant", "system": "system"}
 
 
 def read(values: Values, name: str) -> list[Log]:
-    """The trajectory, and a log for each of a sub-agent inside it."""
+    """A log of the trajectory, and one of each sub-agent's trajectory inside it."""
     return [_log(one, name) for value in values for one in (value, *listed(value, "subagent_trajectories"))]
 
 
@@ -19,7 +19,7 @@ def _log(trajectory: Json, name: str) -> Log:
     take_each(listed(trajectory, "steps"), lambda step: _take(log, {"model": model, **step}), log)
     log.leave_out_rest(trajectory, "steps subagent_trajectories")
     if then := trajectory.get("continued_trajectory_ref"):
-        log.notes.append(f"It goes on in {then}.")
+        log.notes.append(f"It continues in {then}.")
     return log
 
 
@@ -31,7 +31,7 @@ def _take(log: Log, step: Json) -> None:
         log.view = [*system, *said({**message, "role": "user"}, log)]
     elif step.get("is_copied_context") or not calls:
         log.add(*said(message, log))
-    else:  # the sum of several calls is the usage of none
+    else:  # usage summed over several calls is not that of one
         tell(message if calls == 1 else {**message, "metrics": None}, log)
     for one in listed(step, "observation", "results"):
         tell({**one, "role": "tool" if one.get("source_call_id") else "user"}, log)

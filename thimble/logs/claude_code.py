@@ -8,7 +8,7 @@ from thimble.logs.log import Entry, Json, Log, Values, take_each
 from thimble.logs.parts import dig, said, tell
 
 SENT = "user assistant system attachment"
-"""Types of lines that may hold what the model was sent."""
+"""Types of lines that may hold messages sent to the model."""
 
 
 def read(values: Values, name: str) -> list[Log]:
@@ -24,11 +24,11 @@ class _Session:
         self.main.notes.append("Files that Claude Code puts back after a compaction may not be in the file.")
         self.side: dict[object, Log] = {}  # of each line of a sub-agent
         self.lines: dict[str, Entry | None] = {}  # the last entry of each line so far
-        self.asked: dict[str | None, Entry] = {}  # the prompt below each line
-        self.preserved: list[Entry] = []  # by the compaction whose summary comes next
+        self.asked: dict[str | None, Entry] = {}  # the user's prompt whose parent is this line
+        self.preserved: list[Entry] = []  # by the compaction whose summary is read next
 
     def take(self, line: Json) -> None:
-        """Take a line. One that is there twice counts once."""
+        """Add a line to its log; a repeated line counts once."""
         kind, uuid, log = dig(line, "type"), dig(line, "uuid"), self.main
         attached = dig(line, "attachment", "type")
         if kind not in SENT.split() or not uuid or uuid in self.lines or attached == "hook_success":
@@ -61,7 +61,7 @@ class _Session:
             log.leave_out(f"system {line.get('subtype')}", line)
 
     def _reply(self, log: Log, line: Json, uuid: str) -> None:
-        """Take a block of a reply."""
+        """Add a block of a reply."""
         message = line["message"]
         if message.get("model") == "<synthetic>" or line.get("isApiErrorMessage"):
             log.leave_out("error shown as a reply", message)
@@ -71,7 +71,7 @@ class _Session:
             self.lines[uuid] = log.entries[log.replies[key].at]
 
     def _heard(self, log: Log, line: Json, uuid: str) -> None:
-        """Take what the user, a tool or a compaction says. A second prompt below a line takes back the first."""
+        """Add a message of the user, a tool or a compaction. A second prompt of one parent replaces the first."""
         entries, parent = said(line["message"], log), line.get("parentUuid")
         if line.get("isCompactSummary"):
             log.view = [*entries, *self.preserved]
@@ -85,5 +85,5 @@ class _Session:
 
 
 def _put_in(entries: Sequence[Entry]) -> list[Entry]:
-    """Messages that the program puts in beside what the user says: reminders, and what a command of its own printed."""
+    """Mark messages that Claude Code adds to the user's: reminders, and the output of its own commands."""
     return [{**entry, "put_in": True} for entry in entries]

@@ -1,4 +1,4 @@
-"""Codex CLI: a rollout, whose `response_item` lines are what the model was sent; `event_msg` lines say it again."""
+"""Codex CLI: a rollout whose `response_item` lines are the messages; `event_msg` lines repeat them for the screen."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from thimble.logs.log import Entry, Json, Log, Reported, Values, seconds, take_e
 from thimble.logs.parts import call_of, dig, reported, said, said_in_item, said_in_items
 
 CONTEXT = ("# AGENTS.md", "<")
-"""How messages of the user's role begin that Codex wrote: the latter is a tag, such as `<environment_context>`."""
+"""Starts of user messages that Codex wrote; the second is that of a tag, such as `<environment_context>`."""
 BURST = 2.0
-"""Seconds in which a fork writes down what it has of its parent."""
+"""Seconds within which a fork copies its parent's lines."""
 
 
 def read(values: Values, name: str) -> list[Log]:
@@ -22,13 +22,13 @@ def read(values: Values, name: str) -> list[Log]:
 class _Rollout:
     def __init__(self, name: str) -> None:
         self.log = Log(name, "Codex")
-        self.turn = 0  # what the model says up to an output of a tool, or to another's message, is one reply
-        self.copied_until: float | None = None  # in seconds since 1970: a fork's file begins with its parent's lines
+        self.turn = 0  # model output up to the next tool output or other message is one reply
+        self.copied_until: float | None = None  # in seconds since 1970: a fork's file starts with its parent's lines
         self.usages: list[Reported] = []
         self.total: object = None
 
     def take(self, line: Json) -> None:
-        """Take a line."""
+        """Add a line to the log."""
         kind, payload, time = dig(line, "type"), dig(line, "payload"), seconds(dig(line, "timestamp"))
         event, is_copied = dig(payload, "type"), (time or 0) < (self.copied_until or 0)
         if kind == "session_meta" and self.copied_until is None:
@@ -63,7 +63,7 @@ class _Rollout:
             self.log.add({"role": "system", "content": str(text)})
 
     def _item(self, item: Json) -> Json:
-        """A developer's message, which is not the first, stays in its place as the user's."""
+        """The item; a developer message other than the first becomes a user message in its place."""
         return {**item, "role": "user"} if item.get("role") == "developer" and self.log.entries else item
 
     def _go_on_with(self, view: list[Entry]) -> None:
@@ -71,7 +71,7 @@ class _Rollout:
         self.turn += 1
 
     def _compacted(self, payload: Json) -> list[Entry]:
-        """The new list. Old files do not have it: it was what the user said, and a summary."""
+        """The messages after a compaction. Old files do not list them: they were the user's messages and a summary."""
         system = [entry for entry in self.log.view if entry["role"] == "system"]
         items = payload.get("replacement_history")
         if items is None:

@@ -1,4 +1,4 @@
-"""Every form of a recorded session, and the reader that knows a file by its content."""
+"""The formats of recorded sessions, and the reader, which recognises a file's format by its content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from thimble.logs.secrets import masked
 from thimble.logs.values import values
 
 OPENING = 50
-"""The values that a reader sees before it says whether they are of its form."""
+"""Values read to recognise the format."""
 FORMS: Mapping[str, tuple[str, str]] = {
     "claude_code": ("Claude Code (~/.claude/projects/*/*.jsonl)", "uuid parentUuid sessionId"),
     "codex": ("Codex (~/.codex/sessions/**/rollout-*.jsonl)", "timestamp type payload"),
@@ -38,21 +38,21 @@ FORMS: Mapping[str, tuple[str, str]] = {
     "chat_messages": ("lists of messages (OpenAI, Anthropic, tau-bench, mini-swe-agent)", "role content|traj"),
     "aider": ("aider (refused: it cannot be replayed)", "# aider chat started"),
 }
-"""The module of each form, what people call it, and the keys that tell it: those of one of its objects.
+"""By module: the name of a format, and the keys of one of its objectsthat identify it; `|` separates alternatives.
 
-The first form in a file's first values reads it.
+The first format found in a file's first values reads it.
 """
-KNOWN = f"known forms: {'; '.join(title for title, _ in FORMS.values())}"
+KNOWN = f"known formats: {'; '.join(title for title, _ in FORMS.values())}"
 
 
 def form_of(path: Path) -> str:
-    """The module of the form of a file; "" if it has no known form. Raises UsageError if it cannot be read."""
+    """The module that reads a file; "" for an unknown format. Raises UsageError if the file cannot be read."""
     with closing(values(path, [])) as found:
         return _form_of([*islice(found, OPENING)])
 
 
 def _form_of(opening: Sequence[Any]) -> str:
-    """By the keys of the values, of those in lists, and of messages in them; a text has its words."""
+    """Compare the keys of the values, of items of lists, and of messages in them; of a text, its first words."""
     found = [one for value in opening for given in listed(value) for one in (given, *listed(given, "messages"))]
     keys = [{*(one.split()[:9] if isinstance(one, str) else one)} for one in found if isinstance(one, Mapping | str)]
     marks = ((module, {*mark.split()}) for module, (_, marks) in FORMS.items() for mark in marks.split("|"))
@@ -60,26 +60,26 @@ def _form_of(opening: Sequence[Any]) -> str:
 
 
 def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
-    """The logs in a file. Keys and tokens in their texts are masked and counted, unless `keep_secrets`.
+    """The logs in a file. Secrets in their texts are masked and counted, unless `keep_secrets`.
 
     Raises:
-        UsageError: it cannot be read, or has no known form; the error says what it looks like.
+        UsageError: it cannot be read, or its format is unknown; the error describes its first value.
     """
     torn: list[str] = []
     with closing(values(path, torn)) as found:
         opening = [*islice(found, OPENING)]
         if not (module := _form_of(opening)):
-            raise UsageError(f"{path} is not a recorded session of a known form: {_looks(opening)}", KNOWN)
+            raise UsageError(f"{path} is not a recorded session in a known format: {_looks(opening)}", KNOWN)
         reader, looks = import_module(f"thimble.logs.{module}"), f"{path} looks like {FORMS[module][0]}"
         try:
             every: list[Log] = reader.read(chain(opening, found), path.name)
         except ODD as error:
-            raise UsageError(f"{looks}, but something in it is not as that form has it: {error}", KNOWN) from error
+            raise UsageError(f"{looks}, but part of it does not have that format: {error}", KNOWN) from error
     logs = [log for log in every if log.entries]
     if not logs:
-        raise UsageError(f"{looks}, but no message is in it", KNOWN)
+        raise UsageError(f"{looks}, but it has no messages", KNOWN)
     for log in every:
-        if not log.entries:  # lines that are of no session, or of that whose sub-agent alone is in the file
+        if not log.entries:  # lines outside any session, or of one whose sub-agent alone is in the file
             logs[0].left_out += log.left_out
             logs[0].bytes_left_out += log.bytes_left_out
     for log in logs:
@@ -95,12 +95,12 @@ def read(path: Path, *, keep_secrets: bool = False) -> list[Log]:
 
 
 def _looks(opening: Sequence[Any]) -> str:
-    """What values look like, in words."""
+    """Describe the first value."""
     first = opening[0] if opening else None
     if first is None:
         return "it is empty"
     if isinstance(first, str):
-        return f"it is {'JSON that breaks off' if first[:1] in '{[' else 'text'}, and begins {first.strip()[:40]!r}"
+        return f"it is {'truncated JSON' if first[:1] in '{[' else 'text'}, and starts with {first.strip()[:40]!r}"
     if isinstance(first, Mapping):
         return f"its first value has {', '.join([*map(str, first)][:8])}"
     return f"its first value is a {type(first).__name__}"

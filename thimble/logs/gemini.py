@@ -6,15 +6,15 @@ from thimble.logs.log import Entry, Json, Log, Values
 from thimble.logs.parts import dig, listed, tell
 
 ROLES = {"user": "user", "gemini": "assistant"}
-"""Types of records that are sent."""
+"""Roles of the types of records that are sent."""
 
 
 def read(values: Values, name: str) -> list[Log]:
-    """The session of the file. A record that is written twice was not complete at first."""
+    """The session of the file. Of a record written twice, the last counts: the first was incomplete."""
     log = Log(name, "Gemini CLI")
     lines = [line for value in values for line in (value, *listed(value, "messages"))]
     records = {line["id"]: line for line in lines if "id" in line}
-    told: dict[object, list[Entry]] = {}  # what each record says
+    told: dict[object, list[Entry]] = {}  # the entries of each record
     for line in lines:
         log.name = str(line.get("sessionId") or log.name)
         if (id_ := line.get("id")) not in told and id_ in records:

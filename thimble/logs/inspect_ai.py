@@ -1,4 +1,4 @@
-"""Inspect: a sample is a log; each `model` event holds exactly what was sent. Texts may lie under `attachments`."""
+"""Inspect: a sample is a log; each `model` event has the exact prompt. Texts may be under `attachments`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _samples(values: Values) -> Iterator[Json]:
 
 
 def _whole(value: Any, attachments: Json) -> Any:
-    """The value with its attachments put in."""
+    """The value with its attachments inserted."""
     if isinstance(value, str) and value.startswith(ATTACHED):
         return attachments.get(value.removeprefix(ATTACHED), value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""A log: what an agent and its model said to each other, what each call was sent, and what the provider counted."""
+"""A log: the messages of an agent and its model, the prompt of each call, and the provider's token counts."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from typing import Any
 Json = Mapping[str, Any]
 """An object in a file."""
 Values = Iterable[Any]
-"""What a file holds, in order: lines, documents."""
+"""The JSON values of a file, in order: lines or documents."""
 Entry = dict[str, Any]
-"""A message in its chat-completions form. `put_in`: the agent's program put it in, and no user wrote it."""
+"""A chat-completions message. `put_in`: added by the agent's program, not written by a user."""
 PIECES = ("content", "tool_calls")
 """Keys of a reply whose lists may come in pieces."""
 CLEARED = "[Old tool result content cleared]"
-"""What Claude Code and opencode send in place of a result that they cleared."""
+"""The text that Claude Code and opencode send in place of a cleared result."""
 ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What a value raises that is not as its form has it."""
+"""Errors that a malformed value raises."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reported:
     """Tokens of a call as the provider reported them, each counted once; None: not recorded.
 
-    `output` includes what the model thought.
+    `output` includes thinking.
     """
 
     uncached: int | None = None
@@ -45,7 +45,7 @@ class Reported:
 
 @dataclass(slots=True)
 class LoggedCall:
-    """A call of the agent's model. `at` is the place of its reply in `Log.entries`; `began` in seconds since 1970."""
+    """A call of the agent's model. `at`: the index of its reply in `Log.entries`; `began`: in seconds since 1970."""
 
     at: int
     reported: Reported = Reported()
@@ -54,12 +54,12 @@ class LoggedCall:
 
 
 UNKNOWN = LoggedCall(0)
-"""A call that nothing is told of."""
+"""A call with nothing recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """From the place `since` on, a prompt begins with the entries `base`; what follows `since` comes behind them."""
+    """How prompts after entry `since` start: with the entries `base`, by index; those from `since` on follow."""
 
     since: int
     base: Sequence[int]
@@ -71,15 +71,15 @@ class Log:
 
     Attributes:
         name: Its id, or the name of its file.
-        form: The name of its form, as in `FORMS`.
-        entries: All messages, in the order in which they were said, those of dropped contexts too.
-        summaries: The places of entries that the agent's own context management wrote.
+        form: The name of its format.
+        entries: All messages in order, those of dropped contexts too.
+        summaries: Indices of the entries that the agent's own context management wrote.
         calls: The calls of its model, in order.
-        contexts: What prompts begin with; the first one begins with nothing.
+        contexts: The starts of prompts, in order; the first is empty.
         tools: The schemas of its tools, if they are in the file.
-        left_out: What is not in `entries`, by name: how often, and how many bytes.
-        notes: What a reader of the log must know, a sentence each.
-        replies: Calls whose reply may have further pieces, by what their reader knows them by.
+        left_out: Counts of the data that is not in `entries`, by name; `bytes_left_out` has its size.
+        notes: Warnings for whoever reads the log, a sentence each.
+        replies: Calls whose reply may have further pieces, by a key of their reader.
     """
 
     name: str
@@ -95,16 +95,16 @@ class Log:
     replies: dict[object, LoggedCall] = field(default_factory=dict)
 
     def prompt(self, call: LoggedCall) -> list[int]:
-        """The places of the entries that this call was sent, as far as the file tells."""
+        """The indices of the entries in this call's prompt, as far as the file records it."""
         context = next(one for one in reversed(self.contexts) if one.since <= call.at)
         return [*context.base, *range(context.since, call.at)]
 
     @property
     def view(self) -> list[Entry]:
-        """What a prompt would hold now: the entries themselves, in a list of its own.
+        """The entries that a prompt would hold now, in a new list.
 
-        A reader sets it where the agent changed it. An entry that was not in the log before, the agent's own context
-        management wrote: it is put among the summaries.
+        A reader sets it when the agent changes it. An entry that is not in the log yet was written by the agent's own
+        context management: it is added to the summaries.
         """
         return [self.entries[place] for place in self.prompt(LoggedCall(len(self.entries)))]
 
@@ -122,21 +122,21 @@ class Log:
             self.contexts.append(Context(len(self.entries), base))
 
     def at(self, entry: Entry | None) -> int:
-        """Where in the view an entry is, or behind its end."""
+        """The index of an entry in the view; the length of the view if it is not there."""
         view = self.view
         return next((at for at, one in enumerate(view) if one is entry), len(view))
 
     def same(self, entries: Iterable[Entry]) -> list[Entry]:
-        """These entries; in place of one that equals an entry of the view, that one."""
+        """These entries, each replaced by the equal entry of the view, if there is one."""
         known = {key_of(entry): entry for entry in self.view}
         return [known.get(key_of(entry), entry) for entry in entries]
 
     def add(self, *entries: Entry) -> None:
-        """Append what is said, behind the view too."""
+        """Append entries to the log, and so to the view."""
         self.entries += entries
 
     def say(self, entries: Iterable[Entry], call: LoggedCall = UNKNOWN, key: object = None) -> None:
-        """Append what is said. An entry of the assistant is the reply of a call, or a further piece of it (`key`)."""
+        """Append entries. One of the assistant is the reply of a call, or a further piece of that with this `key`."""
         for entry in entries:
             known = self.replies.get(key) if entry["role"] == "assistant" else None
             if known:
@@ -150,16 +150,17 @@ class Log:
                 self.add(entry)
 
     def clear(self, ids: Container[object]) -> None:
-        """Let prompts hold a placeholder in place of the results of these calls."""
+        """Replace the results of these calls by a placeholder in the view."""
         self.view = [
             {**entry, "content": CLEARED} if entry.get("tool_call_id") in ids and entry["content"] != CLEARED else entry
             for entry in self.view
         ]
 
     def send(self, request: list[Entry]) -> None:
-        """Let the next prompt be this request: an entry that equals one of the view is that one.
+        """Make this request the next prompt; an entry that equals one of the view is taken to be that one.
 
-        What is new before the last of these, the agent's own context management wrote; behind it, it was said.
+        New entries before the last of these were written by the agent's own context management; later ones are new
+        messages.
         """
         view = self.view
         if request[: len(view)] != view:
@@ -169,18 +170,18 @@ class Log:
         self.add(*request[len(view) :])
 
     def leave_out(self, name: object, what: object = "") -> None:
-        """Count what is not taken, by a name: the type of a line, in most forms."""
+        """Count skipped data under a name: the type of a line, in most formats."""
         name = str(name or "without a type")[:40]
         self.left_out[name] += 1
         self.bytes_left_out[name] += len(what if isinstance(what, str) else json.dumps(what))
 
     def leave_out_rest(self, value: Json, taken: str) -> None:
-        """Count what else an object holds that is not sent: results, rewards, settings."""
+        """Count the other keys of an object, which are not sent: results, rewards, settings."""
         if rest := {key: value[key] for key in value.keys() - taken.split()}:
             self.leave_out("about the run", rest)
 
     def report(self, usages: Sequence[Reported]) -> None:
-        """Give the n-th call the n-th usage. If there are not as many as calls, none gets one, and a note says so."""
+        """Assign the n-th usage to the n-th call. If the numbers differ, no call gets one, and a note says so."""
         if len(usages) == len(self.calls):
             for call, usage in zip(self.calls, usages, strict=True):
                 call.reported = usage
@@ -190,7 +191,7 @@ class Log:
 
 
 def take_each(values: Values, take: Callable[[Any], None], log: Log) -> None:
-    """Take each value. One that is not as its form has it is counted in the log: the next version may write others."""
+    """Call `take` with each value. A malformed one is counted in the log: a newer agent may write other values."""
     for value in values:
         try:
             take(value)
@@ -199,7 +200,7 @@ def take_each(values: Values, take: Callable[[Any], None], log: Log) -> None:
 
 
 def key_of(entry: Entry) -> str:
-    """The same for equal entries."""
+    """A key that equal entries share."""
     return json.dumps(entry, sort_keys=True)
 
 

@@ -1,4 +1,4 @@
-"""opencode: sessions, messages and parts, each an object; an export holds them inside each other."""
+"""opencode: sessions, messages and parts, each an object; an export nests them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _objects(values: Values) -> Iterable[Json]:
 def read(values: Values, name: str) -> list[Log]:
     """A log for each session."""
     messages: list[Json] = []
-    pieces: dict[object, list[Json]] = defaultdict(list)  # by message; None: sessions, and what else there is
+    pieces: dict[object, list[Json]] = defaultdict(list)  # by message; None: sessions and anything else
     sessions: dict[str, list[tuple[Json, list[Json]]]] = defaultdict(list)
     for one in sorted(_objects(values), key=lambda one: str(one.get("id"))):
         (pieces[one.get("messageID")] if "messageID" in one or "role" not in one else messages).append(one)
@@ -40,7 +40,7 @@ def _log(name: str, messages: Iterable[tuple[Json, Sequence[Json]]]) -> Log:
     """The log of messages, each with its parts."""
     log = Log(name, "opencode")
     said: dict[object, Entry] = {}  # the entry of each message
-    pruned: dict[object, float] = {}  # when a result was, in milliseconds, by the id of its call
+    pruned: dict[object, float] = {}  # when each result was pruned, in milliseconds, by the id of its call
     tail = None  # the first message that a compaction keeps
     for message, given in messages:
         role, began = message["role"], dig(message, "time", "created") or 0

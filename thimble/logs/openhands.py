@@ -1,4 +1,4 @@
-"""OpenHands: events of its first and second generation; a condensation forgets events and puts a summary."""
+"""OpenHands: events of its first and second generation; a condensation drops events and inserts a summary."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from thimble.logs.parts import dig, first, listed, reported, said, schemas, tell
 
 KINDS = "kind action observation"
 SILENT = "change_agent_state recall null agent_state_changed condensation_request loop_recovery"
-"""Actions and observations that are not sent to the model as they are."""
+"""Actions and observations that are not sent to the model verbatim."""
 APART = "action thought security_risk confirmation_state is_confirmed"
-"""What stands among the arguments of an action and is not one."""
+"""Keys among the arguments of an action that are not arguments."""
 COUNTS = "prompt_tokens completion_tokens cache_read_tokens cache_write_tokens"
 
 
@@ -21,7 +21,7 @@ def _events(value: Any) -> list[Any]:
 
 
 def read(values: Values, name: str) -> list[Log]:
-    """A log for each list of events; an event a line is one list."""
+    """A log for each list of events; a file with an event per line is one list."""
     runs = [_Run(name)]
     for value in values:
         events, run = _events(value), runs[0]
@@ -39,12 +39,12 @@ class _Run:
     def __init__(self, name: str) -> None:
         self.log = Log(name, "OpenHands")
         self.calls: dict[object, object] = {}  # the ids of calls, by the id of their event; None: the last one
-        self.events: list[tuple[object, list[Entry]]] = []  # what each said, in the order of the view
+        self.events: list[tuple[object, list[Entry]]] = []  # each event's id and entries, as in the view
         self.used: Json = {}
         self.usages: list[Reported] = []
 
     def take(self, event: Json) -> None:
-        """Take an event."""
+        """Add an event to the log."""
         id_, kind, before = event.get("id", len(self.events)), str(first(event, KINDS)), len(self.log.entries)
         response = dig(event, "tool_call_metadata", "model_response") or {}
         if kind.lower() == "condensation":
@@ -59,7 +59,7 @@ class _Run:
         self.events.append((id_, self.log.entries[before:]))
 
     def _first(self, event: Json, kind: str) -> Json:
-        """The message of an event of the first generation. A response stands at each of its actions."""
+        """The message of an event of the first generation, in which each action repeats its whole response."""
         args, metadata = event.get("args") or event, event.get("tool_call_metadata") or {}
         words, id_ = args.get("content") or event.get("message"), metadata.get("tool_call_id")
         if "observation" in event:
@@ -79,7 +79,7 @@ class _Run:
         return {"role": "assistant", "content": args.get("thought"), "tool_calls": [call]}
 
     def _second(self, event: Json, kind: str) -> Json:
-        """The message of an event of the second generation. A response has an event for each of its calls."""
+        """The message of an event of the second generation, in which each call of a response is an event."""
         if kind == "SystemPromptEvent":
             self.log.tools = schemas(event.get("tools"))
             return {"role": "system", "content": [event.get("system_prompt"), event.get("dynamic_context")]}
@@ -90,7 +90,7 @@ class _Run:
             return {**event, "role": "assistant", "content": event.get("thought"), "tool_calls": [call]}
         if "tool_call_id" in event:
             return {**event, "role": "tool"}
-        uses = dig(event, "value", "usage_to_metrics") or {}  # running sums: the difference to the last is a call's
+        uses = dig(event, "value", "usage_to_metrics") or {}  # running sums: the difference from the last is one call's
         now = dig(uses.get("agent") or uses.get("default"), "accumulated_token_usage") or self.used
         usage = {name: (now.get(name) or 0) - (self.used.get(name) or 0) for name in COUNTS.split()}
         self.usages += [reported(usage)] if usage["prompt_tokens"] > 0 else []
@@ -98,7 +98,7 @@ class _Run:
         return {}
 
     def _condense(self, given: Json) -> None:
-        """Forget events, and put the summary where it says; a summary before this one is forgotten with the rest."""
+        """Drop the forgotten events and any earlier summary, and insert the new summary at its offset."""
         start, end = given.get("forgotten_events_start_id"), given.get("forgotten_events_end_id")
         gone = {"summary", *(given.get("forgotten_event_ids") or range(start or 0, (end or -1) + 1))}
         self.events = [event for event in self.events if event[0] not in gone]

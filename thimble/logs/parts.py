@@ -8,7 +8,7 @@ from typing import Any
 
 from thimble.logs.log import Entry, Json, Log, LoggedCall, Reported, seconds
 
-# Names that one thing has, in a string: the first of them that is there counts.
+# Alternative names of a key, separated by blanks: the first one present counts.
 IDS = "tool_call_id call_id callID toolCallId tool_use_id source_call_id id"
 NAMES = "name function_name tool_name function tool title type"
 ARGUMENTS = "arguments input args action query"
@@ -24,22 +24,22 @@ KEPT = (
     "reasoning_content reasoning reasoning_details thinking thinking_blocks redacted_thinking image images image_url "
     "input_image audio name function_call refusal"
 )
-"""Keys of a message that hold what the intake takes beside its content."""
+"""Keys of a message that the intake reads beside its content."""
 SPOKEN = f"role content tool_calls tool_call_ids {IDS} {KEPT}"
 """Keys of a message that are read."""
 
 PROMPT = "prompt_tokens input_tokens input"
 READ_BESIDE = "cache_read_input_tokens cacheRead input_tokens_cache_read read"
-"""Counts that are not in the count of the prompt, unless that is OpenAI's `prompt_tokens`; nor is what was written."""
+"""Counts that the prompt's count does not include, unless it is OpenAI's `prompt_tokens`; nor are writes included."""
 READ = f"{READ_BESIDE} cached_tokens cached_input_tokens prompt_cache_hit_tokens cached cache_read_tokens"
 WRITTEN = "cache_creation_input_tokens cacheWrite input_tokens_cache_write write cache_write_tokens"
 OUTPUT = "completion_tokens output_tokens output"
 INSIDE = "prompt_tokens_details input_tokens_details cache extra"
-"""Keys of a usage under which counts may lie."""
+"""Keys of a usage under which counts may be nested."""
 
 
 def dig(value: Any, *keys: str | int) -> Any:
-    """What lies below these keys, or None."""
+    """The value under these nested keys, or None."""
     try:
         for key in keys:
             value = value[key]
@@ -49,18 +49,18 @@ def dig(value: Any, *keys: str | int) -> Any:
 
 
 def listed(value: Any, *keys: str) -> list[Any]:
-    """A list that lies below these keys; nothing is an empty one, anything else the only one in it."""
+    """The list under these nested keys; [] for an empty value, and a list of one for any other."""
     value = dig(value, *keys)
     return value if isinstance(value, list) else [value] if value else []
 
 
 def first(value: Json, names: str) -> Any:
-    """What an object has under the first of these names that it has, or None."""
+    """The value under the first of these names, separated by blanks, that the object has; or None."""
     return next((value[name] for name in names.split() if value.get(name) is not None), None)
 
 
 def said(message: Json, log: Log) -> list[Entry]:
-    """The entries of a message: the results in it, each for itself, then what it says besides, if anything."""
+    """The entries of a message: one for each tool result in it, then one for the rest, if any."""
     if message.get("role") == "tool":
         return [result(message, log)]
     results, calls, content = [], [*map(call, listed(message, "tool_calls"))], []
@@ -77,7 +77,7 @@ def said(message: Json, log: Log) -> list[Entry]:
 
 
 def tell(message: Json, log: Log, key: object = None) -> list[Entry]:
-    """Put the entries of a message into the log, and return them."""
+    """Append the entries of a message to the log, and return them."""
     entries = said(message, log)
     log.say(entries, call_of(message), key)
     return entries
@@ -90,7 +90,7 @@ def call_of(reply: Json) -> LoggedCall:
 
 
 def said_in_item(item: Json, log: Log) -> list[Entry]:
-    """The same for an item of OpenAI's Responses API, which Codex keeps too."""
+    """The entries of an item of OpenAI's Responses API, which Codex logs too."""
     kind = item.get("type", "message")
     if kind in ("message", "reasoning", *CALLS.split(), *RESULTS.split()):
         return said(item if kind == "message" else {"role": "assistant", "content": [item]}, log)
@@ -99,7 +99,7 @@ def said_in_item(item: Json, log: Log) -> list[Entry]:
 
 
 def said_in_items(items: Iterable[Json], log: Log) -> list[Entry]:
-    """The same for a list: what the model says up to an output of a tool, or to another's message, is one entry."""
+    """The entries of a list of items: model output up to the next tool output or other message is one entry."""
     draft, turn = Log("", ""), 0
     for item in items:
         entries = said_in_item(item, log)
@@ -109,7 +109,7 @@ def said_in_items(items: Iterable[Json], log: Log) -> list[Entry]:
 
 
 def parts(content: Any, log: Log) -> list[Entry]:
-    """The parts of a content as the intake takes them; what cannot be taken is counted in the log."""
+    """Content as the parts that the intake reads; other parts are counted in the log."""
     taken = []
     for part in filter(None, listed(content)):
         given = part if isinstance(part, Mapping) else {"text": str(part)}
@@ -137,7 +137,7 @@ def _words(value: Any) -> str:
 
 
 def call(given: Json) -> Entry:
-    """A call of a tool. Free text is an argument."""
+    """A tool call. The free text of a custom tool becomes its argument `input`."""
     function = given["function"] if dig(given, "function", "name") else given
     text = first(function, ARGUMENTS) or {}
     if given.get("type") == "custom_tool_call":
@@ -150,7 +150,7 @@ def call(given: Json) -> Entry:
 
 
 def result(given: Json, log: Log) -> Entry:
-    """The result of a call of a tool."""
+    """The result of a tool call."""
     output = first(given, OUTPUTS)
     if isinstance(output, Mapping):
         output = first(output, OUTPUTS) or json.dumps(output, ensure_ascii=False)
@@ -158,7 +158,7 @@ def result(given: Json, log: Log) -> Entry:
 
 
 def schemas(tools: Any) -> list[Entry]:
-    """Schemas of tools as a chat-completions server takes them."""
+    """Tool schemas as a chat-completions server takes them."""
     return [
         {
             "type": "function",
@@ -173,7 +173,7 @@ def schemas(tools: Any) -> list[Entry]:
 
 
 def reported(usage: Any) -> Reported:
-    """Tokens as a provider or an agent reports them. A call that was broken off has zeros, which are not known."""
+    """Token counts of a usage. All zeros, as of a call that was cut off, mean that the counts are unknown."""
     known = {**(usage or {})}
     for key in INSIDE.split():
         known |= known.get(key) or {}

@@ -31,7 +31,7 @@ def read(values: Values, name: str) -> list[Log]:
 
 def _log(name: str, path: Sequence[Json]) -> Log:
     log = Log(name, "pi")
-    starts: dict[object, int] = {}  # the place of the next entry, by the id and by the number of each line
+    starts: dict[object, int] = {}  # the index of the next entry, by the id and by the number of each line
     for line in path:
         starts |= dict.fromkeys((line.get("id"), line["at"]), len(log.entries))
         kind, given = line.get("type"), line.get("message") or line

@@ -1,4 +1,4 @@
-"""Logs of requests and responses of OpenAI's and Anthropic's APIs: each request is what was sent."""
+"""Logs of requests and responses of OpenAI's and Anthropic's APIs: each request is a whole prompt."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from thimble.logs.parts import call_of, dig, listed, said, said_in_items, schema
 
 
 def _inside(value: Any, name: str) -> Json:
-    """The request or the response in a value, as proxies and clients lay it down."""
+    """The request or the response in a value, wherever a proxy or client nests it."""
     found = dig(value, name, "body") or dig(value, f"{name}_body") or dig(value, name)
     return found if isinstance(found, Mapping) else {}
 
 
 def read(values: Values, name: str) -> list[Log]:
-    """A log for each conversation: a request goes on with one if they have a message in common, and the same tools."""
+    """A log for each conversation: a request continues one if they share a message and have as many tools."""
     exchanges = [one for value in values for one in listed(value) if isinstance(one, Mapping)]
     if all(isinstance(one.get("timestamp"), int | float) for one in exchanges):
         exchanges.sort(key=lambda one: float(one["timestamp"]))
@@ -30,7 +30,7 @@ def read(values: Values, name: str) -> list[Log]:
         log = before or next((log for log in reversed(logs) if _goes_on(log, sent, new)), new)
         if log is new:
             logs.append(log)
-            log.notes += ["It goes on from a response that is not in the file."] if previous else []
+            log.notes += ["It continues from a response that is not in the file."] if previous else []
         else:
             log.left_out += new.left_out
             log.bytes_left_out += new.bytes_left_out
@@ -52,7 +52,7 @@ def _goes_on(log: Log, sent: Sequence[Entry], new: Log) -> bool:
 
 
 def _sent(request: Json, log: Log) -> list[Entry]:
-    """The messages of a request. OpenHands keeps beside them what they were before it wrote its tools into the text."""
+    """The messages of a request; those of OpenHands are in `raw_messages`, before it writes its tools into the text."""
     system = {"role": "system", "content": request.get("system") or request.get("instructions")}
     given = request.get("raw_messages") or request.get("messages") or request.get("input") or []
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given

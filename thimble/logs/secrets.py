@@ -28,12 +28,12 @@ FORMS = {
     "value of a key": r"(?i:key|secret|token|passw(?:or)?d)\w{0,12}\\?[\"']?\s{0,2}[:=]\s{0,2}\\?[\"']?"
     r"(?P<value>[\w+/=.~-]{16,})",
 }
-"""What is masked: kinds, and the forms that they have. Each begins with letters that are searched for fast."""
+"""A pattern for each kind of secret. Each starts with literal letters, which are fast to search for."""
 PATTERNS = {kind: re.compile(form) for kind, form in FORMS.items()}
 INSIDE = re.compile(r"(?<!\\)[\w-]\Z")
-"""A word that began before. Behind a backslash a letter is an escape: texts of calls are JSON in JSON."""
+"""A word that starts before the match. After a backslash, a letter is an escape: arguments are JSON in JSON."""
 LEAST_BITS = 3.5
-"""Bits in a letter of a value without a form of its own: words have less."""
+"""Least entropy, in bits per character, of a value without a pattern of its own: words have less."""
 
 
 def masked(value: Any, found: Counter[str]) -> Any:

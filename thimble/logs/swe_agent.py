@@ -1,4 +1,4 @@
-"""SWE-agent: `history` has all messages; what its history processors elided stands only in the `query` of a step."""
+"""SWE-agent: `history` has all messages; only the `query` of a step shows that results were elided."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(values: Values, name: str) -> list[Log]:
                 log.say(_said(message, log))
         log.leave_out_rest(run, "history")
         if not any(prompts):
-            log.notes.append("Which results were elided for a call is not in the file.")
+            log.notes.append("The file does not say which results were elided from a prompt.")
         if sent := dig(run, "info", "model_stats", "tokens_sent"):
             log.notes.append(f"Usage is known for the session only: {sent:,} tokens sent.")
     return [log]

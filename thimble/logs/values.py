@@ -1,4 +1,4 @@
-"""The JSON values of a file: one document, one a line, or several in a row; gzipped or not. Names say nothing."""
+"""The JSON values of a file: one document, one per line, or several in a row; gzipped or not, whatever its name."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from thimble.agent.errors import UsageError
 
 GZIP, ZIP = b"\x1f\x8b", b"PK"
 MOST_CHARACTERS = 500_000_000
-"""Of a value over several lines: it is held as a whole. Lines are read one by one, as many as there are."""
+"""Of a file whose values span lines, since it is held in memory. Lines of JSON are read one by one, in any number."""
 LONGEST_LINE = 100_000_000
-"""In characters: a file with a longer one is refused."""
+"""In characters: a file with a longer line is refused."""
 
 
 def values(path: Path, torn: list[str]) -> Generator[Any]:
-    """The values of a file; lines, or an end, that are not JSON go to `torn`. One without JSON is a text: its value.
+    """The values of a file, or its text if it is not JSON. Lines, or an end, that are not JSON go to `torn`.
 
     Raises:
         UsageError: the file cannot be read.
@@ -42,7 +42,7 @@ def values(path: Path, torn: list[str]) -> Generator[Any]:
 
 
 def _zipped(file: IO[bytes]) -> Iterator[Any]:
-    """The JSON files of a zip, one at a time: an Inspect log begins with what the run is."""
+    """The JSON files of a zip, by name: an Inspect log starts with the description of the run."""
     with zipfile.ZipFile(file) as folder:
         for name in sorted(folder.namelist()):
             if name.endswith(".json"):
@@ -73,7 +73,7 @@ def _lines(file: IO[str]) -> Iterator[str]:
 
 
 def _in_a_row(text: str, torn: list[str]) -> Iterator[Any]:
-    """Values that go over several lines, or the text that it is."""
+    """The values of a text that may span lines, or the text itself if there are none."""
     decoder, at = json.JSONDecoder(), 0
     while at < len(text):
         if text[at].isspace():

@@ -1,4 +1,4 @@
-"""By hand: the summary that a strategy would make later, now, and with the user's word on what it must keep."""
+"""Make the summary of a strategy now, by hand, with the user's wish for its content."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from thimble.strategies.comem import Summaries
 from thimble.strategies.recital import without_recital
 from thimble.strategies.summary import SECTIONS, Folded, Folding, wished
 
-NOTHING = "there is nothing to fold: one turn at most is not in the summary yet", "ask a question first"
-"""What is wrong, and the way to mend it."""
+NOTHING = "there is nothing to summarise: at most one turn is not in the summary yet", "ask a question first"
+"""The error, and its fix."""
 
 
 def folds(strategy: Strategy) -> bool:
@@ -23,9 +23,10 @@ def folds(strategy: Strategy) -> bool:
 
 
 def fold_now(strategy: Strategy, messages: Sequence[Message], budget: Budget, words: str) -> bool:
-    """Fold all before the newest turn into the summary of a strategy that `folds`; whether it changed.
+    """Fold everything before the newest turn into the summary of a strategy that `folds`; return whether it changed.
 
-    `words` say what it must keep. In a pipeline, the first part that has a summary folds what the parts before it show.
+    `words` is the user's wish for its content. In a pipeline, the first part with a summary folds the view of the parts
+    before it.
 
     Raises:
         UsageError: there is nothing before the newest turn.

@@ -1,4 +1,4 @@
-"""comem: a memory model summarises in the background, and the agent goes on meanwhile."""
+"""comem: a memory model summarises in the background while the agent works."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from thimble.strategies.summary import SECTIONS, Folded, Folding, Piece, before_
 LONGEST_SUMMARY = 2_048
 """Tokens of a summary, at most (CoMem, section 4.2)."""
 WHAT_WAS = "\n".join(line for line in SECTIONS.split("\n") if not line.startswith("- Pending"))
-"""The sections without what is still to do."""
+"""The sections without pending work."""
 NO_SUGGESTIONS = "\nSay only what has been asked, done and seen: no suggestion, no advice, no plan of the next step."
-"""What the prompt of the paper's memory model asks for (appendix B), in our words."""
+"""The request of the paper's memory prompt (appendix B), in our words."""
 
 
 @dataclass
 class Summaries(Folded):
-    """The summary in use, how many prompts it was in, the newest one where that waits, and the words of /compact."""
+    """The summary in use, the number of prompts it was in, a newer one that waits, and the words of /compact."""
 
     prompts: int = 0
     newer: Folded = field(default_factory=Folded)
@@ -42,30 +42,30 @@ class SummaryUnderWay:
     newest: str
 
     def __deepcopy__(self, memo: object) -> SummaryUnderWay | None:
-        """A copy of the strategy has the summary if it has come, and no part in one that is under way."""
+        """A copy of the strategy shares a finished summary, and not one that is under way."""
         return self if self.errand.ended and not self.errand.bug else None
 
 
 @dataclass
 class Comem(Stateful):
-    """Let a second model summarise while the agent works. Nobody waits, and prompts are longer by the newest turns.
+    """Let a second model summarise while the agent works. No waiting, but prompts are longer by the newest turns.
 
-    At a step t the memory model begins to summarise all turns up to t - k in the background. The agent goes on with the
-    summary that it has and with every turn that this does not cover, at least the `k` newest. A new summary takes the
-    place of the old one when that was in k prompts, so that a server prefills each only once (CoMem, Algorithm 1 and
-    Eq. 5; its 2-step-off is k=2). Only over the budget the agent waits for the summary under way. The memory model is
-    that of --memory, and reads the whole history while its context holds it, else its own last summary and what came
-    after. `summary=waited` waits for each summary, and `summary=none` has none, to compare (CoMem, section 4.2). A
-    summary has at most 2,048 tokens, as there; three of them are reckoned for a word.
+    At step t the memory model starts to summarise all turns up to t - k in the background. The agent continues with its
+    current summary and every turn that this does not cover, at least the `k` newest. A new summary replaces the old one
+    once that was in k prompts, so that a server prefills each only once (CoMem, Algorithm 1 and Eq. 5; its 2-step-off
+    is k=2). The agent waits for the summary under way only if the view is over the budget. The memory model is set by
+    --memory; it reads the whole history if its context holds it, else its last summary and the messages since. For
+    comparison, `summary=waited` waits for each summary, and `summary=none` makes none (CoMem, section 4.2). A summary
+    has at most 2,048 tokens, as in the paper, at three tokens for a word.
     """
 
     model: SideModel
-    k: int = parameter(2, "newest turns left word for word, and prompts that a summary is in", 1, 1_000, paper=2)
+    k: int = parameter(2, "newest turns kept word for word, and prompts that a summary is in", 1, 1_000, paper=2)
     summary: Literal["background", "waited", "none"] = parameter(
-        "background", "summarise while the agent works, let it wait, or drop what is old", paper="background"
+        "background", "summarise while the agent works, make it wait, or drop old turns", paper="background"
     )
     words: int = parameter(400, "length asked of the summary", 20, 683, paper=683)
-    suggestions: bool = parameter(True, "whether a summary says what is still to do", paper=False)
+    suggestions: bool = parameter(True, "whether a summary lists pending work", paper=False)
     memory: Summaries = field(default_factory=Summaries)
     _asked: SummaryUnderWay | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -103,7 +103,7 @@ class Comem(Stateful):
         return f"nothing but {self._newest} is sent, and no summary"
 
     def _begin(self, folding: Folding, messages: Sequence[Message], upto: int, least: int, budget: Budget) -> None:
-        """Ask for a summary of the messages before index `upto`, where it would cover at least so many turns more."""
+        """Ask for a summary of the messages before index `upto`, if it would cover at least `least` more turns."""
         if self._asked or self.memory.newer.covers or folding.waits(messages):
             return
         if sum(turn.start < upto for turn in folding.since(messages)) < least:
@@ -120,26 +120,26 @@ class Comem(Stateful):
             self._asked = SummaryUnderWay(errand, piece, messages[-1].id)
 
     def _piece(self, folding: Folding, messages: Sequence[Message], upto: int, budget: Budget) -> Piece | None:
-        """The whole history before the index; where it is too long for one call, the last summary and what follows."""
+        """The whole history before the index, or the last summary and the turns since if it is too long for a call."""
         why = f"all but {self._newest}, while the agent went on"
         whole = replace(folding, memory=Folded()).piece(messages, upto, budget, why)
         after = folding.piece(messages, upto, budget, why)
         return whole if whole and after and len(whole.covers) >= len(after.covers) else after
 
     def _wait(self) -> bool:
-        """Wait for the summary under way, and use the newest from now on; whether it is another than before."""
+        """Wait for the summary under way, and use the newest from now on; return whether the summary changed."""
         if self._asked:
             self._asked.errand.wait()
             self._take()
         return self._renew()
 
     def _hear(self) -> None:
-        """Take the summary as soon as it has come; a bug is raised where the next view is prepared."""
+        """Take the summary as soon as it arrives; a bug is raised when the next view is prepared."""
         if self._asked and not self._asked.errand.bug:
             self._take()
 
     def _take(self) -> None:
-        """Take the summary that was asked for, if it has come. After one that is refused the next waits for turns."""
+        """Take the requested summary, if it has arrived. After a refused one, the next waits for some turns."""
         if not self._asked or not self._asked.errand.ended:
             return
         asked, self._asked = self._asked, None
@@ -150,7 +150,7 @@ class Comem(Stateful):
             self.memory.refused = asked.newest
 
     def _renew(self) -> bool:
-        """Use the newer summary from now on, if there is one that covers more; whether there is."""
+        """Use the newer summary from now on if it covers more; return whether it does."""
         newer, self.memory.newer = self.memory.newer, Folded()
         if more := len(newer.covers) > len(self.memory.covers):
             self.memory.become(newer)

@@ -43,7 +43,7 @@ class Compaction(Stateful):
         return view
 
     def _upto(self, view: Sequence[Message], messages: Sequence[Message], budget: Budget) -> int:
-        """Where the summary ends: at the current question, or at the newest turns if its exchange is long."""
+        """The end of the summary: the current question, or the newest turns if its exchange is long."""
         asked = question(messages)
         upto = messages.index(asked) if asked else 0
         exchange = view[view.index(asked) if asked else 0 :]

@@ -1,4 +1,4 @@
-"""compress: old observations keep what tells most."""
+"""compress: old observations keep their most informative parts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from thimble.strategies.sliding_window import SlidingWindow, WindowState
 from thimble.strategies.state import Stateful
 
 OLD, NEW = (1, 2, 3, 4, 5, 6), (0.25, 0.5, 0.75, 1, 2, 3, 4, 5, 6)
-"""How often an old observation can be compressed: to `ratio`, to `ratio` of `ratio`, and so on. New ones go slower."""
+"""How often an observation can be compressed: to `ratio`, to `ratio` of `ratio`, …; new ones in smaller steps."""
 TWICE = 2
 DEEP = 0.9
 """Share of the budget to come down to with observations that are compressed more than twice."""
 SHORTEST, LEAST = 200, 0.02
-"""Characters that are left at least, at shares above this one; a shorter observation stays whole."""
+"""The least characters of a copy, at shares above the second number; a shorter observation stays whole."""
 LONG = 2_000
 """Characters from which an observation is compressed on arrival."""
 
@@ -39,21 +39,21 @@ class Compressed:
 class Compress(Stateful):
     """Keep the most informative parts of old observations. `recall` shows the whole.
 
-    The parts of an observation, the units, are the records of JSON, the rows of a table, or else lines. What one tells
-    is counted in bits of self-information (`compression/excerpt.py`). The first and the last unit stay, and a marker in
+    An observation is split into units: records of JSON, rows of a table, or else lines. The information of a unit is
+    counted in bits of self-information (`compression/excerpt.py`). The first and the last unit stay, and a marker in
     each gap says how many are left out. Prose loses its least informative words instead (Selective Context: Li et al.,
     2023).
 
     Over the budget, observations older than the `window` newest turns are compressed to `ratio` of their size, oldest
-    first, until the view is down to `target` of the budget; if that is not enough, to `ratio` of that. They become
-    still smaller, and then the newest ones too, only where the view would not fit; then the oldest turns go, as in
+    first, until the view is down to `target` of the budget; if that is not enough, to `ratio` of that. Only if
+    the view would still not fit, they become smaller, and then the newest ones too; then the oldest turns go, as in
     sliding-window. A copy depends only on its message, so it is the same at every call.
 
-    An observation of more than 400,000 characters stays as it is, until it goes.
+    An observation of more than 400,000 characters stays whole until it is dropped.
 
-    `when=arrival` compresses each result of 2,000 characters or more to `ratio` as it comes, and nothing later: so the
-    prefix never changes. Over the budget the next strategy makes room, as in `compress:when=arrival+thrifty`, or else
-    `fit` (/help budget).
+    `when=arrival` compresses each result of 2,000 characters or more to `ratio` when it arrives, and never later, so
+    the prefix never changes. Over the budget the next strategy makes room, as in `compress:when=arrival+thrifty`, or
+    else `fit` (/help budget).
     """
 
     tools = ("recall",)
@@ -86,9 +86,9 @@ class Compress(Stateful):
         return [self._copy(message, times[message.id]) if message.id in times else message for message in messages]
 
     def _reachable(self, history: Sequence[Message], budget: Budget) -> tuple[list[Message], list[Message]]:
-        """The results before the newest turns and those of these, without a turn that waits for more.
+        """The results before the newest turns and those in them, without a turn that waits for results.
 
-        Those so old that they slide out even when they are compressed are left out.
+        Results so old that they slide out even if compressed are left out.
         """
         results: list[Message] = []
         waiting = pending(history)
@@ -128,7 +128,7 @@ class Compress(Stateful):
         return {one: step for one, step in times.items() if step != self.memory.times.get(one)} if worth else {}
 
     def _arrived(self, message: Message) -> Message:
-        """A copy of a long result; others, and what `recall` gives back, stay."""
+        """A copy of a long result; other results, and those of `recall`, stay."""
         return self._copy(message, 1) if len(message.content) >= LONG and message.name != "recall" else message
 
     def _copy(self, message: Message, times: float) -> Message:

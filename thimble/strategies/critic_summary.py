@@ -29,9 +29,9 @@ class CriticSummary(LLMSummary):
 
     It summarises when llm-summary does. In the same call the model acts as a critic: it asks itself whether the work
     still serves the question, makes progress, goes in circles and follows earlier advice; then it writes at most two
-    problems with next steps (The Complexity Trap, appendix D.3, in words of our own). There as many tasks were solved
-    as with llm-summary, with about 25 % more cost and 13 % longer runs. The built-in reader cannot judge: its
-    reflections are none, or an error or open question that has no room elsewhere.
+    problems with next steps (The Complexity Trap, appendix D.3, in words of our own). In the paper it solved as
+    many tasks as llm-summary, with about 25 % more cost and 13 % longer runs. The built-in reader cannot judge: it
+    writes no reflections, or only an error or open question that fits no other section.
     """
 
     sections = SECTIONS + REFLECTIONS

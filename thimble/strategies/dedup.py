@@ -1,4 +1,4 @@
-"""dedup: lines of a result that stand in the view already become a reference to where they stand."""
+"""dedup: lines of a result that the view already shows become a reference to them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from thimble.strategies.compression.repeated_lines import Places, Run, places, r
 from thimble.strategies.state import Stateful
 
 NOWHERE = "", 0, ""
-"""The place of a line in a text that already has what looks like a reference."""
+"""The place of a line in a text that contains something like a reference."""
 
 
 def reference(lines: str, moved: bool, id_: str = "") -> str:
-    """The line that stands for these; with an id, it also says how to get the whole result."""
+    """The line that replaces these; with an id, it also says how to get the whole result."""
     first, count = lines.partition("\n")[0], lines.count("\n") + 1
     many = f"{count:,} line{'s' * (count != 1)}"
     lead, head = parted(first)
@@ -27,7 +27,7 @@ def reference(lines: str, moved: bool, id_: str = "") -> str:
 
 
 def with_references(message: Message, runs: Iterable[Run]) -> Message:
-    """A copy with a reference in the place of each run of lines."""
+    """A copy with a reference in place of each run of lines."""
     text, parts, at = message.content, list[str](), 0
     for run in runs:
         parts += text[at : run.start], reference(text[run.start : run.end], run.moved, "" if parts else message.id)
@@ -38,26 +38,26 @@ def with_references(message: Message, runs: Iterable[Run]) -> Message:
 
 @dataclass
 class Whole:
-    """The newest message when the view was last over the budget, by id: up to there, no result has references."""
+    """The id of the newest message when the view was last over the budget: up to it, no result has references."""
 
     upto: str = ""
 
 
 @dataclass
 class Dedup(Stateful):
-    """Put a reference in the place of lines that the view already shows above. In a pipeline it always runs last.
+    """Replace lines that the view already shows above by a reference. In a pipeline it always runs last.
 
-    A result that comes is cut into runs of lines that the view shows already (in results, messages, or texts that the
-    model gave to a tool) and lines that are new. One line stands for each run: how many lines, and how the first
-    begins. The run stands in the newest message above with a line that begins in the same way; lines for which that
-    message has a reference count as its own. If this saves tokens, it takes the place of the result; `recall` shows
-    the whole. A copy depends only on what stands before it, so the prefix stays.
+    A new result is split into new lines and runs of lines that the view already shows (in results, messages, or texts
+    that the model gave to a tool). One line replaces each run, with the number of lines and the start of the first. The
+    run is in the newest message above that has a line with the same start; lines that this message replaces by a
+    reference count as its own. If this saves tokens, the copy replaces the result; `recall` shows the whole. A copy
+    depends only on the messages before it, so the prefix stays.
 
-    What stands before the text of a line may differ from above: a line number, which goes on by one with each line, the
-    sign of a diff, blanks. The reference then says `now from`, and shows it for the first line.
+    The start of a line may differ from above: a line number, which increases by one with each line, the sign of a diff,
+    blanks. The reference then says `now from`, and shows the start of the first line.
 
-    Where the view is over the budget and `fit` (/help budget) would cut it, all results become whole again, and stay
-    whole. A strategy that runs later could hide lines that a reference needs, so none does: `dedup+thrifty` is the same
+    If the view is over the budget and `fit` (/help budget) would cut it, all results become whole again, and stay
+    whole. A strategy that ran later could hide lines that a reference needs, so none does: `dedup+thrifty` is the same
     as `thrifty+dedup`.
     """
 
@@ -71,9 +71,10 @@ class Dedup(Stateful):
     _counted: object = field(default=None, init=False, repr=False, compare=False)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        """The history with references in the place of repeated lines; see the class."""
+        """The history with references in place of repeated lines; see the class."""
         waiting = pending(messages)
         done = messages[: len(messages) - len(waiting)]
+        # Whether a copy saves tokens depends on how they are counted: start over when that changes.
         counted = id(budget.counter), getattr(budget.counter, "learnt", None), budget.limit - budget.overhead
         if counted != self._counted or [*done[: len(self._read)]] != self._read:
             self._begin()
@@ -90,7 +91,7 @@ class Dedup(Stateful):
         self._read, self._view, self._places = [], [], {}
 
     def _go_on(self, history: Sequence[Message], budget: Budget) -> None:
-        """Read the messages that are new."""
+        """Read the new messages."""
         known = len(self._read)
         whole = next((at for at, message in enumerate(history) if message.id == self.memory.upto), None)
         first = len(history) if budget.over(self._view) else 0 if whole is None else whole + 1
@@ -99,7 +100,7 @@ class Dedup(Stateful):
         self._read, self._view = [*history], [*self._view, *shown]
 
     def _shown(self, message: Message, budget: Budget, may_refer: bool) -> Message:
-        """The message, or the copy that is shown of it; its lines have their places then."""
+        """The message, or a copy with references; records the places of its lines."""
         text, copy = message.content or "", message
         found, refers = telling(text), not message.why and OUR_MARK.search(text)
         own = places(text, found)

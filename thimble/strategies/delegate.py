@@ -47,8 +47,8 @@ class Delegate(Stateful):
 
     Over the budget, a fresh context reads the bulkiest observations outside the `window` newest turns one by one, each
     with the current question and nothing else, until the view is down to `target` of the budget or six are read. Then
-    the oldest of the others, earlier briefs too, become a line each, and the prefix stays until the view is over the
-    budget again. The model itself can delegate whole tasks with the tool delegate. Source: sub-agent delegation, no. 9
+    the oldest of the others, earlier briefs too, are masked, and the prefix stays until the view is over the budget
+    again. The model itself can delegate whole tasks with the tool delegate. Source: sub-agent delegation, no. 9
     of the ten strategies of Context Window Management (Agent Patterns).
     """
 

@@ -34,8 +34,8 @@ class Hybrid(Stateful):
     new one replaces all except the newest M turns, and reads their observations unmasked. N is `every` and M `tail`;
     the hybrid of The Complexity Trap has W = M = 10 and N = 43, so that its summaries come in turns 43, 76 and 109:
     N - M turns lie between two of them, so M must be below N.
-    With `early`, a view over the budget is masked further, up to the newest turn, and only where that is not enough
-    summarised before its time. With `when=over`, observations are masked only when the view is over the budget.
+    With `early`, a view over the budget is masked further, up to the newest turn, and, only if that is not enough,
+    summarised early. With `when=over`, observations are masked only when the view is over the budget.
     """
 
     model: SideModel
@@ -46,10 +46,10 @@ class Hybrid(Stateful):
         "always", "mask at every call, or only when over the budget", paper="always"
     )
     every: int | None = parameter(
-        None, "turns gathered when a summary is made (N); unset: as the budget allows, at least 2 M", 1, paper=N_HYBRID
+        None, "turns after which a summary is made (N); unset: as the budget allows, at least 2 M", 1, paper=N_HYBRID
     )
     tail: int | None = parameter(
-        None, "newest turns left word for word (M < N); unset: as the budget allows, at most N / 2", paper=M
+        None, "newest turns kept word for word (M < N); unset: as the budget allows, at most N / 2", paper=M
     )
     early: bool = parameter(True, "over the budget, mask more, then summarise", paper=False)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
@@ -63,7 +63,7 @@ class Hybrid(Stateful):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history masked, with its oldest part summarised; see the class."""
         folding, every, tail = self.folding, scaled(self.every, N_HYBRID, budget), scaled(self.tail, M, budget)
-        if self.every is None:
+        if self.every is None:  # M must be below N: otherwise it would summarise at every turn
             every = max(every, 2 * tail)
         elif self.tail is None:
             tail = min(tail, every // 2)
@@ -78,11 +78,11 @@ class Hybrid(Stateful):
 
     @property
     def folding(self) -> Folding:
-        """How its summary is renewed."""
+        """The settings and the memory of its summary."""
         return Folding(self.model, self.words, self.memory)
 
     def _masked(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        """The masks of the window; over the budget, `early`, those of a smaller one too, which stay."""
+        """The view masked with the window; over the budget, if `early`, also with a smaller one, whose masks stay."""
         masking = ObservationMasking(scaled(self.window, M, budget, least=2), self.when, memory=self.memory)
         view = masking.prepare(messages, budget)
         if self.when == "over" or not self.early:

@@ -20,13 +20,13 @@ class LLMSummary(Stateful):
 
     In turn t, when N + M turns have gathered since the last summary, a new one covers the old one and all turns up to
     t_last = t - 1 - M; the model gets the summary and T_{t-M}, …, T_{t-1} (The Complexity Trap, Eq. 5 and 6; N is
-    `every`, M is `tail`). The budget scales N and M and does not matter otherwise. An answer without a tool call is no
-    turn.
+    `every`, M is `tail`). The budget scales N and M and does not matter otherwise. An answer without a tool call is not
+    a turn.
     """
 
     model: SideModel
     every: int | None = parameter(None, "turns folded at a time (N); unset: as the budget allows", 1, paper=N)
-    tail: int | None = parameter(None, "newest turns left word for word (M); unset: as the budget allows", paper=M)
+    tail: int | None = parameter(None, "newest turns kept word for word (M); unset: as the budget allows", paper=M)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
     memory: Folded = field(default_factory=Folded)
     sections = SECTIONS

@@ -22,7 +22,7 @@ def offers(view: Sequence[Message], copy: Callable[[Message], Message], budget: 
 
 
 def aged(window: int) -> str:
-    """The rule of a window of so many turns, in words."""
+    """The rule of a window of `window` turns, in words."""
     if window < 2:
         return "older than the newest turn" if window else "no turn stays whole"
     return f"older than the {window} newest turns"
@@ -38,8 +38,8 @@ def by_age(
 ) -> dict[str, str]:
     """The observations that go from a view over the budget: the reason for each, by id.
 
-    Those older than the `window` newest turns go until the view is down to `target` of the budget; `done` says what
-    becomes of them, in a word. If all of them are not enough, recent ones go until the view fits.
+    Those older than the `window` newest turns go until the view is down to `target` of the budget; `done` is the
+    word for it, such as `masked`. If all of them are not enough, recent ones go until the view fits.
     """
     size = budget.size(view)
     if size <= budget.limit:

@@ -19,7 +19,7 @@ class Masks:
 
 @lru_cache(maxsize=65_536)
 def mask(message: Message, why: str = "") -> Message:
-    """A copy that says only what it replaces: the tool, and the length of its result. A mask stays as it is."""
+    """A copy that names only the tool and the length of its result. A mask stays unchanged."""
     if is_mask(message):
         return message
     what = f"{len(message.content):,} characters of {message.name}"

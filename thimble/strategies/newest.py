@@ -1,4 +1,4 @@
-"""The newest turns: where they begin, and what stays before them."""
+"""The newest turns: their start, and the messages that stay before them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from thimble.agent.messages import Message
 
 
 def acts(messages: Sequence[Message]) -> list[int]:
-    """Where each turn begins that calls a tool: T = (reasoning, action, observation), as in the papers."""
+    """The start of each turn that calls a tool: T = (reasoning, action, observation), as in the papers."""
     return [at for at, message in enumerate(messages) if message.role == "assistant" and message.calls]
 
 
 def newest(messages: Sequence[Message], turns: int, *, answers: bool = False) -> int:
-    """Where the newest turns begin, so many of them or as many as there are; the end for none.
+    """The start of the newest `turns` turns, or of all if there are fewer; for 0 the end.
 
     A turn that calls no tool counts only with `answers`.
     """
@@ -27,5 +27,5 @@ def newest(messages: Sequence[Message], turns: int, *, answers: bool = False) ->
 
 
 def since(messages: Sequence[Message], start: int, stays: Collection[str]) -> list[Message]:
-    """The messages from this place on, and before them those that stay, by id."""
+    """The messages from index `start` on, and before them those that stay, by id."""
     return [message for at, message in enumerate(messages) if at >= start or message.id in stays]

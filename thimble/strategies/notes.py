@@ -20,7 +20,7 @@ from thimble.strategies.recital import recital
 from thimble.strategies.state import Stateful
 
 FAILED = ("Error:", CANCELLED, NO_RESULT)
-"""How the result of a call that saved no note begins."""
+"""Starts of the result of a call that saved no note."""
 
 LETTERS_A_WORD = 6
 
@@ -43,7 +43,7 @@ class Notes(Stateful):
 
     After a call of save_note, every observation before it may go. Over the budget, the oldest of them are masked until
     the view is down to `target`, and the prefix stays until the view is over the budget again. From then on the notes
-    follow the newest turn, where a model reads best, as Manus recites its todo.md. If the notes do not let enough
+    follow the newest turn, where models read best, as Manus recites its todo.md. If the notes do not let enough
     observations go, the model is asked for a note; if it writes none, `fit` shortens. Anthropic combines its memory
     tool with clearing in the same way.
     """
@@ -100,7 +100,7 @@ def _said(view: Sequence[Message], words: str) -> Message:
 
 
 def _written(history: Sequence[Message]) -> tuple[list[str], int]:
-    """The notes in the history, each once, the newest last; and where the turn that wrote the newest begins."""
+    """The notes in the history, each once, the newest last; and the start of the turn that wrote the newest."""
     notes, upto = dict[str, None](), 0
     for turn in turns(history):
         for call in history[turn.start].calls:

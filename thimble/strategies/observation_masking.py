@@ -20,13 +20,13 @@ from thimble.strategies.state import Stateful
 class ObservationMasking(Stateful):
     """Replace each old observation by one line; keep all reasoning and calls. Most of a turn is observation.
 
-    After every edit the server recomputes the prompt from there on. So nothing changes while everything fits. Over the
-    budget, the oldest observations are masked until the view is down to `target` of it; then the prefix stays as it is
-    until the view is over the budget again.
+    After every edit the server recomputes the prompt from there on, so nothing changes while everything fits. Over the
+    budget, the oldest observations are masked until the view is down to `target` of it; then the prefix stays until the
+    view is over the budget again.
 
     `when=always` is the paper's rule at every call, whatever the budget: in turn t, observation i is masked if i < t -
     window, however short it is (The Complexity Trap, Eq. 3 and 4). With `every`, the number of masked turns is rounded
-    down to a multiple of it, so the prefix changes only once in so many calls (SWE-agent calls this polling). As in the
+    down to a multiple of it, so the prefix changes only once in `every` calls (SWE-agent calls this polling). As in the
     paper, a turn is reasoning, action and observation: an answer without a tool call takes no place in the window.
     """
 
@@ -36,7 +36,7 @@ class ObservationMasking(Stateful):
     )
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
     every: int = parameter(
-        1, "with when=always: turns masked at a time, so that one call in so many is an edit", 1, paper=1
+        1, "with when=always: turns masked at a time, and calls from one edit to the next", 1, paper=1
     )
     memory: Masks = field(default_factory=Masks)
 

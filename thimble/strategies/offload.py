@@ -19,7 +19,7 @@ LEAST, MOST = 100, 400
 
 @lru_cache(maxsize=65_536)
 def reference(message: Message, tokens: int, shown: int, why: str) -> Message:
-    """A copy that says how large the result is, how it begins (at most `shown` characters), and how to get it back."""
+    """A copy with the size of the result, its start (at most `shown` characters) and the call that brings it back."""
     letters = min(len(message.content) // 10, shown)
     begins = f"; it begins:\n{message.content[:letters]}…" if letters >= LEAST else ""
     head = f'[offloaded: {tokens:,} tokens of {message.name}; recall(id="{message.id}") shows it'
@@ -39,12 +39,12 @@ class References:
 
 @dataclass
 class Offload(Stateful):
-    """Show a bulky result only as a reference, which `recall` opens. To read one costs one more turn.
+    """Show a bulky result only as a reference, which `recall` opens. Reading one costs one more turn.
 
     A result of more than `share` of the budget never enters the prompt, so it need not be removed later and the prefix
     stays. The history itself is the store: nothing is copied, and nothing is lost. A result of `recall` is shown whole.
     If the view is still over the budget, the oldest observations become references too, until it is down to `target`,
-    and stay so. Manus keeps its context append-only in this way, deepagents its large tool results.
+    and stay references. Manus keeps its context append-only in this way, deepagents its large tool results.
     """
 
     tools = ("recall",)

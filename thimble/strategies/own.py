@@ -30,10 +30,10 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class Own(Strategy):
-    """A strategy of the user's own, adapted to what the loop expects. `inner` is the user's object or module.
+    """A user's strategy, adapted to the loop. `inner` is the user's object or module.
 
-    Defaults for members that `inner` lacks: fitted, without tools, price, state and model. Those that say what it is
-    (`fitted`, `priced`, `tools`) are asked once, when it is loaded.
+    Defaults for members that `inner` lacks: fitted, without tools, price, state and model. `fitted`, `priced` and
+    `tools` are read once, when it is loaded.
     """
 
     spec: str
@@ -71,7 +71,7 @@ class Own(Strategy):
 
     @property
     def state(self) -> Any:
-        """Everything that it remembers between two calls; None for nothing. Raises UsageError if it cannot be had."""
+        """Everything that it remembers between two calls; None for nothing. Raises UsageError if it cannot be read."""
         return self._guarded(lambda: getattr(self.inner, "state", None), "state")
 
     @state.setter
@@ -83,7 +83,7 @@ class Own(Strategy):
         self._guarded(give, "state")
 
     def why(self, message: Message) -> str:
-        """The reason of `inner` for leaving this message out; one that cannot tell must not cost the answer."""
+        """The reason of `inner` for leaving this message out; its failure must not cost the answer."""
         rule: Callable[[Message], object] | None = getattr(self.inner, "why", None)
         try:
             return self._guarded(lambda: in_line(str(rule(message) or "")), "why()") if rule else ""
@@ -115,7 +115,7 @@ class Own(Strategy):
 
 
 def adapted(strategy: object) -> Own:
-    """A strategy that Python code hands over: an object with `prepare`, or a function. Raises UsageError."""
+    """Adapt a strategy given by Python code: an object with `prepare`, or a function. Raises UsageError."""
     kind: Any = strategy if hasattr(strategy, "__qualname__") else type(strategy)
     spec, inner = f"{kind.__module__}:{kind.__qualname__}", _with_prepare(strategy)
     if not callable(getattr(inner, "prepare", None)):
@@ -129,7 +129,7 @@ def _with_prepare(found: Any) -> Any:
 
 
 def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
-    """The strategy in a file (`where` ends with .py) or a module: its `member`, itself, or its one class.
+    """The strategy in a file (`where` ends with .py) or a module: its `member`, the module itself, or its only class.
 
     A member may be a function, too.
 
@@ -176,7 +176,7 @@ def _loaded(spec: str, where: str, member: str, make: Callable[[Any], Strategy])
 def _run_file(path: Path) -> ModuleType:
     """The module of a file, read again each time; dataclasses look it up by name during loading.
 
-    What Python has compiled of it is not used: within a second it does not notice an edit of the same length.
+    Python's compiled copy is not used: within a second, it misses an edit of the same length.
     """
     loader = importlib.util.spec_from_file_location(f"strategy of {path.stem}", path) if path.is_file() else None
     if loader is None or loader.loader is None:
@@ -206,7 +206,7 @@ def _code(prepare: Callable[..., Any]) -> CodeType | None:
 
 
 def _names(tools: Any) -> tuple[str, ...]:
-    """The names of tools. Raises TypeError if they are none."""
+    """The names of tools. Raises TypeError if they are anything else."""
     names = tuple(tools)
     if isinstance(tools, str) or not all(type(name) is str for name in names):
         raise TypeError("tools is a list of the names of tools")

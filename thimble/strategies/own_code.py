@@ -1,6 +1,6 @@
-"""Code of the user's own, such as a strategy: its errors are one line each, and Ctrl-C in it stays Ctrl-C.
+"""Run the user's code, such as a strategy: its errors are one line each, and Ctrl-C in it stays Ctrl-C.
 
-Where nobody sits at a keyboard it may have a limit of time, which an alarm keeps.
+Without a user at the keyboard, it may have a time limit, kept by an alarm.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from thimble.agent.errors import UsageError, in_words
 
 T = TypeVar("T")
 
-HOW_TO_RETRY = "mend it, and name it again"
+HOW_TO_RETRY = "fix it, and name it again"
 
 MOST_SECONDS = 30.0
-"""How long it may compute where nobody can press Ctrl-C; while it waits for a model, that model's limits hold."""
+"""Time limit of the code if no user can press Ctrl-C; while it waits for a model, that model's limits hold."""
 PYTHON_LIMITS = (
     (sys.getrecursionlimit, sys.setrecursionlimit),
     (sys.get_int_max_str_digits, sys.set_int_max_str_digits),
@@ -33,7 +33,7 @@ _limit: ContextVar[float | None] = ContextVar("limit", default=None)
 
 @contextmanager
 def limited(seconds: float | None = None) -> Iterator[None]:
-    """Meanwhile each call of such code may take so long; without a number `MOST_SECONDS`."""
+    """Limit each call of such code inside the block to `seconds`, by default `MOST_SECONDS`."""
     before = _limit.set(seconds or MOST_SECONDS)
     try:
         yield
@@ -42,18 +42,18 @@ def limited(seconds: float | None = None) -> Iterator[None]:
 
 
 class TimedOut(BaseException):
-    """Code of the user's own computes for longer than it may. Not an Exception: the code may catch each of those."""
+    """The user's code computed for longer than its limit. Not an Exception: the code may catch each of those."""
 
 
 def in_time(call: Callable[[], T]) -> T:
-    """The result of the call. Code that has caught one `TimedOut` and goes on ends the program at the next.
+    """The result of the call. Code that catches one `TimedOut` and continues ends the program at the next.
 
-    A limit of Python that the code changes is put back.
+    Limits of Python that the code changes are restored.
 
-    The alarm interrupts the main thread of a POSIX system alone; anywhere else there is no limit.
+    The alarm interrupts only the main thread of a POSIX system; anywhere else there is no limit.
 
     Raises:
-        TimedOut: it computes for longer than it may.
+        TimedOut: the code computes for longer than its limit.
     """
     before = [(put_back, ask()) for ask, put_back in PYTHON_LIMITS]
     try:
@@ -75,7 +75,7 @@ def _in_time(call: Callable[[], T]) -> T:
         if any(one.f_globals.get("__name__", "").startswith("thimble.models.") for one, _ in walk_stack(frame)):
             return  # it waits for a model, whose own limits hold
         if raised:
-            said = f"thimble: {told}, and catches what would end it\nfix: catch Exception alone\n"
+            said = f"thimble: {told}, and catches the exception that ends it\nfix: catch Exception only\n"
             os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, said.encode())
             os._exit(2)
         raised = True
@@ -91,7 +91,7 @@ def _in_time(call: Callable[[], T]) -> T:
 
 
 def guarded(call: Callable[[], T], what: str) -> T:
-    """What the call returns. Raises UsageError, in words that begin with `what`, for anything but Ctrl-C."""
+    """The result of the call. Raises UsageError, whose text starts with `what`, for anything but Ctrl-C."""
     try:
         return in_time(call)
     except KeyboardInterrupt:

@@ -1,7 +1,7 @@
-"""The turns that The Complexity Trap counts, and what its counts come to in the budget of a session.
+"""The turn counts of The Complexity Trap, and how they scale to the budget of a session.
 
-Its agents run 250 turns in windows of 122,000 tokens. A session has 12 turns a question and 8,000 tokens, where a
-summary after 31 turns would never come.
+Its agents run 250 turns in windows of 122,000 tokens. A session has 12 turns a question and 8,000 tokens: a summary
+after 31 turns would never come.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from thimble.agent.budget import Budget
 
 M, N, N_HYBRID = 10, 21, 43
-"""Newest turns that stay as they are; turns folded at a time by its summaries, and by its hybrid."""
+"""Newest turns that stay unchanged; turns folded at a time by its summaries, and by its hybrid."""
 TURN = 1_000
 """Tokens of the budget for each of the N + M = 31 turns."""
 

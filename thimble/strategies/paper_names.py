@@ -12,7 +12,7 @@ SHORT_NAMES = {
     "critic-summary": "critic",
     "summary-buffer": "buffer",
 }
-"""Names for little room, by ours; they can be typed."""
+"""Short names by ours, for little room; they can be typed, too."""
 PAPER_NAMES = {
     **{name: ours for ours, short in SHORT_NAMES.items() for name in (ours, short)},
     "raw": "none",
@@ -26,12 +26,12 @@ PAPER_NAMES = {
 
 
 def in_our_names(spec: str) -> str:
-    """A SPEC whose parts have our names; every other part stays as it is typed."""
+    """A SPEC whose parts have our names; every other part stays as typed."""
     return _renamed(spec, PAPER_NAMES)
 
 
 def short_name(spec: str) -> str:
-    """The SPEC where there is little room: `todo+window:window=4` for `todo+sliding-window:window=4`."""
+    """The SPEC in short names: `todo+window:window=4` for `todo+sliding-window:window=4`."""
     return _renamed(spec, SHORT_NAMES)
 
 

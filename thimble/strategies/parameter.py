@@ -16,7 +16,7 @@ class Parameter:
     """One parameter of a strategy, as `/strategy` lists it.
 
     `choices`: the words that it takes, and their values. `kind`: the type of its numbers, from `least` to `most`; None
-    if it takes only words. `paper`: its value in the paper that the strategy follows; None if that names none.
+    if it takes only words. `paper`: its value in the paper that the strategy follows; None if the paper has no value.
     """
 
     name: str

@@ -9,7 +9,7 @@ from thimble.agent.prompts import SUMMARY_TAG
 
 
 def recital(name: str, text: str, why: str) -> Message:
-    """These words as a message of the user's, to put at the end of a view; not while calls there wait for results."""
+    """A user message with this text, to append to a view; not while calls there wait for results."""
     return Message(name, "user", f"{SUMMARY_TAG}\n{text}", why=why)
 
 

@@ -58,11 +58,11 @@ class Retrieval(Stateful):
     Just-in-time retrieval. Over the budget, observations are masked (observation-masking); if masks are not enough, the
     oldest turns go (sliding-window). At each call, the query is the question and the assistant's newest words and
     calls; BM25 ranks the passages of the hidden observations (Robertson and Zaragoza, The Probabilistic Relevance
-    Framework, 2009). The passages follow the view for that call only, so the prefix stays as it is. They use only free
-    room, and are chosen again at each call.
+    Framework, 2009). The passages follow the view for that call only, so the prefix stays. They use only free room, and
+    are chosen again at each call.
 
     With `by=meaning` the score of a passage is its share of the best BM25 plus the cosine of its vector with that of
-    the query: 0 to 2. An embedder that fails leaves the words, and is asked again with the next question.
+    the query: 0 to 2. If the embedder fails, words alone rank until the next question.
     """
 
     window: int = parameter(2, "newest turns whose observations stay")
@@ -112,7 +112,7 @@ class Retrieval(Stateful):
         return view
 
     def _ranked(self, messages: Sequence[Message]) -> list[ResultPassage]:
-        """The passages that fit this turn, best first; by words alone where no vectors can be had."""
+        """The passages that fit this turn, best first; by words alone if there are no vectors."""
         near: Sequence[float] = ()
         if self.by == "meaning" and self.embedder:
             texts = [passage.text for passage in self._index.passages]
@@ -144,7 +144,7 @@ class ResultPassage:
 
 @lru_cache(maxsize=8192)
 def cut(result: Message) -> tuple[ResultPassage, ...]:
-    """The passages of a result, cut and counted once; of one that is too long, none."""
+    """The passages of a result, cut and counted once; none if it is too long."""
     if len(result.content) > LONGEST:
         return ()
     texts = [match[0].rstrip() for match in PASSAGE_TEXT.finditer(result.content)]
@@ -154,7 +154,7 @@ def cut(result: Message) -> tuple[ResultPassage, ...]:
 
 @dataclass
 class PassageIndex:
-    """The passages of results, and for each word the places of those in which it occurs."""
+    """The passages of results, and for each word the indices of the passages in which it occurs."""
 
     results: Sequence[Message] = ()
     passages: list[ResultPassage] = field(default_factory=list)
@@ -165,7 +165,7 @@ class PassageIndex:
         return PassageIndex(self.results, [*self.passages], places)
 
     def read(self, results: Sequence[Message]) -> None:
-        """Hold the passages of these results: only the new ones are read, where the others are the same as before."""
+        """Index the passages of these results; only new results are read if the earlier ones are unchanged."""
         before, self.results = self.results, ()  # until all are read: Ctrl-C may come
         if not before or next(differences(before, results), len(results)) < len(before):
             self.passages, self.places, before = [], {}, ()
@@ -191,7 +191,7 @@ class Vectors:
         return self
 
     def near(self, query: str, texts: Sequence[str], asked: Message | None, embedder: Embedder) -> list[float]:
-        """The cosine of each text with the query; nothing for the rest of a question for which it failed once."""
+        """The cosine of each text with the query; [] after a failure, for the rest of the question."""
         new = [text for text in dict.fromkeys([query, *texts]) if text not in self._made]
         if new and self.error and asked is self._failed:
             return []

@@ -28,9 +28,8 @@ class SlidingWindow(Stateful):
     """Forget the oldest turns whole, keep the newest word for word. Cheap and simple; what slid out is gone.
 
     The task and the current question always stay. Over the budget, it drops down to `target` of it at once and then
-    leaves the prefix alone until it is over again, so that the server's cache holds in between. With `room` set it
-    keeps to that, if the budget is not smaller still. With `window` set it keeps just that many turns at every call, as
-    the textbook does.
+    leaves the prefix alone until it is over again, so that the server's cache holds in between. `room` replaces
+    a larger budget. With `window`, it keeps exactly that many turns at every call, as in textbooks.
     """
 
     target: float = parameter(0.2, "share of the budget, or of the room, to come down to when over it", 0.1, 1)

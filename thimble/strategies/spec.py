@@ -44,7 +44,7 @@ class Part:
     """One strategy of a SPEC.
 
     `name`: the name of the strategy, the path of a file or the dotted name of a module. `member`: the name in that file
-    or module. `settings`: the text `key=value,…`. `start`: where the part begins in the SPEC, in characters.
+    or module. `settings`: the text `key=value,…`. `start`: the offset of the part in the SPEC, in characters.
     """
 
     kind: Kind
@@ -55,7 +55,7 @@ class Part:
 
     @property
     def is_code(self) -> bool:
-        """Whether a file or a module must be run to get the strategy. One of an installed package is as if built in."""
+        """Whether a file or a module must be run to get the strategy. An installed package counts as built in."""
         return self.kind in (Kind.FILE, Kind.MODULE)
 
 
@@ -117,7 +117,7 @@ def _strategy(part: Part, side: SideModel) -> Strategy:
     first, *more = part.name.split() or [""]
     if first in STRATEGIES and more:
         what = f"there is no strategy {part.name!r}"
-        raise UsageError(what, f"parameters are written {first}:key=value,key=value")
+        raise UsageError(what, f"write parameters as {first}:key=value,key=value")
     raise unknown(part.name)
 
 
@@ -136,12 +136,12 @@ def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
     for setting in given:
         key, equals, text = (part.strip() for part in setting.partition("="))
         if key not in known:
-            rest = f"known: {', '.join(known)}; written {name}:key=value,…" if known else f"write {name} alone"
+            rest = f"known: {', '.join(known)}; write {name}:key=value,…" if known else f"write {name} alone"
             raise UsageError(f"{name} has no parameter {key!r}", did_you_mean(key, known, rest))
         if not equals:
-            raise UsageError(f"{name}: {key} has no value", f"written {key}=value; it takes {known[key].legal}")
+            raise UsageError(f"{name}: {key} has no value", f"write {key}=value; it takes {known[key].legal}")
         if key in values:
-            raise UsageError(f"{name}: {key} is given twice", f"written {name}:key=value,…, each key once")
+            raise UsageError(f"{name}: {key} is given twice", f"write {name}:key=value,…, each key once")
         values[key] = known[key].read(text)
     values = papers | values if by_paper else values
     if asks_a_model(kind):

@@ -16,7 +16,7 @@ class Stateful(Strategy):
 
     @property
     def state(self) -> dict[str, Any]:
-        """The memory as JSON, without values that are still as at the start."""
+        """The memory as JSON, without empty values."""
         return _saved(self.memory)
 
     @state.setter
@@ -31,7 +31,7 @@ def _saved(memory: Any) -> dict[str, Any]:
 
 
 def _read(kind: type, state: Mapping[str, Any]) -> Any:
-    """A memory of this kind; values that the state lacks are as at the start."""
+    """A memory of this kind; values that the state lacks have their defaults."""
     values: dict[str, Any] = {}
     for one in fields(kind):
         if one.name in state:

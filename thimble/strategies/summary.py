@@ -1,9 +1,9 @@
 """Summaries, shared by the summarising strategies. A summary replaces the messages that it covers.
 
-The instruction comes *after* the messages to fold, which begin as in the agent's own prompt: a prefix cache holds them.
-The last summary is one of them (The Complexity Trap, Eq. 5: s_last goes in with the turns since). The model reads them
-in one call, whatever the agent's budget; only what its own context cannot hold goes in pieces, since a summary covers
-only messages that a summariser has read.
+The instruction comes *after* the messages to fold, which start as in the agent's own prompt, so the prefix cache holds
+them. The last summary is one of them (The Complexity Trap, Eq. 5: s_last is sent with the turns since). The model reads
+them in one call, whatever the agent's budget; only if its own context cannot hold them, it reads them in pieces, since
+a summary covers only messages that a summariser has read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NAME = re.compile(r"(?<=\[)\w++(?=\])|\b(?=[^\W\d_]*+[\d_./:-](?:\w|[.,]\d))\w[\
 """A [source], a number of two digits, a path or an identifier, a capitalised word within a sentence."""
 
 REFUSAL = re.compile(rf"\W*(?:\w+\W+){{0,4}}{CANNOT}")
-"""The beginning of an answer that declines."""
+"""The start of an answer that declines."""
 
 
 def names(text: str) -> set[str]:
@@ -56,7 +56,7 @@ def names(text: str) -> set[str]:
 
 
 def is_founded(summary: str, replaced: Sequence[str]) -> bool:
-    """Whether a summary has any name that stands in what it replaces, if there are names, and does not decline."""
+    """Whether a summary shares a name with the texts that it replaces, if they have names, and does not decline."""
     if REFUSAL.match(summary):
         return False
     said = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in names(summary)]
@@ -64,7 +64,7 @@ def is_founded(summary: str, replaced: Sequence[str]) -> bool:
 
 
 def wished(words: str) -> str:
-    """One more section, for what a summary must keep; "" where the user wishes nothing."""
+    """A section for the user's wish; "" without a wish."""
     return f"\n- Kept at the user's wish, before anything else: {words}" if words else ""
 
 
@@ -87,10 +87,10 @@ class Folded:
 
 @dataclass(frozen=True)
 class Folding:
-    """How the summary of a session is renewed: the model, the number of words, the sections.
+    """The settings by which a summary is renewed: the model, the number of words, the sections.
 
     `own_words` is the share of the budget for the user's newest messages, which it quotes word for word. `background`:
-    the memory model reads.
+    whether the memory model reads.
     """
 
     model: SideModel
@@ -110,9 +110,9 @@ class Folding:
         return [turn for turn in turns(listed) if listed[turn.start].id not in covers]
 
     def fold_by_turns(self, messages: Sequence[Message], gathered: int, tail: int, budget: Budget) -> None:
-        """Fold all except the `tail` newest turns, once so many have gathered since the last summary.
+        """Fold all except the `tail` newest turns, once `gathered` turns have come since the last summary.
 
-        A turn is reasoning, action and observation (The Complexity Trap, Eq. 5): an answer without a tool call is none.
+        A turn is reasoning, action and observation (The Complexity Trap, Eq. 5), not an answer without a tool call.
         """
         acts = [turn for turn in self.since(messages) if messages[turn.start].calls]
         if len(acts) < gathered:
@@ -126,7 +126,7 @@ class Folding:
         `why` is the rule that asks for the summary, with its numbers.
 
         If the call fails, or the summary is empty, unfounded or not smaller than its messages, nothing changes, and the
-        next summary waits for `PATIENCE` turns. An interruption leaves the state as it was.
+        next summary waits for `PATIENCE` turns. An interruption leaves the state unchanged.
         """
         if self.waits(messages):
             return False
@@ -145,11 +145,12 @@ class Folding:
         return folded
 
     def piece(self, messages: Sequence[Message], upto: int, budget: Budget, why: str) -> Piece | None:
-        """What the next call folds of the messages before index `upto`; None where nothing is left to fold."""
+        """The next piece to fold of the messages before index `upto`; None if nothing is left to fold."""
+        # At three tokens a word, a summary takes at most a quarter of the budget.
         stays, words = {message.id for message in pinned(messages)}, min(self.words, budget.limit // 12)
         context = self.model.context(budget, self.background)
         left = replace(context, limit=context.limit - 3 * words)
-        # The instruction alone: a small model would answer a question that stands before it.
+        # The instruction alone: a small model would answer a question right before it.
         instruction = Message("summarise", "user", INSTRUCTION.format(words=words, sections=self.sections))
         read = _readable(_with_summary(messages[:upto], self.memory), stays, instruction, left)
         if not read:
@@ -169,7 +170,7 @@ class Folding:
     def _quoted(self, messages: Sequence[Message], covers: Collection[str], budget: Budget) -> str:
         """The newest of the user's messages that the summary covers, as many as have room, oldest first.
 
-        In the view they would follow the summary one after the other, as questions that nobody had answered.
+        In the view they would follow the summary one after the other, as unanswered questions.
         """
         room, lines = self.own_words * budget.limit, list[str]()
         for message in reversed(messages):
@@ -183,10 +184,10 @@ class Folding:
 
 @dataclass(frozen=True)
 class Piece:
-    """What one call folds: the messages that it reads, the old ones of them, which go, and all ids that it covers.
+    """The input of one call: the messages that it reads, the old ones of them, which go, and all ids that it covers.
 
-    `reply`: its tokens at most. `budget`: that of the prompt, the summariser's context without the reply. The summary
-    ends with what is `quoted` of the user's own words.
+    `reply`: its most tokens. `budget`: that of the prompt, the summariser's context without the reply. The summary
+    ends with the user's `quoted` words.
     """
 
     instruction: Message
@@ -201,7 +202,7 @@ class Piece:
 
     @property
     def tokens(self) -> int:
-        """What the messages that go take."""
+        """The tokens of the messages that go."""
         return sum(map(self.budget.count, self.old))
 
     @property
@@ -211,14 +212,14 @@ class Piece:
         return fit(whole, self.budget, whole)
 
     def ask(self, model: SideModel) -> str:
-        """The model's words; "" if the call fails."""
+        """The model's reply; "" if the call fails."""
         try:
             return model.ask(self.prompt, "summary", self.reply, behind=True)
         except (ModelError, BudgetError):
             return ""
 
     def folded(self, text: str) -> Folded | None:
-        """The summary in these words; None if it is empty, unfounded, or not smaller than what it covers."""
+        """The summary with this text; None if it is empty, unfounded, or not smaller than the old messages."""
         made = Folded(text.strip() + self.quoted, self.covers, self.why, self.refused)
         founded = text.strip() and is_founded(text, [message.content or "" for message in self.old])
         return made if founded and self.budget.count(summary_message(made)) < self.tokens else None
@@ -243,7 +244,7 @@ def _readable(
 
 
 def before_newest(tail: int, turns: Sequence[range], messages: Sequence[Message]) -> int:
-    """The index where the newest `tail` of these turns begin; for none the end, before what waits for results."""
+    """The index at which the newest `tail` of these turns start; for 0 the end, before calls that wait for results."""
     kept = turns[max(0, len(turns) - tail) :]
     return kept[0].start if kept else len(messages) - len(pending(messages))
 
@@ -251,7 +252,7 @@ def before_newest(tail: int, turns: Sequence[range], messages: Sequence[Message]
 def newest(messages: Sequence[Message], least: int, room: float, budget: Budget) -> int:
     """The index from which the newest turns, with the messages between them, take at most `room` tokens.
 
-    At least `least` turns, if the history has so many.
+    At least `least` turns, if the history has them.
     """
     start, kept = len(messages), 0
     for block in reversed(blocks(messages)):

@@ -15,7 +15,7 @@ from thimble.strategies.summary import Folded, Folding, newest
 
 @dataclass
 class SummaryBuffer(Stateful):
-    """Let a model summarise the old part, keep the newest turns word for word. Costs a call; a vague summary loses.
+    """Summarise the old part, keep the newest turns word for word. Costs a call, and a vague summary loses facts.
 
     Over the budget, one running summary replaces everything except the task, the question and the newest turns: as many
     as fit into `target`, at least `buffer` (LangChain's summary buffer; with target=0, just `buffer`). It quotes the

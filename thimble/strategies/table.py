@@ -77,7 +77,7 @@ STRATEGIES = {name: kind for family in FAMILIES.values() for name, kind in famil
 
 @dataclass
 class Pipeline(Strategy):
-    """Several strategies, left to right, those that refer last: each gets the view of the one before."""
+    """Several strategies, left to right, those with references last: each gets the view of the one before."""
 
     parts: Sequence[Strategy]
     names: Sequence[str] = ()
@@ -112,7 +112,7 @@ class Pipeline(Strategy):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The view of the last part, made from the views of the parts before it. Recitals come at the end.
 
-        The parts after a recital have so much less of the budget, but at least half of it.
+        The parts after a recital have the rest of the budget, and at least half of it.
         """
         recitals: dict[str, Message] = {}
         stages: list[Stage] = []

@@ -1,4 +1,4 @@
-"""thrifty: rent or buy. Every edit of the prefix has a price; every token that stays is paid for again at each call."""
+"""thrifty: rent or buy. Every edit of the prefix has a price; every token that stays costs again at each call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from thimble.strategies.state import Stateful
 from thimble.strategies.summary import Folded, Folding, Piece, newest, summary_message
 
 CREDIT = 0.05
-"""What a run may cost more than sending everything would have cost so far, as a share of that."""
+"""The extra cost allowed to a run, as a share of the cost of sending everything so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ViewCost:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A summary that one call would make: the edit and the tokens that are expected of it, the price of its prompt.
+    """A summary that one call would make: the edit, its expected tokens, and the price of its prompt.
 
     `longest`: the most tokens that the summary can have.
     """
@@ -61,7 +61,7 @@ class Offer:
     stand: ViewCost
 
     def price(self, written: int) -> float:
-        """The price of the edit and its call, if the model writes so many tokens."""
+        """The price of the edit and its call, if the model writes `written` tokens."""
         edit = replace(self.edit, saved=self.edit.saved + self.written - written)
         return self.stand.price(edit) + self.call(written)
 
@@ -80,9 +80,9 @@ class Rent:
 
 @dataclass
 class Account(Masks, Folded):
-    """The masks, the summary, what was forgotten and why, the rent paid since, what may be spent, the newest message.
+    """The masks, the summary, the reasons of forgotten messages, the rent paid since, the savings, the newest message.
 
-    `saved` is what sending everything would have cost so far and the credit on it, less what was spent.
+    `saved` is the cost of sending everything so far, plus the credit on it, less the amount spent.
     """
 
     rent: Rent = field(default_factory=Rent)
@@ -91,23 +91,23 @@ class Account(Masks, Folded):
     seen: str = ""
 
     def pays(self, price: float) -> bool:
-        """Whether there is as much as this; what costs nothing can always be paid."""
+        """Whether the account can pay this; it can always pay for a free edit."""
         return price <= max(0.0, self.saved)
 
 
 @dataclass
 class Thrifty(Stateful):
-    """Remove old tokens once their rent reaches the price of the edit. Pay for each edit from what was saved before.
+    """Remove old tokens once their rent reaches the price of the edit. Pay for each edit from earlier savings.
 
     At a call, the current view has the size s0 and the price p0; with everything older than the newest `window` turns
     masked, it would have s1 and p1. The rent of the call is c·(s0 − s1), where c is the price of a cached token, and a
     computed token costs 1. When the rent since the last edit reaches p1 − p0, the edit is due. The same rule decides
     on a summary, whose price includes its call (ski rental, Karlin et al. 1988, applied to prefix caches).
 
-    An edit is bought from the account: what sending everything would have cost so far and a twentieth of it, less what
-    was spent. A summary is one call, and the account must hold its longest reply. Over the budget, the account decides
-    too: it buys masks, or else a summary whose call costs at most what it takes away; both must leave half of the room
-    that there can be. If it can pay for neither, the oldest turns are forgotten. At c = 1, masks are free: without a
+    An edit is paid from the account: the cost of sending everything so far and a twentieth of it, less the amount
+    spent. A summary is one call, and the account must hold its longest reply. Over the budget, the account decides too:
+    it buys masks, or else a summary whose call costs at most the tokens that it saves; both must leave half of the
+    possible room free. If it can pay for neither, the oldest turns are forgotten. At c = 1, masks are free: without a
     budget and summaries, they are those of The Complexity Trap, Eq. 4, but for results shorter than a mask.
     """
 
@@ -159,6 +159,7 @@ class Thrifty(Stateful):
 
         offer = self._offer(messages, self._start(messages), stand)
         if offer and offer.edit.saved > masks.saved:
+            # The summary pays only for the tokens that masks would not save.
             rent.summary += prices.cached * (offer.edit.saved - masks.saved)
             more = offer.price(offer.written) - (price if pays else 0)
             paid = f"the rent of {rent.summary:,.0f} had reached the price of the summary, {more:,.0f}"
@@ -172,9 +173,9 @@ class Thrifty(Stateful):
             self.memory.masked.update((message.id, why) for message in view if message.id in old)
 
     def _make_room(self, messages: Sequence[Message], stand: ViewCost) -> None:
-        """Buy the edit that keeps most, of those that leave half of the room and that the account can pay.
+        """Buy the edit that keeps most, of those that leave half of the room free and that the account can pay.
 
-        The room is what the messages before the last turn leave of the budget; all of it, what always stays leaves.
+        The room is the budget less the messages that always stay.
         """
         view, budget = stand.view, stand.budget
         old = view[: last_turn(view)]
@@ -217,7 +218,7 @@ class Thrifty(Stateful):
         return gone, edit
 
     def _offer(self, messages: Sequence[Message], upto: int, stand: ViewCost) -> Offer | None:
-        """What one call would make of the messages before this index; None if nothing is left to summarise."""
+        """The summary that one call would make of the messages before index `upto`; None if none are left."""
         folding, view, budget = self._folding, stand.view, stand.budget
         if not self.summaries or folding.waits(messages):
             return None
@@ -233,13 +234,14 @@ class Thrifty(Stateful):
         shared = common_prefix(view, prompt)
         cached = min(stand.cached, budget.size(view[:shared])) if shared else 0
         read = stand.prices.prompt(budget.size(prompt), cached)
+        # The next summary will be about as long as the last; the first, two thirds of the limit.
         written = next((budget.count(one) for one in piece.old if one.covers), piece.reply * 2 // 3)
         first = next(at for at, message in enumerate(view) if message.id == piece.old[0].id)
         longest = piece.reply + budget.count(summary_message(Folded(piece.quoted, piece.covers)))
         return Offer(piece, Edit(first, piece.tokens - written), written, longest, read, stand)
 
     def _buy(self, offer: Offer, messages: Sequence[Message], why: str) -> bool:
-        """Make the summary, if the account can pay for the longest one; whether it was made."""
+        """Make the summary, if the account can pay for the longest one; return whether it was made."""
         if not self.memory.pays(max(offer.price(offer.longest), offer.call(offer.longest))):
             return False
         made = offer.piece.folded(offer.piece.ask(self.model))
@@ -258,7 +260,7 @@ class Thrifty(Stateful):
         return [message for message in view if message.id not in gone]
 
     def _start(self, messages: Sequence[Message]) -> int:
-        """The index where the newest turns begin, which stay whole."""
+        """The start of the newest turns, which stay whole."""
         if not self.window:
             return len(messages) - len(pending(messages))
         starts = acts(messages)

@@ -15,12 +15,12 @@ from thimble.strategies.state import Stateful
 Form = Literal["minified", "table", "text"]
 TIDY_FORMS: tuple[Form, ...] = get_args(Form)
 LEAST_RESULT = 200
-"""Characters of a result that is worth a look."""
+"""The least characters of a result that may be rewritten."""
 
 
 @lru_cache(maxsize=16_384)
 def written(message: Message, form: Form) -> Message:
-    """A copy in this form, which depends on nothing but the message; itself where it has no such form."""
+    """A copy in this form, which depends on nothing but the message; the message itself if it has no such form."""
     if form == "text":
         text, went = terminal_text.tidied(message.content)
         what = ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in went.items())
@@ -35,7 +35,7 @@ def written(message: Message, form: Form) -> Message:
 
 @lru_cache(maxsize=16_384)
 def forms_of(message: Message) -> Sequence[Form]:
-    """The forms in which a result is another text than it was."""
+    """The forms that change the text of a result."""
     if (
         message.why
         or message.attached
@@ -47,7 +47,7 @@ def forms_of(message: Message) -> Sequence[Form]:
 
 
 def smallest(message: Message, budget: Budget) -> Form | None:
-    """The form of a result with the fewest tokens; None where none saves a tenth."""
+    """The form of a result with the fewest tokens; None if no form saves a tenth."""
     forms = ((budget.count(written(message, form)), form) for form in forms_of(message))
     tokens, form = min(forms, default=(0, None))
     return form if tokens <= 0.9 * budget.count(message) else None
@@ -62,21 +62,21 @@ class Forms:
 
 @dataclass
 class Tidy(Stateful):
-    """Write each tool result smaller when it comes, with nothing lost. Put it before others: `tidy+thrifty`.
+    """Write each tool result smaller when it arrives, with nothing lost. Put it before others: `tidy+thrifty`.
 
     JSON with lists of objects becomes tables, and other JSON loses its blanks: the value is the same, digit by digit.
-    Any other text loses colours and redrawn progress bars, and has repeated lines once: a line says how many. All else
-    stays, letter by letter (docs/reference/tidied.md). A result whose smaller form does not save at least a tenth of
-    its tokens stays as it is, and so does one of more than 400,000 characters.
+    Any other text loses colours and redrawn progress bars, and a repeated line is written once, with its count.
+    Everything else stays, letter by letter (docs/reference/tidied.md). A result stays unchanged if its smaller form
+    does not save at least a tenth of its tokens, or if it has more than 400,000 characters.
 
-    A copy depends only on its result and is made when that comes, so the prefix never changes. It hides nothing when
+    A copy depends only on its result and is made when that arrives, so the prefix never changes. It hides nothing when
     the view is over the budget: the next strategy makes room, or else `fit` (/help budget).
     """
 
     memory: Forms = field(default_factory=Forms)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        """The history with each result in its smallest form; see the class. A form stays."""
+        """The history with each result in its smallest form; see the class. A result keeps its form."""
         forms = self.memory.forms
         for message in messages[: len(messages) - len(pending(messages))]:
             if message.role == "tool" and message.id not in forms and (form := smallest(message, budget)):

@@ -1,4 +1,4 @@
-"""todo: the model's own list of steps stands at the end of the context, where a model reads best."""
+"""todo: recite the model's own list of steps at the end of the context, where models read best."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ STEPS_HEADER = "Your list of steps as you wrote it last. Write it again with tod
 class Todo(Strategy):
     """Recite the model's to-do list at the end of every prompt. Keeps a long task in sight, costs the list each time.
 
-    It brings the tool `todo`, with which the model writes its steps. While one of them is open, the newest list follows
-    the newest turn, as Manus recites its todo.md. The list is in no history, so that the prefix stays. It hides
-    nothing: join it to a strategy that does, before that one (todo+observation-masking), which then leaves the list its
-    room.
+    It adds the tool `todo`, with which the model writes its steps. While one of them is open, the newest list follows
+    the newest turn, as Manus recites its todo.md. The list is not part of the history, so the prefix stays. It
+    hides nothing: put it before a strategy that does (todo+observation-masking), which then leaves room for the list.
     """
 
     share: float = parameter(0.1, "share of the budget that the list may take; a longer one is not recited", 0.01, 0.5)
@@ -36,7 +35,7 @@ class Todo(Strategy):
         return ("todo",)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        """The history, and the list behind it; see the class."""
+        """The history, followed by the list; see the class."""
         steps = _newest_list(messages)
         if not steps or pending(messages) or all(DONE_STEP in line.lower() for line in steps.splitlines()):
             return [*messages]
@@ -47,7 +46,7 @@ class Todo(Strategy):
 
 
 def _newest_list(messages: Sequence[Message]) -> str:
-    """The newest list that the tool took; "" if there is none."""
+    """The newest list that the tool accepted; "" if there is none."""
     taken: set[str] = set()
     for message in reversed(messages):
         if message.role == "tool" and message.name == "todo" and not message.content.startswith(FAILED):
@@ -60,7 +59,7 @@ def _newest_list(messages: Sequence[Message]) -> str:
 
 @lru_cache(maxsize=512)
 def _steps(arguments: str) -> str:
-    """The lines of a list, without blank ones; "" for arguments that hold none."""
+    """The lines of a list, without blank ones; "" for arguments without a list."""
     try:
         steps = json.loads(arguments)["steps"]
     except (ValueError, RecursionError, TypeError, KeyError):

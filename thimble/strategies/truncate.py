@@ -18,7 +18,7 @@ class Truncate(Strategy):
 
     It has no parameter and no memory. The cut moves forward at every call over the budget, so the prompt changes right
     after the task and a server's cache does not help. The task, the question and whole turns stay, since a server needs
-    them. Naive truncation, the first of the ten ways that the agent-patterns demo lists.
+    them. Naive truncation is the first of the ten strategies in the agent-patterns demo.
     """
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:

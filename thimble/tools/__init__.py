@@ -1,6 +1,6 @@
 """The tools that the model may call. Each is imported when it is made, so the first prompt need not wait.
 
-An installed package brings others, each a typed function with a docstring, by the entry points `thimble.tools`.
+An installed package adds others, each a typed function with a docstring, as entry points of the group `thimble.tools`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def toolbox(library: Library, files_root: Path, notes: Notebook, embedder: Embedder | None = None) -> dict[str, Tool]:
-    """Every tool by its name, in the order in which the model gets them: one row a file of this room."""
+    """Every tool by its name, in the order in which the model gets them: one row per file of this room."""
     from thimble.tools.articles import article_tools
     from thimble.tools.files import file_tools
     from thimble.tools.map import map_tools
@@ -69,7 +69,7 @@ def on_demand(history: Callable[[], Sequence[Message]], brief: Callable[[str], s
 def installed(built_in: Container[str]) -> tuple[dict[str, Tool], list[str]]:
     """The tools of installed packages by name, and a line for each that cannot be used.
 
-    A mistake of such a tool goes to the model, as a ToolError does.
+    An exception in such a tool goes to the model as a ToolError.
     """
     tools: dict[str, Tool] = {}
     problems = []

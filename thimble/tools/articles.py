@@ -28,17 +28,17 @@ from thimble.tools.wording import PAGE_CHARACTERS, call, counted, pieces, quoted
 
 LISTED_ARTICLES = 20
 FEW_ARTICLES = 3
-"""Articles on a topic below which the nearest others are listed too, and the most that are named where nothing fits."""
+"""With fewer articles on a topic, the nearest others are listed too; also, the most named if nothing fits a query."""
 
 
 def article_tools(library: Library, embedder: Embedder | None = None) -> list[Tool]:
-    """The tools bound to one library, which is searched by meaning too where there is an embedder."""
+    """The tools bound to one library, which is also searched by meaning if there is an embedder."""
     articles = ArticleTools(library, embedder)
     return [tool(articles.list_articles), tool(articles.search_articles), tool(articles.read_article)]
 
 
 class ArticleTools:
-    """What a model may do with a library. The docstrings of the methods are written for the model."""
+    """The tools of a library. The model reads the docstrings of the methods."""
 
     def __init__(self, library: Library, embedder: Embedder | None = None) -> None:
         self._library = library
@@ -76,7 +76,7 @@ class ArticleTools:
             earlier: What the question leans on: the one before, and the [slug] spoken of.
         """
         search = self._search
-        if f"[{MANUAL_SLUG}" in earlier:  # what leans on a page of the manual is searched there
+        if f"[{MANUAL_SLUG}" in earlier:  # a question that leans on a page of the manual
             search = Search(manual(), self._embedder)
         hits = search.find(query, max(1, min(limit, 20)), earlier)
         notes = [f"[only the first {QUERY:,} characters of the query were searched]"] if len(query) > QUERY else []
@@ -119,7 +119,7 @@ class ArticleTools:
         return text
 
     def about(self, topic: str, near: int = FEW_ARTICLES) -> list[Article]:
-        """The articles whose subject it is; if these are few, the `near` ones with the best passages for it too."""
+        """The articles on a topic; if there are few, also the `near` articles with the best passages for it."""
         fits = self._search.fits(topic)
         best = {self._library.articles[place].slug: place for place in sorted(fits, key=lambda place: -fits[place])}
         rank = {slug: rank for rank, slug in enumerate(best)}
@@ -159,7 +159,7 @@ def _contents(article: Article) -> str:
 
 
 def _sections(article: Article, wanted: str) -> list[Section]:
-    """The section meant, or all that bear exactly the title asked for."""
+    """The one section whose title matches, or all with exactly this title."""
     title = _folded(wanted)
     for fits in (str.__eq__, str.startswith, str.__contains__):
         found = [part for part in article.sections if fits(_folded(part.title), title)]
@@ -177,7 +177,7 @@ def _rendered(section: Section) -> str:
 
 
 def paged(texts: list[str]) -> list[str]:
-    """The texts as pages of at most `PAGE` characters, cut between paragraphs wherever they allow it."""
+    """The texts as pages of at most `PAGE_CHARACTERS`, cut between paragraphs if possible."""
     pages = [""]
     for paragraph in (part for text in texts for part in paragraphs(text)):
         for piece in pieces(paragraph):

@@ -1,4 +1,4 @@
-"""A folder that the model may look into, and nothing outside it."""
+"""A folder that the model may read, and nothing outside it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOLDER_FILES = 20_000
 PATH_LETTERS = 4_096
 """The most characters of a path."""
 COMPARED, ALIKE = 1_000, 100
-"""The most files that a missing one is compared with, and the most characters of each."""
+"""The most paths that a missing one is compared with, and the most characters of each."""
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -33,19 +33,19 @@ class Found(NamedTuple):
 
 
 class Folder:
-    """A root folder, opened anew at each use: it may be missing, and it may change while a session runs.
+    """A root folder, reopened at each use: it may be missing, and it may change while a session runs.
 
     A path is relative to the root, with `/` between its parts. Refused with a ToolError: an absolute path, `..`, a
-    drive letter, a backslash, a control character, a link that leaves the root, a hidden part, what is no regular file,
-    a path too long or too deep. What is refused is not listed either. Nothing outside is read, whatever is swapped for
-    a link meanwhile: see `corpus.safe_open`.
+    drive letter, a backslash, a control character, a link that leaves the root, a hidden part, anything but a regular
+    file, a path too long or too deep. Refused files are not listed either. Nothing outside is read, even if a part of
+    the path is swapped for a link: see `corpus.safe_open`.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def find(self, name: str) -> Found:
-        """The existing file or folder that a path means; the end of a path is enough if only one file has it."""
+        """The existing file or folder at a path; the end of a path is enough if only one file has it."""
         shown, name = shorten(name[: 2 * PATH_LETTERS], 200), name.strip("\r\n\t")
         if len(name) > PATH_LETTERS:
             raise ToolError(f"{shown}: a path has at most {PATH_LETTERS:,} characters")
@@ -72,12 +72,12 @@ class Folder:
             return read_opened(found, READ_BYTES)
 
     def size(self, name: str) -> int:
-        """Size of a file of this folder, in bytes. Raises ToolError when it is gone."""
+        """Size of a file of this folder, in bytes. Raises ToolError if it is gone."""
         with self._existing(name) as found:
             return found.status.st_size
 
     def files(self, folder: str = ".") -> tuple[list[str], int]:
-        """The regular files below a folder, sorted by path, at most `MAX_FILES`; and how many folders are not read."""
+        """The files below a folder, sorted by path, at most `FOLDER_FILES`; and the number of folders not read."""
         unread = 0
         names: list[str] = []
         with self._existing(folder) as top:
@@ -107,7 +107,7 @@ class Folder:
             raise ToolError(f"{name}: {error.strerror}") from error
 
     def _walk(self, top: OpenedFile) -> Iterator[str]:
-        """Each file, and "" for what is not read."""
+        """Yield each file, and "" for each folder that cannot be read."""
         for parts, status in walk(top, lambda name, is_folder: not _problem(name)):
             if isinstance(status, OSError):
                 yield ""
@@ -122,7 +122,7 @@ class Folder:
             return False
 
     def _alike(self, wanted: str) -> tuple[list[str], list[str]]:
-        """The files whose path ends so, and those with a name much like it."""
+        """The files whose path ends with `wanted`, and those with a similar path."""
         with self._existing(".") as top:
             names = {name.casefold(): name for name in islice(self._walk(top), COMPARED)}
         wanted = wanted.casefold()
@@ -137,7 +137,7 @@ def _refuse(part: str) -> None:
 
 
 def _problem(part: str) -> str:
-    """Why a part of a path is not even looked up, "" when it may be."""
+    """Why a part of a path is refused before it is looked up, or ""."""
     if "\\" in part or PureWindowsPath(part).drive:
         return "write paths with /, without a drive"
     if UNPRINTABLE.search(part):

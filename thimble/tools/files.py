@@ -1,6 +1,6 @@
 """The tools over the files: list_files, read_file, search_files; none of them leaves its folder.
 
-A JSON file has one entry a line, however it is written, and `read_file` shows it as JSON; it numbers any other lines.
+A JSON file is read as one entry per line, whatever its layout, and shown as JSON; lines of other files are numbered.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ EXCERPT = 200
 MATCHES = 50
 SEARCHED_BYTES = 20_000_000
 SEARCH_SECONDS = 5.0
-"""After so long, no further file is searched."""
+"""Time after which no further file is searched."""
 COUNTED_BYTES = 1_000_000
 
 
 def file_tools(root: Path, embedder: Embedder | None = None) -> list[Tool]:
-    """The tools bound to one folder, which is searched by meaning too where there is an embedder."""
+    """The tools bound to one folder, which is also searched by meaning if there is an embedder."""
     files = FileTools(root, embedder)
     return [tool(files.list_files), tool(files.read_file), tool(files.search_files)]
 
 
 class FileTools:
-    """What a model may do with a folder. The docstrings of the methods are written for the model."""
+    """The tools of a folder. The model reads the docstrings of the methods."""
 
     def __init__(self, root: Path, embedder: Embedder | None = None) -> None:
         self._folder = Folder(root)
@@ -134,7 +134,7 @@ class FileTools:
             return []
 
     def near(self, query: str) -> list[FileLine]:
-        """The lines that hold all words of a query, as near as can be; else the passages nearest to it."""
+        """The lines that have all words of a query, with the score 1; else the passages nearest to it."""
         each, again = tee(self._texts(self.paths(), []))
         found, _ = matching(each, query[:QUERY], MATCHES)
         return [replace(line, score=1.0) for line in found] or nearest(tuple(again), query, self._embedder)[0]
@@ -155,7 +155,7 @@ class FileTools:
         return LISTED_FILE.written(path=path, facts=", ".join(facts))
 
     def _texts(self, files: Sequence[str], notes: list[str]) -> Iterator[tuple[str, str]]:
-        """The files with their text, as long as there is time; what was not searched is added to the notes."""
+        """Yield files with their text until time or bytes run out; the notes say how many files were skipped."""
         unread = read_bytes = 0
         until = time.monotonic() + SEARCH_SECONDS
         for number, path in enumerate(files):
@@ -179,7 +179,7 @@ def _unread_folders(many: int) -> list[str]:
 
 
 def _shortened(query: str) -> list[str]:
-    """What is not searched of a query."""
+    """A note, if only a part of the query is searched."""
     if len(query.strip()) > QUERY or len(distinct(query.strip())) > LINE_WORDS:
         return [f"[only the first {LINE_WORDS} words of the query were searched, and of it {QUERY:,} characters]"]
     return []
@@ -197,7 +197,7 @@ def _with_headers(lines: Sequence[FileLine], texts: Mapping[str, str]) -> Iterat
 
 
 def _numbered(lines: Sequence[str], start: int) -> list[str]:
-    """Lines as the model sees them: numbered, very long ones shortened, no more of them than a page holds."""
+    """Lines as the model sees them: numbered, very long ones shortened, as many as fit on a page."""
     return _fitting(FILE_LINE.written(number=number, text=_begun(line)) for number, line in enumerate(lines, start))
 
 
@@ -218,7 +218,7 @@ def _fitting(lines: Iterable[str]) -> list[str]:
 
 
 def _excerpt(match: FileLine) -> str:
-    """The line, or of a long one the part around the match."""
+    """The line, or the part of a long one around the match."""
     line = match.text.strip()
     if len(line) <= EXCERPT:
         return line

@@ -1,4 +1,4 @@
-"""A JSON document with one entry a line, however it is written, and pages of it that are JSON themselves."""
+"""A JSON document as one entry per line, whatever its layout, and pages of it that are JSON themselves."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 from thimble.agent import foreign
 
 ENTRY = 3_500
-"""The most characters of an entry. A list or object that is longer is opened: what is in it are entries."""
+"""The most characters of an entry. A longer list or object is split: its items are entries."""
 JSON_ENTRIES = 100_000
 """The most entries of a document."""
 TEXT = 3_000
-"""The characters that are shown of a text that is longer than an entry."""
+"""Characters shown of a text that is longer than an entry."""
 CLOSING_SIGNS = {"[": "]", "{": "}"}
 
 Open = tuple[tuple[int, str], ...]
@@ -25,20 +25,20 @@ Open = tuple[tuple[int, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class JsonDocument:
-    """The lines of a JSON list or object, and for each what is open where it begins; at the end nothing is."""
+    """The lines of a JSON list or object, and the lists and objects open at the start of each line and at the end."""
 
     lines: Sequence[str]
     opened: Sequence[Open]
 
     def page(self, start: int, stop: int) -> str:
-        """Lines `start` up to `stop`, counted from 0, in the lists and objects that they stand in."""
+        """Lines `start` up to `stop`, counted from 0, inside the lists and objects that enclose them."""
         lines = "\n".join(self.lines[start:stop]).removesuffix(",")
         return _opening(self.opened[start]) + lines + _closing(self.opened[stop])
 
 
 @lru_cache(maxsize=4)
 def document(text: str) -> JsonDocument | None:
-    """The document that a text is; None where it is none with 1 to `MOST` entries, or beyond `agent.foreign`."""
+    """The JSON document in a text; None without entries, with over `JSON_ENTRIES`, or beyond `agent.foreign`."""
     try:
         value = foreign.read(text) if text.lstrip()[:1] in CLOSING_SIGNS else None
     except ValueError:
@@ -56,13 +56,13 @@ def document(text: str) -> JsonDocument | None:
 
 
 def laid_out(text: str) -> str:
-    """The text; that of a JSON document with one entry a line."""
+    """The text, with one entry per line if it is a JSON document."""
     found = document(text)
     return "\n".join(found.lines) if found else text
 
 
 def _entries(value: Any, name: str, above: Open) -> Iterator[tuple[Open, str]]:
-    """The entries of a list or object: what is open at each, and what is shown of it."""
+    """The entries of a list or object: the lists and objects open at each, and its text."""
     named = isinstance(value, dict)
     opened = (*above, (id(value), name + ("{" if named else "[")))
     for key, inner in value.items() if named else enumerate(value):
@@ -75,7 +75,7 @@ def _entries(value: Any, name: str, above: Open) -> Iterator[tuple[Open, str]]:
 
 
 def _shown(written: str) -> str:
-    """A value as it is written; a long text as far as it is shown."""
+    """A value as JSON, a long text cut."""
     if len(written) <= ENTRY or written[0] != '"':
         return written
     text = json.loads(written)

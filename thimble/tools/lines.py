@@ -26,14 +26,14 @@ COMPARED, COMPARED_CHARACTERS = 20_000, 1_000_000
 TABLE_FILES = (".csv", ".tsv")
 SETTINGS_FILES = (".toml", ".ini", ".cfg", ".yaml", ".yml")
 ENOUGH = 0.18
-"""The score below which nothing in the files is near; lower than for articles, since a line has few words."""
+"""The least score of a near passage; lower than for articles, since a line has few words."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileLine:
     """A line of a file, or a passage that begins there.
 
-    `at` is where in it the phrase stands, in characters, or -1. `score` is how near a passage is, 0 to 1.
+    `at` is the offset of the phrase in it, in characters, or -1. `score` is how near a passage is, 0 to 1.
     """
 
     path: str
@@ -44,9 +44,9 @@ class FileLine:
 
 
 def matching(texts: Iterable[tuple[str, str]], phrase: str, most: int) -> tuple[list[FileLine], int]:
-    """The lines that hold a phrase, or where none does, those that hold all of its words, in any case.
+    """The lines that contain a phrase, else those that contain all of its words, ignoring case.
 
-    The first `most` of them, and how many there are. Of the words, the first `WORDS` count, each once.
+    Returns the first `most` of them, and their number. Only the first `LINE_WORDS` different words count.
     """
     phrase, words = phrase.casefold(), distinct(phrase)[:LINE_WORDS]
     first: dict[bool, list[FileLine]] = {True: [], False: []}
@@ -71,21 +71,21 @@ def split(text: str) -> list[str]:
 
 
 def distinct(query: str) -> list[str]:
-    """The words of a query in small letters, each once."""
+    """The words of a query in lower case, each once."""
     return list(dict.fromkeys(query.casefold().split()))
 
 
 Texts = tuple[tuple[str, str], ...]
-"""Files, each a path with what stands there."""
+"""Files, each a path and its text."""
 
 
 @lru_cache(maxsize=2)
 def indexed(texts: Texts) -> Index:
-    """An index of files; the same ones are indexed once in a process.
+    """An index of files; the same files are indexed once in a process.
 
     A passage of prose is found by its words, its headings and the name of its file; a line of any other file by its
-    words, the names of its columns or its section, and the name of its file. 2026-04-02 is also 2 April 2026.
-    At most `COMPARED` passages are in it.
+    words, the names of its columns or its section, and the name of its file. 2026-04-02 is also found as 2
+    April 2026. It has at most `COMPARED` passages.
     """
     room = iter(range(COMPARED))
     connection = sqlite3.connect(":memory:", check_same_thread=False)
@@ -121,7 +121,7 @@ def _said(path: str, text: str) -> Iterator[tuple[str, int, str]]:
 
 
 def _cells(line: str) -> list[str]:
-    """The cells of a row; one that csv does not read is a single cell."""
+    """The cells of a row; one that csv cannot read is a single cell."""
     try:
         return next(csv.reader([line], skipinitialspace=True), [])
     except csv.Error:
@@ -129,7 +129,7 @@ def _cells(line: str) -> list[str]:
 
 
 def nearest(texts: Texts, query: str, embedder: Embedder | None) -> tuple[list[FileLine], bool]:
-    """The passages nearest to a query, the best first, none where nothing is near; and whether all were compared.
+    """The passages nearest to a query, the best first, none if nothing is near; and whether all were compared.
 
     Words alone count if the server of the embeddings fails. At most `COMPARED` passages are compared, of the first
     `COMPARED_CHARACTERS` of the files.
@@ -150,7 +150,7 @@ def nearest(texts: Texts, query: str, embedder: Embedder | None) -> tuple[list[F
 
 
 def _first(texts: Texts) -> Iterator[tuple[str, str]]:
-    """The files as far as there is room for them; the last one may be cut."""
+    """The first `COMPARED_CHARACTERS` of the files; the last one may be cut."""
     room = COMPARED_CHARACTERS
     for path, text in texts:
         if room > 0:

@@ -14,7 +14,7 @@ from thimble.corpus.reading import read_text
 
 NOTEBOOK_BYTES = 1_000_000
 ENTRY_BEGINNING = '{"title": '
-"""What each line of a file of notes begins with."""
+"""The start of each line of a notes file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +26,15 @@ class Note:
 
 
 class Notebook:
-    """The notes of a session, oldest first. Their numbers begin at 1 and stay.
+    """The notes of a session, oldest first, numbered from 1; the numbers never change.
 
-    With a file, each new note is a line of JSON at its end. The notes that it held at the start are `earlier`: a new
-    session begins with them, and one that goes on has them behind its own. Nothing takes a note out of the file again:
-    one that was undone is back in a session that is resumed. `torn` are the numbers of the lines that are no whole
-    note, such as a disk leaves that was full: they stay in the file and are left out.
+    With a file, each new note is appended to it as a line of JSON. `earlier` are the notes that the file had at the
+    start: a new session starts with them, a resumed one has them after its own. No note is ever removed from the file,
+    so an undone one is back in a resumed session. `torn` are the numbers of incomplete lines, such as a full disk
+    leaves: they stay in the file and are skipped.
 
     Raises:
-        UsageError: the file cannot be read, or holds something else.
+        UsageError: the file cannot be read, or is not a file of notes.
     """
 
     def __init__(self, file: Path | None = None) -> None:
@@ -47,7 +47,7 @@ class Notebook:
     def state(self) -> dict[str, Any]:
         """All notes as a JSON-able dict. Setting it replaces all but the earlier ones.
 
-        Raises UsageError when it is not such a dict.
+        Raises UsageError if it is not such a dict.
         """
         return {"notes": [{"title": note.title, "text": note.text} for note in self.kept]}
 
@@ -59,10 +59,10 @@ class Notebook:
             raise UsageError("the saved notes cannot be read", "start a new session") from error
 
     def save(self, title: str, text: str) -> int:
-        """Keep a note and return its number; the same note twice is kept once.
+        """Keep a note and return its number; an equal note is kept once.
 
         Raises:
-            OSError: it is kept, and could not be written to the file.
+            OSError: the note is kept, but could not be written to the file.
         """
         note = Note(title, text)
         if note not in self.kept:
@@ -73,8 +73,8 @@ class Notebook:
 
 
 def _read(file: Path, torn: list[int]) -> list[Note]:
-    """The notes of a file, each once; none where it is not there yet. The numbers of torn lines go into `torn`."""
-    number, fix = 0, "mend it, or name another file: --notes FILE"
+    """The notes of a file, each once; none if there is no file yet. The numbers of torn lines go into `torn`."""
+    number, fix = 0, "fix it, or name another file: --notes FILE"
     try:
         found = []
         for number, line in enumerate(read_text(Path(os.path.realpath(file)), NOTEBOOK_BYTES).splitlines(), 1):
@@ -90,7 +90,7 @@ def _read(file: Path, torn: list[int]) -> list[Note]:
     except OSError as error:
         raise UsageError(f"the notes in {file} cannot be read: {error.strerror}", fix) from error
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"line {number} of {file} is no note", fix) from error
+        raise UsageError(f"line {number} of {file} is not a note", fix) from error
 
 
 def _append(file: Path, note: Note) -> None:

@@ -21,7 +21,7 @@ def note_tools(notes: Notebook) -> list[Tool]:
 
 
 class NoteTools:
-    """What a model may do with notes. The docstrings of the methods are written for the model."""
+    """The tools of a notebook. The model reads the docstrings of the methods."""
 
     def __init__(self, notes: Notebook) -> None:
         self._notes = notes

@@ -39,7 +39,7 @@ def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:
 
 
 def _find(history: Sequence[Message], wanted: str) -> Message:
-    """The message of this id; a bare number and brackets are accepted."""
+    """The message with this id; a bare number and brackets are accepted."""
     bare = wanted.strip("[]()\"' \t\n").lower()
     found = {message.id: message for message in history if message.role != "system"}
     message = found.get(bare) or found.get(f"m{bare}")

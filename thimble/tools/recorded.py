@@ -17,7 +17,7 @@ NAMED_CHARACTERS = 200
 
 
 def recorded_tools(history: Sequence[Message]) -> dict[str, RecordedTool]:
-    """The tools that were called in a history, with their results; of several results of one call the newest."""
+    """The tools that were called in a history, with their results; the newest result of equal calls counts."""
     calls = {call.id: call for message in history for call in message.calls}
     tools: dict[str, RecordedTool] = {}
     for message in history:
@@ -38,7 +38,7 @@ class RecordedTool:
         self._calls = 0
 
     def learn(self, arguments: str, result: str) -> None:
-        """Know the result of a call; arguments that are not an object have none."""
+        """Remember the result of a call, unless its arguments are not an object."""
         try:
             given = json.loads(arguments)
         except ValueError:

@@ -23,7 +23,7 @@ ERROR_LIMIT = 1_000
 UNKNOWN_NAMED = 20
 """The most unknown arguments that are named."""
 LARGEST = 10**100
-"""The largest whole number that is an argument; Python does not write one of thousands of digits."""
+"""The largest integer accepted as an argument; Python does not print one of thousands of digits."""
 DOCSTRING_HEADING = r"^(Args|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$"
 
 
@@ -34,8 +34,8 @@ def tool(
 
     `known` has, by parameter, the values that the schema lists. `run` takes any other value, too.
 
-    Every parameter has an annotation; its description comes from the `Args:` of the docstring, whose text before them
-    describes the tool. Raises TypeError for a function that cannot be described so.
+    Every parameter has an annotation; the docstring describes the tool, and the parameters under `Args:`. Raises
+    TypeError for any other function.
     """
     return FunctionTool(function, limit, known)
 
@@ -68,7 +68,7 @@ class FunctionTool:
 
     @cached_property
     def schema(self) -> Schema:
-        """The tool as a chat-completions server takes it, in as few tokens as it can be told."""
+        """The tool as a chat-completions server takes it, in as few tokens as possible."""
         required = [name for name, parameter in self._parameters.items() if parameter.default is parameter.empty]
         parameters: dict[str, Any] = {
             "type": "object",
@@ -80,14 +80,14 @@ class FunctionTool:
         return {"type": "function", "function": function}
 
     def run(self, arguments: Mapping[str, Any]) -> str:
-        """The observation. Raises ToolError, of a limited size too; also for arguments that the tool does not take."""
+        """Run the tool and return its observation. Raises ToolError, cut to a limit too, also for wrong arguments."""
         try:
             return cut(self._function(**self._values(arguments)), self._limit)
         except ToolError as error:
             raise ToolError(cut(error.what, ERROR_LIMIT)) from error
 
     def _values(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments in their types. Raises ToolError when one is missing, unknown or of another type."""
+        """The arguments in their types. Raises ToolError if one is missing, unknown or of another type."""
         values, problems = {}, []
         for name in nsmallest(UNKNOWN_NAMED, arguments.keys() - self._parameters.keys()):
             problems.append(f"unknown argument {_shown(name)}")
@@ -107,7 +107,7 @@ class FunctionTool:
 
     @property
     def _shared(self) -> Callable[..., str]:
-        """The function without the object that it is bound to."""
+        """The function, not bound to an object."""
         shared: Callable[..., str] = getattr(self._function, "__func__", self._function)
         return shared
 
@@ -123,7 +123,7 @@ class FunctionTool:
         return schema
 
     def _value(self, parameter: inspect.Parameter, given: object) -> object:
-        """The argument in its type; tried as it came, then as JSON text. Raises ValueError."""
+        """The argument in its type; tried as given, then as JSON text. Raises ValueError."""
         adapter = _adapters_of(self._shared)[parameter.name]
         given = _whole(given) if isinstance(given, str) else given
         try:
@@ -141,7 +141,7 @@ class FunctionTool:
 
 
 def cut(text: str, limit: int) -> str:
-    """The text in at most `limit` characters, cut at the end of a line where there is one, and saying so."""
+    """The text, cut to at most `limit` characters, at the end of a line if possible, with a note of the cut."""
     text = _whole(text)
     if len(text) <= limit:
         return text
@@ -152,7 +152,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def _whole(text: str) -> str:
-    """The text as it can be encoded: a model may write half of a surrogate pair."""
+    """The text without lone surrogates, which cannot be encoded: a model may write half of a pair."""
     return text.encode(errors="replace").decode()
 
 
@@ -165,7 +165,7 @@ def _docstring(function: Callable[..., str]) -> tuple[str, dict[str, str]]:
 
 
 def _compact(schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter's schema without titles; one that may be null is described by its other type."""
+    """A parameter's schema without titles; one that may be null has the schema of its other type."""
     bare = {key: value for key, value in schema.items() if key not in ("title", "default")}
     others = [choice for choice in bare.get("anyOf", []) if choice != {"type": "null"}]
     if len(others) == 1:
@@ -195,7 +195,7 @@ def _adapters_of(function: Callable[..., str]) -> Mapping[str, TypeAdapter[Any]]
 
 @lru_cache(maxsize=64)
 def _schemas_of(function: Callable[..., str]) -> Mapping[str, Mapping[str, Any]]:
-    """The schema of each argument, without what the docstring says of it."""
+    """The schema of each argument, without its description."""
     return {name: _compact(adapter.json_schema()) for name, adapter in _adapters_of(function).items()}
 
 

@@ -21,9 +21,9 @@ from thimble.tools.schema import tool
 from thimble.tools.wording import counted, quoted
 
 PIECES, SHARE, OF_FILE = 3, 0.45, 0.8
-"""The most pieces of a result; the least score of one, of that of the best; what the score of a file's line counts."""
+"""The most pieces of a result; their least score, as a share of the best; the weight of the score of a file's line."""
 LISTED, NEAR = 60, 8
-"""The most names in a list, and of articles that are near a topic which is the subject of few."""
+"""The most names in a list, and the articles listed as near a topic that few articles are about."""
 NAMES = 400
 """The most names that a schema lists; in a larger library any name may be written."""
 
@@ -39,7 +39,7 @@ def source_tools(
 
 
 class SourceTools:
-    """What a small model may do. The docstrings of the methods are written for the model."""
+    """The tools of a small model. It reads the docstrings of the methods."""
 
     def __init__(
         self,
@@ -116,5 +116,5 @@ class SourceTools:
 
 
 def _without_hints(page: str) -> str:
-    """A page without the titles of its sections, which a small model repeats as an answer, and calls it cannot make."""
+    """A page without its section titles, which a small model repeats as an answer, and without calls it cannot make."""
     return "\n".join(line for line in page.split("\n") if not (SECTIONS_LINE.read(line) or PAGE_REST.read(line)))

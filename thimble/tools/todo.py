@@ -1,4 +1,4 @@
-"""The tool with which the model writes down its steps: todo. The list stands in the call, and nothing else keeps it."""
+"""The tool with which the model writes down its steps: todo. The list is kept in the call alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DONE = "[x]"
 
 
 def todo_tools() -> list[Tool]:
-    """The tool; it needs nothing of the session."""
+    """The tool; it needs nothing from the session."""
 
     def todo(steps: str) -> str:
         """Write down your steps if a task takes several; write the whole list again whenever one is done.

@@ -17,7 +17,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def quoted(text: str) -> str:
-    """What the model asked for, in double quotes on one short line."""
+    """A query in double quotes, on one short line."""
     return f'"{shorten(text, 80)}"'
 
 

@@ -16,17 +16,17 @@ WORKSHOP_COMMANDS: Mapping[str, str] = {
     "init": "Make a workshop: a folder for each exercise, with its page and the file to write, mine.py.",
     "next": "Show the page of the exercise that comes next; next 4 goes to the fourth one.",
     "list": "List the exercises, and which are done.",
-    "check": "Check the file on histories made anew, or all of them: check all. In the folder of a set, check the set.",
+    "check": "Check your file on new histories, or all files: check all. In the folder of a set, check the set.",
     "hint": "Show the next hint for the exercise.",
     "watch": "Check at every save; keys: h hint, n next, r reset, q leave.",
-    "reset": "Begin the file of the exercise anew; yours is kept beside it.",
-    "new": "Make the skeleton of a set of your own.",
+    "reset": "Replace your file with the starter; yours is kept beside it.",
+    "new": "Make the skeleton of your own set of exercises.",
 }
 WORKSHOP_ABOUT = "Exercises in writing a strategy. Each checks itself, and shows what is wrong."
 WORKSHOP_EPILOG = """\
-All but init and new work in the folder of a workshop, and below: in the folder of an exercise, on that one. Without a
-command, a workshop goes on with next. A set is a folder with exercises; ours has twelve. The page on workshops tells
-more: ask thimble how to run a workshop.
+All commands but init and new work in the folder of a workshop; in the folder of an exercise, on that exercise. Without
+a command, a workshop continues with next. A set is a folder of exercises; ours has twelve. For the page on workshops,
+ask thimble how to run a workshop.
 """
 
 
@@ -53,12 +53,12 @@ def _parser(prog: str) -> Parser:
                 nargs="?",
                 default="",
                 metavar="EXERCISE",
-                help="its number or name; else that of this folder, or the one that comes next",
+                help="its number or name; by default that of this folder, or else the next one",
             )
         if name in ("init", "new"):
             add("folder", type=Path, metavar="FOLDER", help="a new folder")
         if name == "init":
-            add("--set", type=Path, metavar="FOLDER", help="the exercises of this folder, not ours")
+            add("--set", type=Path, metavar="FOLDER", help="use the exercises of this folder instead of ours")
     return parser
 
 

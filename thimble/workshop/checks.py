@@ -1,4 +1,4 @@
-"""The checks: laws that each view is held to, and traces over a whole run. A set of exercises names them."""
+"""The checks: laws that each view must keep, and traces of a whole run. A set of exercises names them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from thimble.lab.judge.measure import score
 from thimble.workshop.trial import PLANTED_VALUE, TrialCall, WorkshopTrial
 
 FOUR_PRICES = (0.0, 0.1, 0.5, 1.0)
-"""What a cached token may cost, where a computed one costs 1."""
+"""Prices of a cached token; a computed one costs 1."""
 MASK_TOKENS = 15
-"""What a mask takes, generously."""
+"""Tokens of a mask, at a generous estimate."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What breaks a check: at which call (-1: the whole run), which message (its id, or "") and why, in one line."""
+    """A broken check: the index of the call (-1: the whole run), the id of the message (or "") and why, in one line."""
 
     call: int
     message: str
@@ -38,7 +38,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class TrialRun:
-    """A run of a strategy: its trial, its calls, all runs. `said`: what a check that passes tells of it."""
+    """A run of a strategy: its trial, its calls, all runs. `said`: remarks of the checks that pass."""
 
     trial: WorkshopTrial
     calls: Sequence[TrialCall]
@@ -47,20 +47,20 @@ class TrialRun:
 
 
 Found = tuple[str, str] | None
-"""What breaks a law: the id of the message ("" for none), and why."""
+"""A broken law: the id of the message ("" for none), and why."""
 Check = Callable[..., Fault | None]
 CHECKS: dict[str, Check] = {}
 """The checks by the names that a set of exercises gives them."""
 
 
 def check(function: Check) -> Check:
-    """Register a check under its name, with hyphens; its parameters are what a set may give."""
+    """Register a check under its name, with hyphens; a set may give its parameters."""
     CHECKS[function.__name__.replace("_", "-")] = function
     return function
 
 
 def law(function: Callable[..., Found]) -> Check:
-    """A check of each call by itself: the function gives the message and the reason, or None."""
+    """Register a check of each single call: the function returns the message and the reason, or None."""
 
     def every_call(run: TrialRun, **given: Any) -> Fault | None:
         for at, call in enumerate(run.calls):
@@ -159,7 +159,7 @@ def hides_results(call: TrialCall) -> Found:
 
 
 def _word_runs(text: str) -> tuple[int, set[tuple[str, ...]]]:
-    """How many words a text has; its numbers, and each three words in a row."""
+    """The number of words in a text; its numbers, and each three words in a row."""
     words = re.findall(r"\w+", text.lower())
     runs = zip(words, words[1:], words[2:], strict=False)
     return len(words), {*runs, *((word,) for word in words if word.isdigit())}
@@ -180,7 +180,7 @@ def keeps_newest(call: TrialCall, turns: int = 1) -> Found:
 
 @law
 def whole_while_it_fits(call: TrialCall) -> Found:
-    """A history that fits is sent as it is."""
+    """A history that fits is sent unchanged."""
     size, same = call.budget.size(call.history), common_prefix(call.history, call.view)
     if size > call.budget.limit or same == len(call.history) == len(call.view):
         return None
@@ -192,7 +192,7 @@ def whole_while_it_fits(call: TrialCall) -> Found:
 
 @law
 def fits(call: TrialCall) -> Found:
-    """The view is within the budget, where that can be."""
+    """The view is within the budget, if that is possible."""
     budget = call.budget
     needed = {one.id: one for one in (*pinned(call.history), *call.history[last_turn(call.history) :])}
     size = budget.size(call.view)
@@ -227,7 +227,7 @@ def keeps_values(call: TrialCall) -> Found:
 
 @law
 def can_recall(call: TrialCall) -> Found:
-    """Each result that is moved away says how `recall` gets it back."""
+    """The copy of each result that is moved away says how `recall` gets it back."""
     shown = {message.id: message for message in call.view}
     for message in call.history:
         copy = shown.get(message.id)
@@ -249,19 +249,19 @@ def can_recall(call: TrialCall) -> Found:
 
 @law
 def keeps_prefix(call: TrialCall) -> Found:
-    """The prefix changes only where the untouched view is over the budget."""
+    """The prefix changes only if the untouched view is over the budget."""
     same, size = common_prefix(call.untouched, call.view), call.budget.size(call.untouched)
     if size > call.budget.limit or same >= call.before:
         return None
     return call.untouched[same].id, (
         f"the view before and the new messages take {size:,} of {call.budget.limit:,} tokens, so nothing had to "
-        "change; after this message the server computes all anew"
+        "change; the server recomputes everything after this message"
     )
 
 
 @law
 def frees(call: TrialCall, to: float) -> Found:
-    """An edit brings the view down to this share of the budget, or leaves no older result as it was."""
+    """An edit brings the view down to this share of the budget, or leaves no older result unmasked."""
     share = call.budget.size(call.view) / call.budget.limit
     if [*call.untouched] == [*call.view] or share <= to:
         return None
@@ -276,7 +276,7 @@ def frees(call: TrialCall, to: float) -> Found:
 
 @law
 def asks_seldom(call: TrialCall) -> Found:
-    """The model is asked only where the untouched view is over the budget."""
+    """The model is asked only if the untouched view is over the budget."""
     size = call.budget.size(call.untouched)
     if not call.asks or size > call.budget.limit:
         return None
@@ -285,7 +285,7 @@ def asks_seldom(call: TrialCall) -> Found:
 
 @law
 def masks_first(call: TrialCall) -> Found:
-    """The model is asked only where masks alone are not enough."""
+    """The model is asked only if masks alone are not enough."""
     count = call.budget.count
     old = {message.id for message in call.history[: last_turn(call.history)] if message.role == "tool"}
     size = call.budget.size(call.untouched)
@@ -313,12 +313,10 @@ def as_solution(run: TrialRun, rule: str) -> Fault | None:
 
 @check
 def is_deterministic(run: TrialRun) -> Fault | None:
-    """In a second run from the start, the strategy makes the same views."""
+    """A second run of the strategy from the start makes the same views."""
     for at, (call, again) in enumerate(zip(run.calls, run.trial.run(), strict=True)):
         if [*call.view] != [*again.view]:
-            return Fault(
-                at, "", "in a second run from the start it makes another view: chance, or memory of other runs"
-            )
+            return Fault(at, "", "a second run from the start makes another view: chance, or memory of other runs")
     return None
 
 
@@ -382,7 +380,7 @@ def never_waits(run: TrialRun, turns: int) -> Fault | None:
 
 @check
 def costs_little(run: TrialRun, rivals: Sequence[str], within: float) -> Fault | None:
-    """At each of four prices of a cached token, the run costs at most so many times the cheapest rival."""
+    """At each of four prices of a cached token, the run costs at most `within` times as much as the cheapest rival."""
     for price in FOUR_PRICES:
         trial = replace(run.trial, prices=Prices(price))
         cost = trial.cost(trial.run())
@@ -409,12 +407,12 @@ def wins(run: TrialRun, rivals: Sequence[str]) -> Fault | None:
     if own <= best:
         return Fault(-1, "", (
             f"your score is {own:.1f}, and the best rival, {rival}, has {best:.1f}: higher wins. Facts are any words "
-            "of any result, so a pattern finds none"
+            "of any result, so no pattern finds them"
         ))  # fmt: skip
     if ours["kept"] < (least := min(row["kept"] for row in theirs.values())):
         return Fault(-1, "", (
-            f"your views show {ours['kept']} of {ours['planted']} facts, and each rival's at least {least}: to hide "
-            "all is cheap, and no use"
+            f"your views show {ours['kept']} of {ours['planted']} facts, and each rival's at least {least}: hiding "
+            "everything is cheap, and useless"
         ))  # fmt: skip
     run.said.append(f"your score is {own:.1f}, and that of the best rival, {rival}, {best:.1f}")
     return None
@@ -438,7 +436,7 @@ def _acts(history: Sequence[Message]) -> list[range]:
 
 
 def named_check(name: str) -> Check:
-    """The check of this name. Raises UsageError if there is none."""
+    """The check with this name. Raises UsageError for an unknown name."""
     if name not in CHECKS:
         rest = f"the checks: {', '.join(CHECKS)}"
         raise UsageError(f"there is no check {name!r}", did_you_mean(name, CHECKS, rest))

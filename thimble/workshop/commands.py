@@ -1,4 +1,4 @@
-"""The commands of the workshop. One returns False where a check did not pass."""
+"""The commands of the workshop. A command returns False if a check did not pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from thimble.workshop.progress import begin, found
 from thimble.workshop.steps import check, hint, judged, reset, show_done, show_list, show_page
 
 EXAMPLE = "02-window"
-"""The exercise of ours that a new set begins with."""
+"""The exercise of ours that a new set starts with."""
 
 
 def init_command(given: Namespace) -> None:
@@ -97,7 +97,7 @@ def new_command(given: Namespace) -> None:
 
 
 def check_set(folder: Path, out: Console) -> bool:
-    """Whether each starter of the set fails and each model solution passes; a line for each exercise.
+    """Whether each starter of the set fails and each model solution passes; shows a line for each exercise.
 
     Raises:
         UsageError: the set cannot be read.

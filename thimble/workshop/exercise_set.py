@@ -21,7 +21,7 @@ TOML = "workshop.toml"
 OURS = Path(__file__).parent / "exercises"
 PAGE, SOLUTION = "page.md", "solution.py"
 SET_BYTES = 1_000_000
-"""A file of a set has no more."""
+"""The largest size of a file of a set."""
 KNOWN = ConfigDict(extra="forbid")
 
 Count = Annotated[int, Field(ge=0, le=500)]
@@ -31,12 +31,12 @@ Range = Annotated[tuple[Count, Count], AfterValidator(sorted)]
 @with_config(KNOWN)
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise, as the TOML has it; each field but `name`, `checks` and `hints` may be left out there.
+    """One exercise, as in the TOML; each field but `name`, `checks` and `hints` is optional there.
 
     `checks`: names, or tables `{check = NAME, …}` with its parameters. `begins_as`: the path of the starter from its
     folder, such as another exercise's solution. `member`: the class in the file; "" for a plain function. `limit`: the
-    budget in tokens; 0 for one at the edge of what a history needs. `turns`, `words`: the least and the most of a
-    history, and of each half of a result. `lag`: calls until the small model's reply is there.
+    budget in tokens; 0 for one about as large as a history needs. `turns`, `words`: the least and the most of a
+    history, and of each half of a result. `lag`: calls until the small model's reply arrives.
     """
 
     name: Annotated[str, Field(pattern=r"^\w[\w .-]{0,59}$")]
@@ -54,12 +54,12 @@ class Exercise:
 
     @property
     def page(self) -> Path:
-        """What the participant reads."""
+        """The page that the participant reads."""
         return self.folder / PAGE
 
     @property
     def starter(self) -> Path:
-        """What the participant's file begins as."""
+        """The file that the participant starts from."""
         return self.folder / self.begins_as
 
     @property
@@ -85,7 +85,7 @@ class ExerciseSet:
     megabytes: Annotated[int, Field(ge=100, le=100_000)] = 2_000
 
     def find(self, name: str) -> Exercise:
-        """The exercise of this name, number, or beginning of a name, in this order. Raises UsageError."""
+        """The exercise with this name, number, or start of a name, in this order. Raises UsageError."""
         found = [one for one in self.exercises if one.name == name]
         found += [one for number, one in enumerate(self.exercises, 1) if str(number) == name]
         found += [one for one in self.exercises if one.name.startswith(name)]
@@ -96,10 +96,10 @@ class ExerciseSet:
 
 
 def load_set(folder: Path) -> ExerciseSet:
-    """The set in a folder: every value of its TOML is checked, and nothing outside the folder belongs to it.
+    """Load the set in a folder, check every value of its TOML, and refuse files outside the folder.
 
     Raises:
-        UsageError: there is none, or a line of its TOML is wrong.
+        UsageError: there is no set, or its TOML or one of its files is wrong.
     """
     path = folder / TOML
     try:

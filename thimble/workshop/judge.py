@@ -1,4 +1,4 @@
-"""The judge: tries an exercise's checks on histories made anew, and finds the smallest one that breaks a check."""
+"""The judge: tries an exercise's checks on new histories, and finds the smallest one that breaks a check."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from thimble.workshop.exercise_set import Exercise
 from thimble.workshop.trial import WordCounter, WorkshopTrial, a_limit, invent, spec_of
 
 Row = Sequence[str]
-"""A message as `/context` shows it: number, role, tokens before, tokens after, fate, how it begins."""
+"""A message as `/context` shows it: number, role, tokens before, tokens after, fate, first words."""
 
 
 @dataclass(frozen=True)
 class WorkshopVerdict:
-    """Whether an exercise is solved; if not, why, how to mend it, and the smallest history that shows it, if any.
+    """Whether an exercise is solved; if not, why, how to fix it, and the smallest history that shows it, if any.
 
-    If it is solved, `why` is what a check tells of it, or "".
+    If it is solved, `why` is a check's remark, or "".
 
-    `head` says which call the rows are of; `wrong` is the place of the wrong message in them, or -1.
+    `head` names the call that the rows show; `wrong` is the index of the wrong message in them, or -1.
     """
 
     passed: bool
@@ -38,7 +38,7 @@ class WorkshopVerdict:
 
 
 def judge(exercise: Exercise, file: Path, seed: int) -> WorkshopVerdict:
-    """Try each check of the exercise in turn, on all its histories, which the seed decides."""
+    """Try each check of the exercise in turn, on all its histories, which depend on the seed."""
     random = Random(seed)
     try:
         runs: list[TrialRun] = []
@@ -50,7 +50,7 @@ def judge(exercise: Exercise, file: Path, seed: int) -> WorkshopVerdict:
                 if fault:
                     return _shown(name, *_smallest(name, given, run, fault))
     except ThimbleError as error:
-        return WorkshopVerdict(False, error.what, error.fix.replace(HOW_TO_RETRY, "mend it, and check again"))
+        return WorkshopVerdict(False, error.what, error.fix.replace(HOW_TO_RETRY, "fix it, and check again"))
     return WorkshopVerdict(True, "; ".join(runs[-1].said))
 
 
@@ -67,7 +67,7 @@ def _trials(exercise: Exercise, file: Path, random: Random) -> Iterator[Workshop
 
 
 def _smallest(name: str, given: Mapping[str, object], run: TrialRun, fault: Fault) -> tuple[TrialRun, Fault]:
-    """The run without each block that it does not take to break the check, and without what came later."""
+    """The run without later calls, and without each block that is not needed to break the check."""
 
     def tried(history: Sequence[Message]) -> bool:
         nonlocal run, fault
@@ -87,7 +87,7 @@ def _smallest(name: str, given: Mapping[str, object], run: TrialRun, fault: Faul
 
 
 def _drop_blocks(history: Callable[[], Sequence[Message]], tried: Callable[[Sequence[Message]], bool]) -> None:
-    """Leave out one block after the other, newest first, as long as `tried` says that the rest still fails."""
+    """Try to leave out each block, newest first; `tried` keeps a shorter history if that still fails."""
     at = len(blocks(history()))
     while at := at - 1:  # the first block is the task
         block = blocks(history())[at]

@@ -20,10 +20,10 @@ PROGRESS, MINE = "progress.json", "mine.py"
 
 @dataclass
 class Progress:
-    """What is done, how many hints were shown, and the exercise that was chosen ("" for the first that is not done).
+    """The exercises done, the number of hints shown, and the chosen exercise ("" for the first that is not done).
 
-    `exercises_in`: the folder of the set; "" for the one that ships, so that a workshop goes on on any machine. `at`:
-    the exercise of this command, such as that of the current folder, whichever one is chosen; it is not saved.
+    `exercises_in`: the folder of the set; "" for the one that ships, so that a workshop can move to another machine.
+    `at`: the exercise of this command, such as that of the current folder; it goes before `chosen` and is not saved.
     """
 
     folder: Path
@@ -40,7 +40,7 @@ class Progress:
 
     @property
     def exercise(self) -> Exercise:
-        """The exercise to write now; the last one where all are done. Raises UsageError."""
+        """The exercise to write now; the last one if all are done. Raises UsageError."""
         exercises = self.set.exercises
         if name := self.at or self.chosen:
             return self.set.find(name)
@@ -48,7 +48,7 @@ class Progress:
 
     @property
     def file(self) -> Path:
-        """The participant's file for it."""
+        """The participant's file for this exercise."""
         return self.folder / self.exercise.name / MINE
 
     def save(self) -> None:
@@ -57,7 +57,7 @@ class Progress:
         (self.folder / PROGRESS).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
     def read_again(self) -> None:
-        """Take over what another command has noted meanwhile. Raises UsageError."""
+        """Reload the progress, which another command may have changed. Raises UsageError."""
         now = found(self.folder)
         self.done, self.hints, self.chosen = now.done, now.hints, now.chosen
 
@@ -70,7 +70,7 @@ class Progress:
         self.save()
 
     def note_done(self) -> None:
-        """Note that the exercise is done, and see that a model solution is beside the participant's file."""
+        """Record that the exercise is done, and copy the model solution beside the participant's file."""
         exercise, beside = self.exercise, self.file.with_name(SOLUTION)
         if not beside.exists():
             shutil.copy(exercise.solution, beside)
@@ -81,7 +81,7 @@ class Progress:
         self.save()
 
     def reset(self) -> Path | None:
-        """Begin the file anew; where the one before is kept, if there was one that is not the starter."""
+        """Put the starter back; return the new path of the participant's file, if it was not the starter."""
         file, kept = self.file, None
         if file.exists() and file.read_bytes() != self.exercise.starter.read_bytes():
             names = (file.with_name(f"{MINE}.old{number or ''}") for number in count())
@@ -91,13 +91,13 @@ class Progress:
 
 
 def begin(folder: Path, exercises_in: Path | None) -> Progress:
-    """Make a workshop in a folder. A file that is there already stays.
+    """Make a workshop in a folder. Existing files stay.
 
     Raises:
-        UsageError: it is one already, or a set; there is no such set; or the folder cannot be written.
+        UsageError: the folder is a workshop or a set already, or cannot be written; or there is no such set.
     """
     if (folder / PROGRESS).exists():
-        raise UsageError(f"{folder} is a workshop already", "go there and go on: thimble workshop next")
+        raise UsageError(f"{folder} is a workshop already", "go there and continue: thimble workshop next")
     if (folder / TOML).exists():
         raise UsageError(f"{folder} is the folder of a set", "choose another folder")
     progress = Progress(folder, str(exercises_in.resolve()) if exercises_in else "")
@@ -129,7 +129,7 @@ def found(here: Path) -> Progress:
         told = json.loads(file_bytes(file, SET_BYTES))
         progress = TypeAdapter(Progress).validate_python({**told, "folder": folder})
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        fix = "delete it, and begin again: thimble workshop init . (your files stay)"
+        fix = "delete it, and start again: thimble workshop init . (your files stay)"
         raise UsageError(f"{file} cannot be read: {in_line(str(error))}", fix) from error
     below = here.relative_to(folder).parts[:1]
     progress.at = next((one.name for one in progress.set.exercises if (one.name,) == below), "")

@@ -1,4 +1,4 @@
-"""The steps of a participant in an exercise: read the page, check the file, get a hint, begin anew."""
+"""The steps of a participant in an exercise: read the page, check the file, get a hint, start over."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VERDICT = TypeAdapter(WorkshopVerdict)
 
 
 def show_page(progress: Progress, out: Console) -> None:
-    """The page of the exercise, formatted where the terminal takes that."""
+    """Show the page of the exercise, formatted if the terminal allows it."""
     page = progress.exercise.page.read_text(encoding="utf-8")
     if is_drawn(out):
         from thimble.repl.screen.markdown import Markdown
@@ -41,14 +41,14 @@ def show_page(progress: Progress, out: Console) -> None:
 
 
 def show_list(progress: Progress, out: Console) -> None:
-    """Each exercise with the title of its page, and a mark if it is done."""
+    """Show each exercise with the title of its page, and a mark if it is done."""
     for one in progress.set.exercises:
         mark, title = "✓" if one.name in progress.done else "·", one.page.read_text(encoding="utf-8").partition("\n")[0]
         say(out, f"{mark} {title.lstrip('# ')} [{one.name}]{in_use(out, one == progress.exercise)}")
 
 
 def check(progress: Progress, out: Console, line: bool = False) -> bool:
-    """Check the participant's file and say what came of it, or a `line` of it alone; whether it passed.
+    """Check the participant's file and show the verdict, or only one `line` of it; return whether it passed.
 
     Raises:
         UsageError: there is no such file.
@@ -67,7 +67,7 @@ def check(progress: Progress, out: Console, line: bool = False) -> bool:
 
 
 def judged(exercise: Exercise, file: Path, limits: ExerciseSet, out: Console) -> tuple[WorkshopVerdict, list[str]]:
-    """The verdict on a file, and what it printed. It runs in a process of its own, with limits."""
+    """The verdict on a file, and its printed lines. The file runs in a separate process, with limits."""
     answer = partial(_judged, exercise, Path(file.name))
     with (
         moving(out, f"checking {exercise.name}, at most {limits.seconds} seconds"),
@@ -87,7 +87,7 @@ def _judged(exercise: Exercise, file: Path, _: None) -> bytes:
 
 
 def hint(progress: Progress, out: Console) -> None:
-    """The next hint; after the last one, the first again."""
+    """Show the next hint; after the last one, the first again."""
     exercise = progress.exercise
     progress.read_again()
     shown = progress.hints.get(exercise.name, 0) % len(exercise.hints)
@@ -97,12 +97,12 @@ def hint(progress: Progress, out: Console) -> None:
 
 
 def reset(progress: Progress, out: Console) -> None:
-    """Begin the file anew, and say where the one before is."""
+    """Put the starter back, and say where the participant's file is now."""
     kept = progress.reset()
     say(out, f"{progress.file} is the starter again" + (f"; yours is {kept.name}" if kept else ""))
 
 
 def show_done(progress: Progress, out: Console) -> None:
-    """How many exercises are done, and which."""
+    """Show how many exercises are done, and which."""
     marks = " ".join(f"{'✓' if one.name in progress.done else '·'}{one.name[:2]}" for one in progress.set.exercises)
     say(out, f"{progress.set.title}: {len(progress.done)} of {len(progress.set.exercises)}  {marks}", "quiet")

@@ -1,4 +1,4 @@
-"""A trial: an invented history, call by call, and what a strategy makes of it."""
+"""A trial: an invented history, call by call, and the views that a strategy makes of it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TRIAL_WORDS = (
 PLANTED_VALUE = re.compile(r"\b\d{4}\b")
 """A fact that a history plants in each result: a number of four digits."""
 CUT_AFTER = 12
-"""Words of each message that the small model of a trial repeats."""
+"""Words of each line that the small model of a trial repeats."""
 
 
 @lru_cache(maxsize=65_536)
@@ -48,9 +48,9 @@ def _words(text: str) -> int:
 
 @dataclass(frozen=True)
 class WordCounter(Counter):
-    """A word or a sign is a token; each message and each call costs some more, and so does what is around them all.
+    """A word or a sign is a token; each message and each call costs `more`, and a prompt `around` on top.
 
-    These two differ from trial to trial, so that a strategy has to ask the budget.
+    Both differ from trial to trial, so that a strategy has to ask the budget.
     """
 
     more: int = 4
@@ -63,7 +63,7 @@ class WordCounter(Counter):
         return self.more * len(texts) + sum(map(_words, texts))
 
     def overhead(self, tools: Sequence[Schema]) -> int:
-        """The same for all tools."""
+        """The tokens around the messages, whatever the tools."""
         return self.around
 
     def calibrate(self, counted: int, reported: int) -> bool:
@@ -73,7 +73,7 @@ class WordCounter(Counter):
 
 @dataclass
 class SmallModel(Backend):
-    """A model that summarises badly: it repeats how each line begins. `fails`: its server is gone."""
+    """A model that summarises badly: it repeats the start of each line. `fails`: its server is gone."""
 
     fails: bool = False
     asked: int = 0
@@ -97,12 +97,12 @@ class SmallModel(Backend):
 
 
 class CountedWaits(StepWorker):
-    """A worker that counts how often it is waited for."""
+    """A worker that counts how often its calls are waited for."""
 
     waits = 0
 
     def wait(self, errand: BackgroundCall) -> None:
-        """Run it."""
+        """Wait for the call, and count the wait."""
         self.waits += 1
         super().wait(errand)
 
@@ -111,8 +111,8 @@ class CountedWaits(StepWorker):
 class TrialCall:
     """One model call: its history and its view, and how often the small model was asked and waited for.
 
-    `untouched`: the view before with what is new, which begins with the `before` messages of that view. `tools`: those
-    that the strategy brings.
+    `untouched`: the previous view, of `before` messages, followed by the new messages. `tools`: those that the strategy
+    adds.
     """
 
     history: Sequence[Message]
@@ -127,9 +127,9 @@ class TrialCall:
 
 @dataclass(frozen=True)
 class WorkshopTrial:
-    """What a run depends on. `spec`: the strategy; `solution`: that of the model solution; `lag`: calls until a reply.
+    """The input of a run. `spec`: the strategy; `solution`: that of the model solution; `lag`: calls until a reply.
 
-    The calls are those at which a loop asks: after a question, and when every call of a turn has its result.
+    As in a loop, the model is called after a question, and when every call of a turn has its result.
     """
 
     spec: str
@@ -151,7 +151,7 @@ class WorkshopTrial:
         return parse(self.spec, SideModel(model, worker=worker))
 
     def run(self, each: Callable[[Strategy, TrialCall], None] = lambda strategy, call: None) -> list[TrialCall]:
-        """Every call and its view; `each` looks at the strategy after a call.
+        """Run the strategy at every call and return the calls; `each` is called with the strategy after each of them.
 
         Raises:
             ThimbleError: the strategy failed, or changed the history.
@@ -182,7 +182,7 @@ class WorkshopTrial:
         return strategy.prepare([*history], self.budget)
 
     def cost(self, calls: Sequence[TrialCall]) -> float:
-        """The price of all prompts, where a server keeps the last one."""
+        """The price of all prompts, if the server caches the last one."""
         total, before = 0.0, None
         for call in calls:
             before = measure(call.history, call.view, self.budget, before)
@@ -191,7 +191,7 @@ class WorkshopTrial:
 
 
 def histories(messages: Sequence[Message]) -> list[list[Message]]:
-    """The history as it was at each model call."""
+    """The history at each model call."""
     found, waiting = [], 0
     for at, message in enumerate(messages):
         waiting = waiting - 1 if message.role == "tool" else len(message.calls)
@@ -201,7 +201,7 @@ def histories(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def invent(random: Random, turns: int, words: Sequence[int], tools: bool) -> list[Message]:
-    """A history of so many turns, with results of twice so many words (least, most); each result holds one value."""
+    """A history of `turns` turns, with results of twice `words` (least, most); each result has one value."""
     values = random.sample(range(1_000, 10_000), 400)
     told = [Message("m1", "system", "You are a careful assistant.")]
 
@@ -229,11 +229,11 @@ def invent(random: Random, turns: int, words: Sequence[int], tools: bool) -> lis
 
 
 def a_limit(random: Random, history: Sequence[Message], counter: WordCounter) -> int:
-    """A budget at the edge of what some call of this history needs: enough, one short, or without the overhead."""
+    """A budget at the edge for some call of this history: just enough, one token short, or without the overhead."""
     size = Budget(0, counter, counter.around).size(random.choice(histories(history)))
     return random.choice((size, size - 1, size - counter.around))
 
 
 def spec_of(file: Path, member: str) -> str:
-    """How a strategy in a file is named."""
+    """The SPEC of a strategy in a file."""
     return f"{file}:{member}" if member else str(file)

@@ -1,4 +1,4 @@
-"""A verdict on the screen: why, and the messages before and after, as `/context` has them, the wrong one marked."""
+"""A verdict on the screen: why, and the messages before and after, as in `/context`, the wrong one marked."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from thimble.workshop.judge import WorkshopVerdict
 
 COLUMNS = ("", "message", ">before", ">after", "fate", "begins")
 BESIDE = 48
-"""Columns that stand beside the beginning of a message."""
+"""Terminal columns used beside the first words of a message."""
 
 
 def show_verdict(name: str, verdict: WorkshopVerdict, printed: Sequence[str], out: Console) -> None:
-    """The rows, what the file printed, and then, where the screen of a long table ends, one line why."""
+    """Show the rows, the file's output, and last, at the end of the screen, one line why."""
     if verdict.rows:
         rows: list[list[str | Text]] = []
         for at, (number, *cells, fate, text) in enumerate(verdict.rows):

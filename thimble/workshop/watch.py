@@ -1,4 +1,4 @@
-"""Watch: the file is checked at every save, and keys lead on."""
+"""Watch: check the file at every save; keys give a hint, the next exercise, the starter."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from thimble.workshop.steps import check, hint, reset, show_page
 
 WATCH_KEYS = "h hint · n next · r reset · q leave"
 LOOK_SECONDS = 0.2
-"""How often the file is looked at. An editor that renames a new file into place is seen too, on every kind of disk."""
+"""Seconds between polls of the file; polling works on any disk, and if an editor renames a new file into place."""
 
 
 def watch(progress: Progress, out: Console) -> None:
-    """Show the page, and check at every save, until q or Ctrl-C; go on to the next exercise with n.
+    """Show the page, and check at every save, until q or Ctrl-C; n shows the next exercise.
 
     Raises:
         UsageError: there is no terminal for the keys, or the file is gone.

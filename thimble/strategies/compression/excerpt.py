@@ -1,10 +1,9 @@
-"""Excerpt: the units of a text that tell most, in their order, with a marker in the place of the others.
+"""Excerpt: the most informative units of a text, in their order, with a marker in place of the others.
 
-A unit is a record of JSON, a row of a table, or else a line; prose loses words. What a unit tells is counted in bits:
-how much more its shape and each of its cells tell than one expects there. A value that comes once in a column where
-nearly all are equal tells log2 n bits; in a column where each value comes once, it tells nothing more than the others
-(the excess of -log2 p over its mean, the entropy; Shannon, 1948). To this comes how densely its words tell, as a model
-of the text so far expects them (`self_information`).
+A unit is a record of JSON, a row of a table, or else a line; prose loses words. The information of a unit is counted in
+bits: the surprise of its shape and of each of its cells above the mean. A unique value in a column of nearly equal ones
+has log2 n bits; in a column of unique values it has none above the mean (the excess of -log2 p over the entropy;
+Shannon, 1948). The density of information in its words is added, under a model of the text so far (`self_information`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ MARKER_LETTERS = 18
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The units of a text, what they are called, and their places, those first that tell most."""
+    """The units of a text, the noun for them, and their indices, the most informative first."""
 
     noun: str
     units: Sequence[Unit]
@@ -37,7 +36,7 @@ class Judged:
 
 
 def excerpt(text: str, most: int, whole: str = "") -> str:
-    """The text in at most about `most` characters; itself if it is no longer. `whole`: where to get all of it."""
+    """The text in at most about `most` characters; itself if it is no longer. `whole`: how to get all of it."""
     if len(text) <= most:
         return text
     its = judged(text)
@@ -53,7 +52,7 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
 
 @lru_cache(maxsize=256)
 def judged(text: str) -> Judged | None:
-    """The units of a text, judged; None for prose, which has none."""
+    """The units of a text, ranked; None for prose, which has none."""
     if units := json_records.units(text):
         noun = "JSON records"
     elif units := table_rows.units(text):
@@ -67,7 +66,7 @@ def judged(text: str) -> Judged | None:
 
 
 def choose(its: Judged, most: int) -> set[int]:
-    """The places of the units by rank, while they fit in about `most` characters, with markers."""
+    """The indices of the best units that fit in about `most` characters, with markers."""
     longest = longest_unit(most, its.units)
     chosen, left = set[int](), most - MARKER_LETTERS
     for place in its.order:
@@ -94,18 +93,18 @@ def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Both ends of a longer unit, in about so many characters."""
+    """The text, or both ends of a longer one, in about `most` characters."""
     half = most // 2
     return text if len(text) <= most else f"{text[:half]} [{len(text) - 2 * half:,} more characters] {text[-half:]}"
 
 
 def longest_unit(most: int, units: Sequence[Unit]) -> int:
-    """The characters that one unit may have in an excerpt of so many: a quarter; all that there is room for, alone."""
+    """The most characters of one unit in an excerpt of `most`: a quarter, or nearly all if it is the only unit."""
     return max(200, most // 4 if len(units) > 1 else most - 3 * MARKER_LETTERS)
 
 
 def told(units: Sequence[Unit]) -> list[float]:
-    """The bits that each unit tells beyond what one expects; fewer, the more units of its shape tell more."""
+    """The bits of each unit above the expected ones, less log2 of its rank among the units of its shape."""
     shapes: dict[str, list[int]] = defaultdict(list)
     for place, unit in enumerate(units):
         shapes[unit.shape].append(place)
@@ -129,13 +128,13 @@ def densities(units: Sequence[Unit]) -> list[float]:
 
 
 def surprising(cells: Sequence[str]) -> list[float]:
-    """The bits of each cell of a column: by its value, by the pattern of its digits or by its length: the most."""
+    """The bits of each cell of a column: the most of those of its value, the pattern of its digits and its length."""
     patterns = [DIGIT_RUN.sub("0", cell) for cell in cells]
     return list(map(max, surprises(cells), surprises(patterns), surprises(list(map(len, cells)))))
 
 
 def surprises(values: Sequence[Hashable]) -> list[float]:
-    """How many bits each value tells more than the mean value: -log2 p(value) - entropy, or 0."""
+    """The bits of each value above the mean: -log2 p(value) - entropy, or 0."""
     counts = Counter(values)
     bits = {value: log2(len(values) / count) for value, count in counts.items()}
     entropy = sum(count * bits[value] for value, count in counts.items()) / len(values)

@@ -11,13 +11,13 @@ from thimble.strategies.compression.unit import Unit, line_unit, lines_of, parte
 SHORT = 80
 """Characters: a list or object as short as this is one value."""
 RECORD = 2_000
-"""Characters: a list of longer records is cut inside these."""
+"""Characters: a list of longer records is split inside them."""
 
 
 def units(text: str) -> Sequence[Unit] | None:
     """The records and values of a JSON value that is at least half of the text, and the lines around it.
 
-    They show the JSON without blanks, a record or a value a line.
+    They show the JSON without blanks, a record or a value per line.
     """
     json = found(text)
     if not json or not json.value or len(json.json) < len(text) / 2:
@@ -47,7 +47,7 @@ def _units(value: Any, path: str) -> Iterator[Unit]:
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """The values in a record that are no objects, by path."""
+    """The values in a record that are not objects, by path."""
     if isinstance(value, dict) and value:
         for name, inner in value.items():
             yield from _leaves(inner, f"{path}.{name}")

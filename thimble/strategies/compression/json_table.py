@@ -7,12 +7,12 @@
     sizes, 3 rows by key: key|width|height
     small|10|20
 
-A cell is JSON; a text that can be read as nothing else has no quotes. `user{…}` spreads an object over cells, and
-`matches[…]` is a list inside a cell, of objects or (`tags[]`) of other values. What follows `=` holds in every
+A cell is JSON; a text that cannot be read as anything else has no quotes. `user{…}` spreads an object over cells, and
+`matches[…]` is a list inside a cell, of objects or (`tags[]`) of other values. A value after `=` holds in every
 row: a column that some rows lack has all of its values in their cells. After `=`, a value with braces and without
 quotes is a template: `{number}` is the text of that cell of the row, `{}` that of the column's own cell, which is then
-always a text; braces around anything else are themselves. An object of alike objects is a table by key. The
-value comes back exactly, numbers digit by digit.
+always a text; braces around anything else are literal. An object of similar objects is a table by key. The
+value can be read back exactly, numbers digit by digit.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ UNCLEAR = re.compile(r'\A[\s"\[{]|\s\Z|[|\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\u
 INNER = re.compile(r"[;\]}]")
 CONSTANT = re.compile(r"[;{\]}]")
 PLAIN_TEMPLATE = re.compile(r"(?:[^{}]|\{[^{}]*+\})*+")
-"""Text with braces that can stand in a template."""
+"""Text with braces that a template may contain."""
 TEMPLATE_CUTS = "/ ?=#&()"
-"""Where a text is cut for a template: a date, a version or a name stays whole in its cell."""
+"""Characters at which a text is cut for a template: a date, a version or a name stays whole in its cell."""
 ESCAPED_LETTER = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 MOST_CELLS = 4
-"""Cells of a table for each value in it: with more, most of them are empty, and it is no table."""
+"""The most cells of a table for each value in it: with more, most cells would be empty."""
 KEYED = 3
-"""Objects of an object that are alike, and fill half of their cells: fewer are no table by key."""
+"""The fewest similar objects in an object for a table by key; they must fill half of its cells."""
 SHARED = 12
-"""Characters that all texts of a column share, and its header has instead."""
+"""The fewest characters shared by all texts of a column that move to its header."""
 REFERRED = 8
-"""Columns of a table that the templates of others can name."""
+"""The most columns of a table that the templates of others can name."""
 
 
 class Number(str):
-    """A number as its JSON has it."""
+    """A number as written in the JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundJson:
-    """A JSON value in a text: what stands before it, itself as it was written, what stands after it."""
+    """A JSON value in a text: the text before it, the JSON as written, the text after it."""
 
     before: str
     json: str
@@ -68,18 +68,18 @@ class FoundJson:
 
     @property
     def stands_alone(self) -> bool:
-        """Whether it ends where a line ends, and nothing around it moves a cursor or looks like a mark of ours."""
+        """Whether it ends at the end of a line, and nothing around it moves a cursor or looks like a mark of ours."""
         around = f"{self.before}\n{self.after}"
         return self.after[:1] in ("", "\n") and not MOVES.search(around) and not OUR_MARK.search(around)
 
     @property
     def minified(self) -> str:
-        """The text with no blank in the JSON that means nothing."""
+        """The text without insignificant blanks in the JSON."""
         return self.before + SPACE.sub(r"\1", self.json) + self.after
 
     @property
     def table(self) -> str | None:
-        """The text with tables in the place of the JSON; None without a list of objects, or with a line like a mark."""
+        """The text with tables in place of the JSON; None without a list of objects, or with a line like a mark."""
         lines = [*_lines(self.value)] if _has_rows(self.value) else []
         if not lines or any(map(OUR_MARK.match, lines)):
             return None
@@ -89,9 +89,9 @@ class FoundJson:
 
 @lru_cache(maxsize=2)
 def found(text: str) -> FoundJson | None:
-    """The JSON list or object that begins the first line that one can begin; None where there is none.
+    """The JSON list or object at the first line that starts with a bracket or brace; None if that is not JSON.
 
-    None too where a name comes twice in an object, and beyond the bounds of `agent.foreign`.
+    None also if an object has a name twice, and beyond the bounds of `agent.foreign`.
     """
     begins = re.search(r"^[\[{]", text, re.MULTILINE)
     if not begins:
@@ -108,12 +108,12 @@ def found(text: str) -> FoundJson | None:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        raise ValueError("a name comes twice")
+        raise ValueError("an object has a name twice")
     return value
 
 
 def _constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not JSON")
 
 
 DECODER = json.JSONDecoder(
@@ -122,12 +122,12 @@ DECODER = json.JSONDecoder(
 
 
 def _rows(value: Any) -> bool:
-    """Whether it is a list of objects that have fields."""
+    """Whether it is a list of several objects that have fields."""
     return isinstance(value, list) and len(value) > 1 and all(isinstance(row, dict) and row for row in value)
 
 
 def _keyed(value: Any) -> bool:
-    """Whether it is an object of objects that are alike."""
+    """Whether it is an object of similar objects."""
     if not isinstance(value, dict) or len(value) < KEYED or not all(isinstance(row, dict) for row in value.values()):
         return False
     names = {name for row in value.values() for name in row}
@@ -139,7 +139,7 @@ def _has_rows(value: Any) -> bool:
 
 
 def _lines(value: Any, path: str = "") -> Iterator[str]:
-    """The value, an entry a line, or a table."""
+    """The lines of the value: one per entry, or tables."""
     head = f"{path}{', ' if path else ''}"
     if _rows(value) and (table := _Table.of(value)):
         yield f"{head}{len(value)} rows: {table.header}"
@@ -156,7 +156,7 @@ def _lines(value: Any, path: str = "") -> Iterator[str]:
 
 @dataclass(slots=True)
 class _Others:
-    """The columns that a template may name: how many characters their texts share at the start, and the texts."""
+    """The columns that a template may name: the length of the common start of their texts, and the texts."""
 
     names: Container[str]
     texts: dict[str, tuple[int, Sequence[str]]] = field(default_factory=dict)
@@ -178,8 +178,8 @@ class _Others:
 class _Column:
     """A field of the rows: one with a constant value, one with columns of its own, or one of any values.
 
-    `header` is what the header says after the name. `cut` are the characters of a text that its template has, at both
-    ends; None without one. `hidden`: whether the header says all.
+    `header`: the header after the name. `cut`: the characters at the start and at the end of a text that its template
+    has; None without a template. `hidden`: whether the header alone has all values.
     """
 
     name: str
@@ -210,7 +210,7 @@ class _Column:
 
     @classmethod
     def _template(cls, name: str, values: Sequence[str], others: _Others) -> _Column:
-        """A column of texts, whose header has what they share with each other, or with another column."""
+        """A column of texts, whose header has the parts that they share with each other, or with another column."""
         start, end = _shared(values)
         for other, (shared, texts) in others.texts.items():
             before = start - shared
@@ -263,9 +263,9 @@ class _Table:
     def of(
         cls, rows: Sequence[dict[str, Any]], constants: bool = True, keys: Sequence[str] | None = None
     ) -> _Table | None:
-        """The table of these rows; None where most of its cells would be empty.
+        """The table of these rows; None if most of its cells would be empty.
 
-        `constants`: whether its columns are there in every row, so that what they have in common stands in the header.
+        `constants`: whether every row has its columns, so that the header can have their common values.
         """
         names = dict.fromkeys(name for row in rows for name in row)
         if len(names) * len(rows) > MOST_CELLS * sum(map(len, rows)):
@@ -298,7 +298,7 @@ class _Table:
 
 
 def _texts(name: str, rows: Sequence[dict[str, Any]]) -> list[str]:
-    """The texts and numbers of a column; [] where it has anything else."""
+    """The texts and numbers of a column; [] if it has anything else."""
     values = [row.get(name) for row in rows]
     return [str(value) for value in values] if all(isinstance(value, str) for value in values) else []
 
@@ -308,7 +308,7 @@ def _length(texts: Sequence[str]) -> float:
 
 
 def _shared(texts: Sequence[str]) -> tuple[int, int]:
-    """How many characters all of them share at the start, and after these at the end."""
+    """The number of characters that all texts share at the start, and in their rest at the end."""
     start = _prefix(texts)
     return start, _prefix([text[: start - 1 : -1] if start else text[::-1] for text in texts])
 
@@ -331,17 +331,17 @@ def _name(name: str) -> str:
 
 
 def _cell(value: Any, unclear: re.Pattern[str] | None = None) -> str:
-    """The value as JSON; a text without quotes if it can be nothing else."""
+    """The value as JSON; a text without quotes if that is unambiguous."""
     return _text(value, unclear) if type(value) is str and not LITERAL.fullmatch(value) else compact(value)
 
 
 def _text(text: str, unclear: re.Pattern[str] | None = None) -> str:
-    """The text without quotes where that is clear."""
+    """The text, without quotes if that is unambiguous."""
     return compact(text) if not text or UNCLEAR.search(text) or (unclear and unclear.search(text)) else text
 
 
 def compact(value: Any) -> str:
-    """The value as JSON without blanks, each number as it was."""
+    """The value as JSON without blanks, each number as written."""
     if isinstance(value, Number):
         return str(value)
     if isinstance(value, dict):

@@ -18,7 +18,7 @@ PROSE_LINE = re.compile(r"[^\n]*+\n++|[^\n]++")
 """A line and the blank lines after it."""
 ENDS_SENTENCE = re.compile(r"[.!?][)\]\"'”’*_]*\Z")
 LOOKED_AT = 300
-"""Words from which it is decided whether a text is prose."""
+"""Words read to decide whether a text is prose."""
 STOP_WORDS, SENTENCE_ENDS = 0.2, 1 / 60
 """Shares in prose, at least: of stop words, of which English has twice as many; of words that end a sentence."""
 NEGATIONS = frozenset(words("no not nor never none neither nothing nobody cannot without except unless only"))
@@ -29,9 +29,9 @@ ENDS_WITH_NUMBER = re.compile(r"\d[^.,;:]*$")
 STAYS = 10.0
 """Bits added to a name, a number, and the word after a number."""
 NEAR, NEAR_MARK = 0.6, 0.3
-"""Share of what a word tells that its neighbour tells too; the share across a mark of punctuation."""
+"""Share of a word's bits that its neighbour gets; the share across a mark of punctuation."""
 SENTENCE_WEIGHT = 2.0
-"""How often the two most telling words of its sentence count for a word."""
+"""Weight of the two most informative words of a sentence in the score of each of its words."""
 PUNCTUATION = frozenset(".!?;:,)")
 
 
@@ -47,9 +47,9 @@ def is_prose(text: str) -> bool:
 
 
 def fewer_words(text: str, most: int) -> str:
-    """The words of a text that tell most, in at most so many characters.
+    """The most informative words of a text, in at most `most` characters.
 
-    The end of a line stays, unless all of the line goes.
+    The end of a line stays, unless the whole line goes.
     """
     words, places, sizes = most_telling(text)
     stay, said = set(places[: bisect_right(sizes, most)]), list[str]()
@@ -63,12 +63,11 @@ def fewer_words(text: str, most: int) -> str:
 
 @lru_cache(maxsize=8)
 def most_telling(text: str) -> tuple[list[str], list[int], list[int]]:
-    """The words of a text; their places, ranked; and their lengths.
+    """The words of a text; their indices by rank; and the running sum of their characters by rank.
 
-    These are summed: the characters of the first word by rank, of the first two, and so on.
-
-    A word tells its own bits and, less with each word between and with each mark, those of the words around it: so
-    phrases stay together. It also tells what the two most telling words of its sentence do: so sentences stay, or go.
+    The score of a word is its own bits and those of the words around it, less with each word and each mark in between,
+    so that phrases stay together; and those of the two most informative words of its sentence, so that sentences stay
+    or go.
     """
     sentences = (sentence for line in PROSE_LINE.findall(text) for sentence in PROSE_SENTENCE.findall(line))
     cut = [WORD.findall(sentence) for sentence in sentences]
@@ -93,7 +92,7 @@ def most_telling(text: str) -> tuple[list[str], list[int], list[int]]:
 
 
 def _carried(bits: Sequence[float], near: Sequence[float]) -> list[float]:
-    """What the words before each one tell; `near`: the share that passes from each word to the next one."""
+    """The bits that each word gets from the words before it; `near`: the share passed from each word to the next."""
     carried, found = 0.0, []
     for one, passes in zip(bits, near, strict=False):
         found.append(carried)
@@ -102,7 +101,7 @@ def _carried(bits: Sequence[float], near: Sequence[float]) -> list[float]:
 
 
 def may_go(unit: str) -> bool:
-    """Whether it is a plain word: no number, name, path, identifier, quotation or negation, nothing without case."""
+    """Whether a word is plain: not a number, name, path, identifier, quotation or negation, nor without case."""
     word = unit.strip(AROUND)
     plain = word.isalpha() and (word.islower() or word.lower() in STOPWORDS)
     return plain and word.lower() not in NEGATIONS

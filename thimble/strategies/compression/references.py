@@ -1,4 +1,4 @@
-"""References: one line of a copy stands for lines above in the view; here is how it finds them and how they differ."""
+"""References: a line of a copy that replaces lines shown above in the view; how to find those, and how they differ."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import re
 from dataclasses import dataclass
 
 HEAD_LETTERS = 32
-"""Characters of a line's text by which its place is found."""
+"""Characters of a line's text by which the line is found."""
 LEAD_AND_HEAD = re.compile(
     rf"^(?P<lead>(?: {{0,9}}+[0-9]{{1,7}}+[\t:|-])?+[-+ \t]{{0,40}}+)(?P<head>[^\n]{{0,{HEAD_LETTERS}}})", re.MULTILINE
 )
-"""A line: what stands before its text (a number, the sign of a diff, blanks), and how its text begins."""
+"""A line: its lead, before its text (a number, the sign of a diff, blanks), and its head, the start of its text."""
 LEAD_NUMBER = re.compile(r" *[0-9]+")
 
 
 def parted(line: str) -> tuple[str, str]:
-    """The lead of a line, and its head: how its text begins."""
+    """The lead of a line, and its head: the start of its text."""
     found = LEAD_AND_HEAD.match(line)
     return (found["lead"], found["head"].rstrip()) if found else ("", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Leads:
-    """What stands before a line here, and before the same line above, as far as they differ: ("43", "40") for numbers.
+    """The leads of a line here and of the same line above, as far as they differ: ("43", "40") for numbers.
 
-    A number goes on by one with each line.
+    A number increases by one with each line.
     """
 
     here: str
@@ -32,19 +32,19 @@ class Leads:
 
     @classmethod
     def of(cls, here: str, above: str) -> Leads:
-        """What differs between the leads of the first line; a number is not cut in two."""
+        """The differing parts of the leads of the first line; a number is not cut in two."""
         while here and above and here[-1] == above[-1] and (here == above or not here[-1].isdigit()):
             here, above = here[:-1], above[:-1]
         return cls(here, above)
 
     def after(self, lines: int) -> Leads:
-        """What differs so many lines further on."""
+        """The differing parts `lines` lines further down."""
         if self.here == self.above:
             return self
         return Leads(_counted_on(self.here, lines), _counted_on(self.above, lines))
 
     def moved(self, line: str) -> str:
-        """The line above as it stands here."""
+        """The line above with the lead that it has here."""
         return self.here + line.removeprefix(self.above)
 
 

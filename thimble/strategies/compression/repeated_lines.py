@@ -1,4 +1,4 @@
-"""Repeated lines: the runs of lines in a text that stand in texts before it, found in linear time (LZ77 over lines)."""
+"""Repeated lines: the runs of lines in a text that earlier texts have, found in linear time (LZ77 over lines)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from thimble.agent.messages import LONGEST
 from thimble.strategies.compression.references import LEAD_AND_HEAD, Leads
 
 LEAST_RUN = 100
-"""Characters of a run that is worth a reference."""
+"""The least characters of a run that is worth a reference."""
 TELLING = 8
-"""Characters of a head that a run may begin with, at least."""
+"""The least characters of the head of a run's first line."""
 
 Lines = list[tuple[int, str, str]]
-"""Lines of a text: the character where each begins, its lead and its head."""
+"""Lines of a text: the offset of each in characters, its lead and its head."""
 Places = dict[str, tuple[str, int, str]]
-"""By the head of a line: the newest text that has such a line, where the first one begins there, and its lead."""
+"""By the head of a line: the newest text with such a line, the offset of the first one there, and its lead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """Lines of a text, in characters; the newline after the last is not part of it.
 
-    `moved`: what stands before them differs from above.
+    `moved`: whether their leads differ from above.
     """
 
     start: int
@@ -32,7 +32,7 @@ class Run:
 
 
 def telling(text: str) -> Lines:
-    """The lines of a text that a run may begin with; of one that is too long, none."""
+    """The lines of a text at which a run may start; none if the text is too long."""
     if len(text) > LONGEST:
         return []
     found = ((line.start(), line["lead"], line["head"].rstrip()) for line in LEAD_AND_HEAD.finditer(text))
@@ -45,10 +45,10 @@ def places(text: str, lines: Lines) -> Places:
 
 
 def runs(text: str, lines: Lines, own: Places, before: Places) -> Iterator[Run]:
-    """The runs of lines that stand in texts before this one or earlier in it; `own` are the places of its lines.
+    """The runs of lines that earlier texts have, or this one further up; `own` are the places of its lines.
 
-    A run begins at a line whose head has a place, and is as long as the lines are equal from there on, but for what
-    stands before them. It does not end with an empty line. A line ends at a newline and nowhere else.
+    A run starts at a line whose head has a place, and lasts while the lines are equal except for their leads. It does
+    not end with an empty line. Only a newline ends a line.
     """
     free = 0
     for start, lead, head in lines:
@@ -66,7 +66,7 @@ def runs(text: str, lines: Lines, own: Places, before: Places) -> Iterator[Run]:
 
 
 def _end(text: str, start: int, source: str, there: int, limit: int, leads: Leads) -> int:
-    """Where the longest run of lines ends that are equal but for what stands before them."""
+    """The end of the longest run of lines that are equal except for their leads."""
     end = at = start
     number = 0
     while at <= len(text) and there <= limit:

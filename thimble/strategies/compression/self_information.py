@@ -1,4 +1,4 @@
-"""Self-information: how much each word of a text tells.
+"""Self-information: the bits of information in each word of a text.
 
 Selective Context (Li et al., Compressing Context to Enhance Inference Efficiency of Large Language Models, 2023) keeps
 the units with the most self-information, -log2 p(word | words before), under a language model. Ours needs no download:

@@ -13,11 +13,11 @@ MOST_ROWS = 0.7
 """Share of the lines that are rows, and of the rows that have a number in one and the same column."""
 
 Row = tuple[str, ...]
-"""The fields of a line; none where it is no row."""
+"""The fields of a line; () if it is not a row."""
 
 
 def units(text: str) -> Sequence[Unit] | None:
-    """Each line is a unit, if most lines are rows with as many fields, and one column has numbers."""
+    """The lines as units; None unless most are rows with as many fields, and one column has numbers."""
     lines = lines_of(text)
     for rows in _ways(lines):
         found = [row for row in rows if row]
@@ -42,7 +42,7 @@ def _ways(lines: Sequence[str]) -> Iterator[Sequence[Row]]:
 
 
 def _fields(line: str, mark: str) -> Row:
-    """The fields between marks; none where quotes are open."""
+    """The fields between marks; () if a quote is not closed."""
     try:
         return tuple(map(str.strip, next(csv.reader([line], delimiter=mark, strict=True), ())))
     except csv.Error:

@@ -1,6 +1,6 @@
-"""The text of a terminal without its colours and redrawn progress bars, and with repeated lines once: each counted.
+"""Terminal output without colours and redrawn progress bars, with repeated lines once; everything removed is counted.
 
-What goes, and what makes a text stay as it is, is a closed list: docs/reference/tidied.md.
+docs/reference/tidied.md lists everything that is removed, and the texts that stay unchanged.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from thimble.corpus.marks import OUR_MARK
 
 STYLE_SEQUENCE = re.compile(r"\x1b(?:\[[0-9;]*+m|\(B)")
 ERASES = re.compile(r"\A\x1b\[[02]?K|\x1b\[0?K\Z")
-"""A drawing of a line takes away all that was drawn there and that it does not cover itself."""
+"""Sequences by which a drawing of a line erases the rest of the drawing before."""
 ERASES_NOTHING = re.compile(r"\A\x1b\[2K|\x1b\[0?K")
-"""In a line that is drawn once."""
+"""Sequences without effect in a line that is drawn once."""
 CURSOR = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-"""A control character after which only a terminal knows where the cursor is."""
+"""A control character that may move the cursor in ways that only a terminal knows."""
 NARROW = re.compile(r"[ -~\u2500-\u259f]*+")
 PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]+)?) ?%")
 PROGRESS_BAR = re.compile(r"[\[(|][#=>. \u2500-\u259f-]{4,}[\])|]|[#=>.\u2500-\u259f-]{4}|% \([0-9]+/[0-9]+\)")
 CHANGES = re.compile(r"[^A-Za-z]++")
-"""What changes from one drawing of a progress bar to the next."""
+"""Characters that change from one drawing of a progress bar to the next."""
 MOST_TIMES = 3
-"""A line that comes more often than this in a row is shown once."""
+"""A line that occurs more often than this in a row is shown once."""
 
 
 def tidied(text: str) -> tuple[str, Counter[str]]:
-    """The text, and how many of what went, by its name for one; in linear time."""
+    """The text, and the number of pieces removed, by their name in the singular; in linear time."""
     went: Counter[str] = Counter()
 
     def drawn(line: str) -> str:
-        """The line without what a progress bar drew over, and without erasing what is not there."""
+        """The line without overdrawn progress bars, and without sequences that erase nothing."""
         bare = line.rstrip("\r")
         *drawings, last = bare.split("\r")
         stay = [one for one, after in pairwise((*drawings, last)) if not _is_redrawn(one, after)]

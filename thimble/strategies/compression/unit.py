@@ -14,8 +14,8 @@ VARIABLE = re.compile(r"((?<![\w./:+-])[\w./:+-]*?\d[\w./:+-]*+)")
 class Unit:
     """A piece of a text that stays or goes whole: a line, a record.
 
-    `shape`: units of one shape say the same about different things. `cells`: in what they differ; cell n of one unit
-    compares with cell n of another one of this shape.
+    `shape`: units of one shape say the same about different things. `cells`: their differing parts; cell n of one
+    unit compares with cell n of another one of this shape.
     """
 
     text: str
@@ -29,7 +29,7 @@ def line_unit(line: str) -> Unit:
 
 
 def parted(line: str) -> tuple[str, tuple[str, ...]]:
-    """A line without its variables, and these."""
+    """A line without its variables, and the variables."""
     parts = VARIABLE.split(line)
     return "0".join(parts[::2]).strip(), tuple(parts[1::2])
 

@@ -1,1 +1,1 @@
-"""The laws (docs/reference/laws.md): what every strategy keeps, tried on generated histories. They need Hypothesis."""
+"""The laws of every strategy (docs/reference/laws.md), tried on generated histories. They need Hypothesis."""

@@ -1,4 +1,4 @@
-"""Histories to break things with: builders, Hypothesis strategies, and the laws that a view is held to."""
+"""Histories to break things with: builders, Hypothesis strategies, and the laws that a view must keep."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TinyCounter(Counter):
         return 3 + 20 * len(tools)
 
     def calibrate(self, counted: int, reported: int) -> bool:
-        """Only remembered, so that a test can look."""
+        """Record the counts, so that a test can look at them."""
         self.calibrated.append((counted, reported))
         return True
 
@@ -54,13 +54,13 @@ FILLERS = ("lorem ipsum dolor ", "日本語の文 ", "🙂👍🏽 ", "\n\n", '{
 
 
 def words(tokens: int, tag: str = "", filler: str = FILLERS[0]) -> str:
-    """Text of about so many tokens that begins with the tag; empty for none."""
+    """Text of about `tokens` tokens that starts with the tag; empty for 0."""
     length = 4 * tokens
     return f"{tag} {filler * (length // len(filler) + 1)}"[:length]
 
 
 class Story:
-    """Tells a sound history, message by message: `Story().ask("…").turn(600, 600).answer("…").messages`."""
+    """Builds a sound history, message by message: `Story().ask("…").turn(600, 600).answer("…").messages`."""
 
     def __init__(self, system: str | None = "You are a test.", filler: str = FILLERS[0]) -> None:
         self.messages: list[Message] = []
@@ -74,7 +74,7 @@ class Story:
         return self._add("user", text)
 
     def turn(self, *observations: int, says: int = 12, pending: int = 0) -> Story:
-        """A turn of parallel calls with results of so many tokens, the last `pending` of them not there yet."""
+        """A turn of parallel calls with results of so many tokens; the last `pending` results are still missing."""
         first = self._calls + 1
         self._calls += len(observations)
         calls = tuple(
@@ -111,7 +111,7 @@ class Story:
 
 
 def react(steps: int, tokens: int = 600, at_once: int = 1) -> list[Message]:
-    """One question and so many tool steps, each with `at_once` parallel results of `tokens`."""
+    """One question and `steps` tool steps, each with `at_once` parallel results of `tokens`."""
     story = Story().ask("Which of the forty articles says what a prefix cache costs?")
     for _ in range(steps):
         story.turn(*[tokens] * at_once, says=40)
@@ -124,7 +124,7 @@ def react40() -> list[Message]:
 
 
 def calls_of(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """The history as it was at each model call that it tells of, and as it stands: every prefix without open calls."""
+    """The history at each of its model calls, and at the next: every prefix without open calls."""
     open_calls = 0
     for index, message in enumerate(messages):
         open_calls = open_calls - 1 if message.role == "tool" else len(message.calls)
@@ -137,7 +137,7 @@ def calls_of(messages: Sequence[Message]) -> Iterator[list[Message]]:
 
 
 def is_sound(messages: Sequence[Message]) -> list[str]:
-    """What a chat server would object to: law 1, and of law 2 that the system message is first and once."""
+    """The objections of a chat server: law 1, and of law 2 that the system message is first and unique."""
     wrong = []
     ids = Tally(message.id for message in messages)
     wrong += [f"{id_!r} {times} times" for id_, times in ids.items() if times > 1]
@@ -161,7 +161,7 @@ def is_sound(messages: Sequence[Message]) -> list[str]:
 
 
 def is_faithful(view: Sequence[Message], history: Sequence[Message], fitted: bool = False) -> list[str]:
-    """What the user would object to: laws 2 and 4. The history is a sound one.
+    """The objections of the user: laws 2 and 4. The history is a sound one.
 
     In a view that was made to fit, a task of several messages may have lost all but its last.
     """
@@ -192,7 +192,7 @@ def pending(messages: Sequence[Message]) -> list[str]:
 
 Made = TypeVar("Made")
 
-# --- Hypothesis: each strategy is made once, and draws few bytes at a time: that is most of what a law takes ----------
+# --- Hypothesis: each strategy is made once, and draws few bytes at a time: drawing takes most of a law's time --------
 
 SOME_BYTES = st.binary(min_size=5, max_size=5)
 SIZES = st.one_of(st.integers(0, 12), st.integers(0, 60), st.integers(40, 900))
@@ -202,7 +202,7 @@ TOKENS = (0, 1, 3, 6, 9, 12, 20, 30, 45, 60, 90, 150, 300, 450, 600, 900)
 
 
 def tell(story: Story, step: int) -> None:
-    """One step of a story from a number below 256."""
+    """Add one step to a story, given by a number below 256."""
     kind, size = divmod(step, 16)
     tokens = TOKENS[size]
     match kind:

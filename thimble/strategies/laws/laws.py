@@ -1,7 +1,7 @@
 """The laws that all strategies share (docs/reference/laws.md), on histories built to be nasty.
 
-A law that is the strategy's own is tried on its bare answer; what the road gives (`agent.view.prepare`: repair, the
-strategy, mending, fit) is tried there. Each law raises AssertionError where it is broken.
+A law of the strategy alone is tried on its bare view; a law of the whole road (`agent.view.prepare`: repair, the
+strategy, the laws, fit) on the view at its end. A broken law raises AssertionError.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from thimble.strategies.recital import without_recital
 Make = Callable[[], Strategy]
 """Makes a fresh strategy, always the same."""
 Subject = Callable[[st.DataObject], Make]
-"""What a law is tried on: draws the parameters of a strategy, and what its model answers."""
+"""The subject of a law: draws the parameters of a strategy, and the answers of its model."""
 Histories = st.SearchStrategy[list[Message]]
 
 
@@ -67,7 +67,7 @@ def case(subject: Subject, data: st.DataObject, histories: Histories) -> tuple[S
 def bare_views(
     strategy: Strategy, history: Sequence[Message], allowed: Budget
 ) -> Iterator[tuple[list[Message], Sequence[Message]]]:
-    """The history at each call and what the strategy makes of it, and of all at the end; nothing where it gives up."""
+    """The history and the strategy's bare view at each call, and at the end; calls with a BudgetError are left out."""
     for messages in [*calls_of(history), list(history)]:
         try:
             yield messages, strategy.prepare(messages, allowed)
@@ -76,7 +76,7 @@ def bare_views(
 
 
 def views(strategy: Strategy, history: Sequence[Message], allowed: Budget) -> Iterator[tuple[list[Message], View]]:
-    """The same on the whole road."""
+    """The same with the view at the end of the whole road."""
     before = None
     for messages in [*calls_of(history), list(history)]:
         try:
@@ -103,7 +103,7 @@ def law_1_pairs_whole(subject: Subject, data: st.DataObject) -> None:
 
 
 def law_1_pairs_whole_on_the_road(subject: Subject, data: st.DataObject) -> None:
-    """The same, and nothing had to be mended."""
+    """The same, and nothing had to be repaired."""
     strategy, history, allowed = case(subject, data, nasty_histories())
     for messages, view in views(strategy, history, allowed):
         assert is_sound(view.messages) == []
@@ -155,7 +155,7 @@ def law_3_within_budget_while_budget_and_counting_change(subject: Subject, data:
 
 
 def law_3_no_budget_error_that_fit_would_not_raise(subject: Subject, data: st.DataObject) -> None:
-    """What the least view can hold, the strategy can."""
+    """If the least view fits, the strategy's view does."""
     strategy, history, allowed = case(subject, data, nasty_histories())
     for messages in calls_of(history):
         try:
@@ -181,7 +181,7 @@ def law_3_nothing_becomes_longer(subject: Subject, data: st.DataObject) -> None:
 
 
 def law_4_input_not_mutated(subject: Subject, data: st.DataObject) -> None:
-    """The history is as it was."""
+    """The history is unchanged."""
     strategy, history, allowed = case(subject, data, nasty_histories())
     before = deepcopy(history)
     for messages, view in bare_views(strategy, history, allowed):
@@ -191,7 +191,7 @@ def law_4_input_not_mutated(subject: Subject, data: st.DataObject) -> None:
 
 
 def law_4_same_input_same_view(subject: Subject, data: st.DataObject) -> None:
-    """Two fresh strategies say the same."""
+    """Two fresh strategies make the same view."""
     make = subject(data)
     history = data.draw(sound_histories(), label="history")
     allowed = budget(data.draw(LIMITS, label="limit"), overhead=20)
@@ -216,7 +216,7 @@ def law_5_identity_while_everything_fits(subject: Subject, data: st.DataObject) 
 
 
 def law_6_prefix_survives_between_edits(subject: Subject, data: st.DataObject) -> None:
-    """A strategy whose state is the same has only added at the end."""
+    """A strategy whose state is unchanged has only appended to its view."""
     strategy, history, allowed = case(subject, data, sound_histories(most_turns=40))
     before: Sequence[Message] = []
     state = state_of(strategy)
@@ -227,7 +227,7 @@ def law_6_prefix_survives_between_edits(subject: Subject, data: st.DataObject) -
 
 
 def state_saved_and_given_back_in_mid_session_changes_nothing(subject: Subject, data: st.DataObject) -> None:
-    """A session that is resumed goes on as it would have."""
+    """A resumed session continues as if it had never stopped."""
     make = subject(data)
     history = data.draw(sound_histories(most_turns=40), label="history")
     allowed = budget(data.draw(LIMITS, label="limit"), overhead=20)

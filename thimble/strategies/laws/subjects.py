@@ -1,4 +1,4 @@
-"""Strategies under the laws: a model for them to ask, and which of ours need not keep which law."""
+"""Strategies under the laws: a model for them to ask, and the exemptions of ours."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ SUMMARISERS: dict[str, Callable[[Sequence[Message]], str]] = {
 
 @dataclass
 class Summariser(Backend):
-    """A backend that answers with what a function makes of the prompt; the function may be swapped."""
+    """A backend that answers with a function of the prompt; the function may be swapped."""
 
     answer: Callable[[Sequence[Message]], str] = short
     name: str = "summariser"
@@ -96,7 +96,7 @@ def parts(strategy: Strategy) -> Sequence[Any]:
 
 
 def leave(strategy: Strategy) -> None:
-    """Stop what is asked in the background, as a session does that is left."""
+    """Stop the calls in the background, as leaving a session does."""
     for part in parts(strategy):
         if isinstance(model := getattr(part, "model", None), SideModel):
             model.stop()
@@ -152,5 +152,5 @@ def exempt(law: int, strategy: Strategy, messages: Sequence[Message], budget: Bu
 
 
 def fills(strategy: Strategy) -> float:
-    """The share of the budget at which the strategy begins to act."""
+    """The share of the budget at which the strategy starts to act."""
     return min(getattr(part, "at", 1.0) for part in parts(strategy))
