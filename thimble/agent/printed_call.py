@@ -1,4 +1,4 @@
-"""Calls that a model writes as text: no server has taken them for calls, and they are not run."""
+"""Tool calls that a model writes as text: the server did not recognise them as calls, and they are not run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _decoder = json.JSONDecoder(strict=False)
 
 
 def announces(reply: str, tools: Container[str]) -> bool:
-    """Whether a reply ends with a call of one of these tools that is written as text: no server has taken it for one.
+    """Whether a reply ends with a call of one of these tools that is written as text.
 
-    A call with words behind it is an example.
+    A call with words behind it is an example, not an attempt.
     """
     for found in PRINTED_CALL.finditer(reply):
         if (found["tag"] or found["name"]) not in tools:

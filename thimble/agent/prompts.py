@@ -24,7 +24,7 @@ You answer questions from a library of articles and a folder of files, never fro
 AGAIN = """\
 Question: {}
 Copy the two or three sentences that answer it."""
-"""The end of a prompt behind a long result: a small model copies well, and invents when it says a thing its own way."""
+"""The end of a prompt behind a long result: a small model copies well, and invents when it paraphrases."""
 
 DELEGATE = """\
 You read for a colleague who sees nothing of your work but your last words: a brief.
@@ -46,12 +46,12 @@ NUDGE = (
 )
 
 SUMMARY_TAG = "[Kept from earlier turns by the assistant; not a new request]"
-"""First line of what a strategy inserts, a summary or a recital, so that no model takes it for the user's words."""
+"""First line of a summary or recital that a strategy inserts, so that no model takes it for the user's words."""
 
 CLOSING_MESSAGE = Message("closing", "user", CLOSING, why="the last turn: a call would not be run any more")
 NUDGE_MESSAGE = Message("nudge", "user", NUDGE, why="asked once more: no tool was called")
 SAID_ALOUD = (CLOSING_MESSAGE.id, NUDGE_MESSAGE.id)
-"""The ids of those that the user is told of, each time."""
+"""The ids of the messages that the user is notified of, each time."""
 
 
 def is_framing(message: Message) -> bool:
