@@ -124,7 +124,7 @@ class Replied:
 
 @dataclass(frozen=True, slots=True)
 class ReplyCancelled:
-    """The user stopped a call before its reply was complete: it has a cost but is not in the history.
+    """The user stopped a call before its reply was complete: it has a cost, but is not in the history.
 
     Recorded; `run` never yields it. Its fields are those of `Replied`.
     """

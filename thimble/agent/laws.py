@@ -22,7 +22,7 @@ def messages_of(answer: Sequence[Message]) -> list[Message]:
     proposed = [*islice(answer, MOST_MESSAGES + 1)]  # the answer may have no end
     if not {*map(type, proposed)} <= {Message}:
         other = next(one for one in proposed if type(one) is not Message)
-        raise TypeError(f"prepare must return a list of messages; {other!r:.40} in it is none")
+        raise TypeError(f"prepare must return a list of messages; it contains {other!r:.40}")
     if len(proposed) > MOST_MESSAGES:
         raise TypeError(f"prepare must return a list of messages, at most {MOST_MESSAGES:,}")
     return proposed
@@ -64,7 +64,7 @@ def _with_roles(
     roles = {one.id: history[places[one.id]].role for one in view if one.role == "system" and one.id in places}
     if {*roles.values()} <= {"system"}:
         return [*view]
-    notes.append("put back the role of what the strategy made a system message")
+    notes.append("put back the role of a message that the strategy made a system message")
     return [replace(one, role=roles.get(one.id, one.role)) if one.role == "system" else one for one in view]
 
 

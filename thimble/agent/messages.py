@@ -78,7 +78,7 @@ class Message:
         if type(self.covers) is not tuple or not {*map(type, self.covers)} <= {str}:
             raise TypeError(f"the covers of a message are a tuple of ids, not {self.covers!r:.40}")
         if type(self.attached) is not int or self.attached < 0:
-            raise TypeError(f"what is attached to a message is a number of tokens, not {self.attached!r:.40}")
+            raise TypeError(f"the attached tokens of a message are a whole number, not {self.attached!r:.40}")
 
     def __hash__(self) -> int:
         return hash((self.id, len(self.content or "")))  # hashing a long content is slow

@@ -10,7 +10,7 @@ from itertools import chain, count, pairwise
 from thimble.agent.messages import NO_RESULT, Message, ToolCall, differences, last_turn
 
 LATE = "moved a result up to its call"
-MISSING = "its call has no result, and no server takes a call without one"
+MISSING = "its call has no result, and servers refuse a call without one"
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ def is_sound(messages: Sequence[Message], *, waits: bool = True, sound: Sequence
 def _plain(message: Message, found: Repaired) -> Message:
     """The message with text as its content, and with calls only if it is the assistant's."""
     if message.content is None:
-        found.note("no content is empty content", message)
+        found.note("replaced missing content by an empty text", message)
         message = replace(message, content="")
     if message.calls and message.role != "assistant":
         found.note(f"left out calls of the {message.role}", message)
@@ -99,7 +99,7 @@ def _system_first(messages: Sequence[Message], found: Repaired) -> list[Message]
         if message.role != "system":
             rest.append(message)
         elif index != first:
-            found.note("a second system message goes as the user's, or not at all if it is the same", message)
+            found.note("made a second system message the user's, or left it out if it is the same", message)
             if message.content != system.content:
                 rest.append(replace(message, role="user", why="a second system message"))
     return [system, *rest]
@@ -167,7 +167,7 @@ def _answered(messages: Sequence[Message], found: Repaired) -> list[_Turn]:
         if its := newest.get(message.call_id):
             its[0].results.append(message)
             found.note(LATE, message)
-        else:  # no server takes it, and as the user's message it would speak for the user
+        else:  # servers refuse it, and as the user's message it would speak for the user
             found.note("left out a result without a call" + f" ({message.name})" * bool(message.name), message)
             found.lost += len(message.content)
     return turns

@@ -41,7 +41,7 @@ def against(count: int | None, limit: int, exact: bool) -> str:
 
 
 def over(calls: int, most: int, exact: bool) -> str:
-    """What is said of calls that were larger than the budget: `2 calls over the budget, by up to ~2,249 tokens`."""
+    """Calls that were larger than the budget: `2 calls over the budget, by up to ~2,249 tokens`."""
     return f"{several(calls, 'call')} over the budget, by {'up to ' * (calls > 1)}{tokens(most, exact)} tokens"
 
 

@@ -1,4 +1,4 @@
-"""Plant a fact in an observation, where facts get lost. No model is asked, so no reply mentions it yet."""
+"""Plant a fact in an observation, as facts get lost there. No model is asked, so no reply mentions it yet."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_it_is_found_by_id_name_and_beginning(tmp_path: Path) -> None:
     assert shelf.find(tmp_path) == two
     for wanted, found in {one.stem: one, "2026-11-22-02": one, "a talk": two, "2026-11": three}.items():
         assert shelf.find(tmp_path, wanted) == found
-    with pytest.raises(UsageError, match="2 sessions begin with 2026-11-22") as caught:
+    with pytest.raises(UsageError, match="2 sessions start with 2026-11-22") as caught:
         shelf.find(tmp_path, "2026-11-22")
     assert f"{two.stem}, {one.stem}" in caught.value.fix
     with pytest.raises(UsageError, match="no session 'a tolk'") as caught:
