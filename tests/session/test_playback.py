@@ -258,7 +258,7 @@ def test_what_is_not_on_the_cassette_changes_nothing() -> None:
     with pytest.raises(NotRecorded, match="Is anybody there"):
         list(session.ask("Is anybody there?"))
     told += hold(session, LINES[2:3])
-    with pytest.raises(NotRecorded, match="not what was asked then"):
+    with pytest.raises(NotRecorded, match="not those of the recording"):
         list(session.ask(LINES[5]))
     told += hold(session, LINES[3:])
     then = [*hold(played("reader/hybrid"), LINES)]
