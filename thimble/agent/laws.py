@@ -69,7 +69,7 @@ def _with_roles(
 
 
 def _in_order(view: list[Message], places: Mapping[str, int], notes: list[str]) -> list[Message]:
-    """The messages in the order of the history, each once; an inserted message stays behind the one before it."""
+    """The messages in the order of the history, each once; an inserted message stays after the one before it."""
     known = [at for message in view if (at := places.get(message.id)) is not None]
     if known == sorted({*known}):
         return view

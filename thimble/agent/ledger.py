@@ -36,7 +36,7 @@ class Amount:
 
     @classmethod
     def total(cls, amounts: Collection[Amount]) -> Amount:
-        """Their sum. One unknown makes it unknown but for a least value; one estimate makes it an estimate."""
+        """Their sum. One unknown leaves only a least value; one estimate makes it an estimate."""
         known = sum(one.least if one.tokens is None else one.tokens for one in amounts)
         exact = all(one.exact for one in amounts)
         return cls(None, exact, known) if any(one.tokens is None for one in amounts) else cls(known, exact)
@@ -111,7 +111,7 @@ class ToolRun:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Which model answered, and whether from memory; `invented` counts citations (`Answered`)."""
+    """Which model answered, and whether from memory, as in `Answered`; `invented` counts citations."""
 
     exchange: int
     model: ModelId

@@ -40,7 +40,7 @@ ANNOUNCED, UNFOUNDED = "it wrote a call as text", "it looked nothing up"
 REPEATS = 2
 """The most times that the same call runs in an exchange."""
 LONG_TOKENS = 100
-"""The question is repeated behind a result of more tokens, if the model has worked examples."""
+"""The question is repeated after a result of more tokens, if the model has worked examples."""
 
 
 def run(agent: Agent, question: str) -> Generator[Event, None, None]:

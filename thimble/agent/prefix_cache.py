@@ -10,7 +10,7 @@ from thimble.agent.messages import LOSSLESS, Message, Schema, common_prefix
 from thimble.agent.protocols import ModelId
 
 MOST_PROMPTS = 8
-"""The prompts of a model that a server is assumed to hold beside the one in its slot."""
+"""The prompts of a model that a server is assumed to hold in addition to the one in its slot."""
 LEAST_KEPT = 0.5
 """If a new prompt keeps a smaller share of the one in the slot, that is saved first, and another may be loaded."""
 LEAST_LOADED = 0.25

@@ -1,11 +1,11 @@
-"""The few sentences that thimble itself puts before a model."""
+"""The few sentences that thimble itself adds to a prompt."""
 
 from __future__ import annotations
 
 from thimble.agent.messages import Message
 
 CANNOT = "cannot be answered from here"
-"""How a model says that it found no answer."""
+"""The words with which a model says that it found no answer."""
 SYSTEM = f"""\
 You are a research assistant with a small library of articles and a folder of files. \
 You answer from what you have read there, never from memory.
@@ -24,7 +24,7 @@ You answer questions from a library of articles and a folder of files, never fro
 AGAIN = """\
 Question: {}
 Copy the two or three sentences that answer it."""
-"""The end of a prompt behind a long result: a small model copies well, and invents when it paraphrases."""
+"""The end of a prompt after a long result: a small model copies well, and invents when it paraphrases."""
 
 DELEGATE = """\
 You read for a colleague who sees nothing of your work but your last words: a brief.

@@ -110,7 +110,7 @@ class Reply:
 
     @property
     def times(self) -> tuple[float, float | None, float]:
-        """Seconds since the model was asked, those to the first token, and those in which it could not yet compute."""
+        """The seconds since the model was asked, up to the first token, and in which it could not compute."""
         seconds = self.seconds
         return seconds, self.first_token_seconds, min(seconds, self.waited_seconds)
 

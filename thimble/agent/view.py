@@ -103,7 +103,7 @@ def prepare(
     behind: Sequence[Message] = (),
     overrides: Mapping[str, Override] = NO_OVERRIDES,
 ) -> View:
-    """Make a view, the only way: repair, the user's overrides, the strategy, the laws, `fit`, measurement.
+    """Make a view, in steps: repair, the user's overrides, the strategy, the laws, `fit`, measurement.
 
     `before` is the previous view, whose prefix `fit` keeps to; `warm`: the server may still hold it, used if `held`
     does not know. The loop's own messages count too: `examples` follow the system message, `behind` is at the end.
@@ -189,7 +189,7 @@ def measure(
 
 
 def beside(messages: Sequence[Message], examples: Sequence[Message]) -> list[Message]:
-    """The messages with worked examples behind the system message."""
+    """The messages with worked examples after the system message."""
     system = sum(message.role == "system" for message in messages[:1])
     return [*messages[:system], *examples, *messages[system:]]
 

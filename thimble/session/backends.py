@@ -28,7 +28,7 @@ NAMES_SECONDS = 0.5
 """Longest that Tab waits for a server to list its models."""
 SideName = Literal["summariser", "memory"]
 SIDE_MODELS: tuple[SideName, ...] = ("summariser", "memory")
-"""The settings that name a model beside the agent's."""
+"""The settings that name a model other than the agent's."""
 
 
 class Backends:

@@ -9,7 +9,7 @@ import sys
 HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 """The errors if another process holds the lock; any other error means that locks are not supported here."""
 LOCKED_AT = 1 << 40
-"""The byte to lock on Windows: far behind the data, since others cannot read locked bytes."""
+"""The byte to lock on Windows: far after the data, since others cannot read locked bytes."""
 
 
 def lock_file(file: int) -> None:

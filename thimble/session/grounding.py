@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from thimble.corpus.search import Search
 
 NOT_READ = " (not read)"
-"""The mark behind a citation of a source that was never read."""
+"""The mark after a citation of a source that was never read."""
 FENCE = re.compile(r"[\s>]*(`{3,}(?!.*`)|~{3,})[ \t]*(.*)")
 CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 BRACKET = re.compile(r"(?<![A-Za-z0-9_\\])\[([^\[\]\n]{2,400})\](?!\()")
@@ -139,7 +139,7 @@ def passage(search: Search, history: Sequence[Message], first: int) -> str:
 
 
 def marked(text: str, history: Sequence[Message], prose: Prose | None = None) -> str:
-    """The text with NOT_READ behind each citation of a source that was never read."""
+    """The text with NOT_READ after each citation of a source that was never read."""
     cited = citations(text, prose)
     invented = unread((one.name for one in cited), history)
     for one in reversed(cited):

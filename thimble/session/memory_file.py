@@ -1,6 +1,7 @@
 """The memory file: the text of the user's THIMBLE.md ends the system prompt, and so is part of every prompt.
 
-It is beside the user's config.toml. A THIMBLE.md in the current folder may be somebody else's and is not read.
+It is in the folder of the user's config.toml. A THIMBLE.md in the current folder may be somebody else's and is not
+read.
 """
 
 from __future__ import annotations

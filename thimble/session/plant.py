@@ -24,7 +24,7 @@ def plant(agent: Agent, fact: str) -> Planted:
     """
     fact = fact.strip()
     if not fact:
-        raise UsageError("there is no fact to plant", FORM)
+        raise UsageError("/plant needs a fact", FORM)
     if len(fact) > LONGEST_FACT:
         raise UsageError(f"a fact has at most {LONGEST_FACT} characters, and this one has {len(fact):,}", FORM)
     if len(fact.splitlines()) > 1:

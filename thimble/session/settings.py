@@ -66,7 +66,7 @@ class Settings(SettingsTable):
 
     @property
     def paces(self) -> tuple[Pace, Pace]:
-        """The paces of the reader as the agent's model, and as the memory model beside it."""
+        """The paces of the reader: as the agent's model, and as the memory model."""
         return paces(self.pace, self.hardware)
 
     @property

@@ -39,7 +39,7 @@ class Totals:
 
 
 def totals(calls: Iterable[Call]) -> Totals:
-    """Add up calls. One unknown value makes a sum unknown but for a least value; one estimate makes it an estimate."""
+    """Add up calls. One unknown leaves only a least value of a sum; one estimate makes it an estimate."""
     rows = list(calls)
     return Totals(
         calls=len(rows),

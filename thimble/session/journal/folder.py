@@ -53,7 +53,7 @@ class Listed:
 
     @property
     def id(self) -> str:
-        """Its name if the user gave it none."""
+        """The id, which also is its name if the user gave it none."""
         return self.path.stem
 
     def has(self, words: str) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SAMPLING = ("temperature", "seed")
 KEPT = tuple(name for name, setting in SETTINGS.items() if setting.kept)
-"""The settings that affect a request, beside those that can be swapped."""
+"""The settings that affect a request, except those that can be swapped."""
 MODEL_SETTINGS = ("backend", "model")
 """The settings that choose the model."""
 

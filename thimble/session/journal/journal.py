@@ -68,7 +68,7 @@ class Journal:
 
     @property
     def id(self) -> str:
-        """The session's name if the user gave it none."""
+        """The session's id, which also is its name if the user gave it none."""
         return self.path.stem if self.path else ""
 
     @classmethod

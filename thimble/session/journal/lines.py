@@ -38,7 +38,7 @@ FIGURES = tuple(one.name for one in fields(View) if one.name not in (*VIEW_LISTS
 BODY_PIECE = re.compile(r"(?<=\},)(?= ?\{)")
 """A request body is cut between the objects of its lists, so that each message is written once."""
 Head = tuple[int, float, dict[str, Any], list[Any]]
-"""The parts of a line beside its record: its number, its time, its long parts, its new values."""
+"""The parts of a line other than its record: its number, its time, its long parts, its new values."""
 EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
 
 
@@ -89,7 +89,7 @@ class Writer:
         values = self.values
         values.begin(number)
         if isinstance(record, Change):
-            self._memory = ""  # another branch may follow
+            self._memory = ""  # another branch may follow, with another memory
         long: dict[str, Any] = {}
         plain: Record = record
         if isinstance(record, Prepared):

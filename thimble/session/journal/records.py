@@ -1,4 +1,4 @@
-"""The records of a session file beside the events of the loop."""
+"""The records of a session file that are not events of the loop."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Unanswered:
 
 
 Change = Opened | Resumed | events.Changed | Override | Named | Toured | Branched | Switched
-"""Records that change a session, beside those of its exchanges."""
+"""Records that change a session between its exchanges."""
 Remark = Command | Aside | Unanswered
 """Records that are needed to play a session, but not to resume it."""
 Record = events.Entry | Opened | Resumed | Named | Toured | Branched | Switched | Remark
