@@ -147,7 +147,7 @@ class Reply:
             self.first_token_seconds = self.seconds
         if isinstance(delta, ToolCall):
             if len(delta.arguments) > CALL_CHARACTERS:
-                raise ModelError(f"the model calls a tool with more than {CALL_CHARACTERS:,} characters", "ask again")
+                raise ModelError(f"the model called a tool with more than {CALL_CHARACTERS:,} characters", "ask again")
             self.calls.append(delta)
             return None
         kind: Literal["text", "thinking"] = "text" if isinstance(delta, Text) else "thinking"

@@ -190,7 +190,7 @@ def _recorded(session: Session) -> Replayed:
     """The figures of the agent's own context management; in the next call it would do nothing."""
     agent, tree, last = session.agent, session.journal.tree, session.agent.ledger.prepared
     if last is None or not is_as_recorded(session):
-        raise UsageError(f"{AS_RECORDED} is for the calls of a recorded run", "thimble open FILE opens one")
+        raise UsageError(f"{AS_RECORDED} only applies to a recorded run", "thimble open FILE opens one")
     then, needs = SavedState(), needs_of(agent.history)
     views = [event.view for line in tree.path(tree.current) if isinstance(event := then.read(line), Prepared)]
     whole, history, schemas = last.view, agent.history, agent.backend.counter.overhead(agent.schemas())

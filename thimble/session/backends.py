@@ -174,7 +174,7 @@ class Backends:
             return backend_on(server, server.choose(name), room(self.widest)) if url else self._model(server, name)
         except ModelError as error:
             what = f"{called(which)} cannot be used: {error.what}"
-            raise ModelError(what, f"{error.fix}; or take --{which} {READER}") from error
+            raise ModelError(what, f"{error.fix}; or use --{which} {READER}") from error
 
     def summariser(self, model: Backend) -> Backend:
         """The model that strategies ask in place of a model: the reader for a small one, unless the user names one."""

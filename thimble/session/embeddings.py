@@ -56,5 +56,5 @@ def unkept(settings: Settings) -> Embedder | None:
         return embedder_on(server, served.model)
     found = None if wanted == NONE else static_embedder()
     if found is None and wanted == STATIC:
-        raise UsageError("the static embeddings are not installed", f"{INSTALL}; or take --embeddings {NONE}")
+        raise UsageError("the static embeddings are not installed", f"{INSTALL}; or use --embeddings {NONE}")
     return found

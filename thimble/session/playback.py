@@ -109,7 +109,7 @@ def read_recording(data: bytes, called: str) -> Recording:
     lines, damaged = read(data)
     opened = next((line.record for line in lines if isinstance(line.record, Opened)), None)
     if opened is None:
-        raise UsageError(f"{called} is not a cassette", "one is made with --record FILE")
+        raise UsageError(f"{called} is not a cassette", "make one with --record FILE")
     return Recording(opened, lines, damaged, cut_off=not data.endswith(b"\n"))
 
 

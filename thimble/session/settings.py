@@ -179,7 +179,7 @@ def _read(name: str, given: Given) -> Any:
         return setting.read(given)
     except REFUSED as error:
         known = BACKENDS if name == "backend" else ()
-        other = f"take another with --{name.replace('_', '-')}; " if given.origin == SESSION else ""
+        other = f"choose another with --{name.replace('_', '-')}; " if given.origin == SESSION else ""
         what = f"{name} cannot be {shown(name, repr(given.value))[:80]} ({given.origin})"
         rows = f", of {', '.join(given.hardware or HARDWARE)}" if name == "pace" else ""
         rest = f"{other}it takes {setting.legal}{rows}"

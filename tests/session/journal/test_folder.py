@@ -224,7 +224,7 @@ def test_a_model_that_is_asked_for_is_looked_for_on_a_server() -> None:
 def test_a_setting_that_is_not_possible_any_more_is_told_with_a_way_to_mend_it(name: str, value: object) -> None:
     with pytest.raises(UsageError, match="session") as caught:
         resume_settings(Settings(), {name: value})
-    assert f"take another with --{name}" in caught.value.fix
+    assert f"choose another with --{name}" in caught.value.fix
 
 
 def test_what_no_session_may_bring_along_is_left_alone(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def paths(folder: Path) -> list[Path]:
         return []
     except OSError as error:
         what = f"the sessions in {folder} cannot be listed: {error.strerror}"
-        raise UsageError(what, "take another folder with --session-dir") from error
+        raise UsageError(what, "choose another folder with --session-dir") from error
     found = []
     for path in there:
         with suppress(OSError):  # a broken link, or a file that was just deleted
@@ -147,7 +147,7 @@ def find(folder: Path, wanted: str = "") -> Path:
         return by_id[begun[0]]
     if begun:
         several = ", ".join(begun[:MOST_NAMED]) + (", …" if len(begun) > MOST_NAMED else "")
-        raise UsageError(f"{len(begun)} sessions start with {wanted}", f"write more of one: {several}")
+        raise UsageError(f"{len(begun)} sessions start with {wanted}", f"type more of one: {several}")
     rest = "/sessions lists them (thimble -p /sessions)"
     raise UsageError(f"there is no session {wanted[:60]!r}", did_you_mean(wanted, [*by_name, *by_id], rest))
 

@@ -216,7 +216,7 @@ class Journal:
             lock_file(self._file or 0)
         except BlockingIOError as error:
             what = f"the session {self.id} is in use by another thimble"
-            raise UsageError(what, "leave it in the other one first, or begin a new session") from error
+            raise UsageError(what, "leave it there first, or start a new session") from error
         except OSError as error:
             self.unlocked = error.strerror or type(error).__name__
 

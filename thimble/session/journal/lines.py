@@ -138,7 +138,7 @@ def read(data: bytes, values: Values | None = None) -> tuple[list[Line], list[Da
         UsageError: another version of thimble wrote it, or it has too many lines or branches.
     """
     if data.count(b"\n") > MOST_LINES:
-        raise UsageError(f"a session has at most {MOST_LINES:,} lines, and this file more", "give another one")
+        raise UsageError(f"a session has at most {MOST_LINES:,} lines; this file has more", "give another file")
     values = values or Values()
     lines: dict[int, Line] = {}
     damaged: list[Damage] = []
@@ -166,7 +166,7 @@ def read(data: bytes, values: Values | None = None) -> tuple[list[Line], list[Da
         lines.setdefault(line.number, line)
     ordered = [lines[each] for each in sorted(lines)]
     if sum(isinstance(line.record, Branched) for line in ordered) > MOST_BRANCHES:
-        raise UsageError(f"a session has at most {MOST_BRANCHES:,} branches, and this file more", "give another one")
+        raise UsageError(f"a session has at most {MOST_BRANCHES:,} branches; this file has more", "give another file")
     return ordered, sorted([*damaged, *torn, *_gaps(ordered, known)], key=attrgetter("number"))
 
 
@@ -193,8 +193,8 @@ def read_line(raw: bytes, values: Values) -> Line:
     kind = KINDS.get(str(fields.pop("type", "")))
     if kind is Opened and isinstance(version := fields.get("version"), int) and version != VERSION:
         newer = version > VERSION
-        what = f"{'a newer' if newer else 'an older'} thimble wrote this session, in a form that this one does not read"
-        raise UsageError(what, f"{'update thimble' if newer else 'begin a new one'}; nothing was changed")
+        what = f"{'a newer' if newer else 'an older'} thimble wrote this session, and this one cannot read its format"
+        raise UsageError(what, f"{'update thimble' if newer else 'start a new session'}; nothing was changed")
     if kind is None:
         raise ValueError("its type is unknown")
     number, at, long, new = adapter(Head).validate_python(
