@@ -153,6 +153,7 @@ def _newest(
     size, quarter = sum(sizes[start] for start in free), max(1, budget.limit // 4)
     room = size + (budget.limit - least - size) // quarter * quarter
     kept = {*system, *fixed}
+    # summaries first, then the newest blocks
     for start in sorted(reversed(free), key=lambda start: not view[start].covers):
         room -= sizes[start]
         if room < 0:

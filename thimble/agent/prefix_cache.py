@@ -73,6 +73,7 @@ class PrefixCache:
             nearest = self._nearest(held, new, counter)
             kept = nearest.shared(new)
             if self._slot and (nearest is not held[-1] or nearest.kept(new, counter) >= LEAST_KEPT * nearest.tokens):
+                # the new prompt overwrites it in the slot
                 held.remove(nearest)
         self._held[model] = [*(held or ())[-MOST_PROMPTS:], new]
         return new.tokens - sum(map(counter.count, messages[kept:])) if kept else 0

@@ -164,6 +164,7 @@ def measure(
     whole = beside(history, examples)
     still = min(kept, common_prefix(messages, whole))
     if warm and before is not None:
+        # or as much as it would hold from the whole history of the previous call
         still = max(still, common_prefix(beside(before.history, examples), whole))
     view = View(
         messages=tuple(messages),

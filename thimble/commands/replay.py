@@ -91,6 +91,7 @@ def replay(
         view, error = None, None
         try:
             view = before = prepare(history[:until], strategy, budget, before, held=held, overrides=overrides)
+            # only the newest prompt counts
             prefixes.forget(model)
             prefixes.read(model, tools, view.messages, budget.counter)
         except BudgetError as raised:

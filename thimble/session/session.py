@@ -453,6 +453,7 @@ class Session:
             if isinstance(record, Change) and not isinstance(record, Named):
                 return
             self.notices += journal.write(opened(journal, self.settings, agent, self.backends.widest))
+            # the first line has the largest budget, for which a server makes room
             if agent.limit != self.backends.widest:
                 self.notices += journal.write(Changed("budget", agent.limit))
         memory = ""
