@@ -194,7 +194,7 @@ def test_notes_outlive_a_session_and_what_ifs_write_none(here: Path) -> None:
     (here / "notes.jsonl").write_bytes(written + b'{"title": "Bo')
     three, _ = noting()
     assert [notice.partition(", ")[2] for notice in three.notices] == [
-        "as no whole note: line 2. Mend it there, or delete it."
+        "as not a whole note: line 2. Fix it there, or delete it."
     ]
 
 

@@ -258,7 +258,7 @@ def test_what_is_not_on_the_cassette_changes_nothing() -> None:
     with pytest.raises(NotRecorded, match="Is anybody there"):
         list(session.ask("Is anybody there?"))
     told += hold(session, LINES[2:3])
-    with pytest.raises(NotRecorded, match="not what was asked then"):
+    with pytest.raises(NotRecorded, match="not those of the recording"):
         list(session.ask(LINES[5]))
     told += hold(session, LINES[3:])
     then = [*hold(played("reader/hybrid"), LINES)]
@@ -386,7 +386,7 @@ def test_a_blank_question_is_no_line_to_send(tmp_path: Path) -> None:
     "data", [b"", b"# A page\n", b'{"type":"cassette","version":1,"settings":{},"crc":"00000000"}\n']
 )
 def test_what_is_no_cassette_is_refused(data: bytes) -> None:
-    with pytest.raises(UsageError, match="is no cassette"):
+    with pytest.raises(UsageError, match="is not a cassette"):
         read_recording(data, "it")
 
 

@@ -193,7 +193,7 @@ def test_folders_in_a_file_are_relative_to_that_file(home: Path, monkeypatch: py
         (b"colour = true\n", "unknown key 'colour'", "did you mean color?"),
         (b"zzz = 1\n", "unknown key 'zzz'", "known: backend, model"),
         (b"budget = \n", "not valid TOML", "budget = 4000"),
-        (b"\xff", "cannot be read: it is not UTF-8 text", "mend it"),
+        (b"\xff", "cannot be read: it is not UTF-8 text", "fix it"),
         (b"a = " + b"[" * 10**5, "not valid TOML", "budget = 4000"),
         (b"[budget]\nlimit = 3\n", "budget cannot be {'limit': 3} (./thimble.toml)", "500 to 2,000,000"),
         (b"budget = true\n", "budget cannot be True", "500 to 2,000,000"),

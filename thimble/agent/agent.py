@@ -22,10 +22,10 @@ Happened = TypeVar("Happened", bound=Entry)
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What an answer rests on: the names that it cites, `read` and `invented`, and whether a tool returned anything.
+    """The sources of an answer: the names that it cites, `read` or `invented`, and whether a tool returned anything.
 
-    `declined`: it says, as the system prompt asks, that the question cannot be answered from here. `passage`: what the
-    built-in search finds for the question, beside the model.
+    `declined`: it says, in the words of the system prompt, that the question cannot be answered from here. `passage`:
+    the best passage of the built-in search for the question, found without the model.
     """
 
     read: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Grounds:
 
     @property
     def from_memory(self) -> bool:
-        """Whether nothing was looked up, and nothing that was read is cited."""
+        """Whether nothing was looked up and the answer cites nothing that was read."""
         return not self.looked_up and not self.read
 
 
@@ -44,11 +44,11 @@ class Grounds:
 class NextCall:
     """A model call before its view is made.
 
-    `tools` are offered with it. `closing`: the model must answer now, and a call is not run; the tools stay, since
-    without them a prompt would share no prefix with those before. `nudge`: put at its end, to ask for an answer once
-    more. `before`: the view of the last call. `warm`: the
-    server may still have that view cached, since it went to the same model with the same tools. `held` says how many
-    messages at the start of a prompt it has cached, by all that it has read.
+    `tools`: offered to the model. `closing`: the model must answer now, and calls are not run; the tools stay in the
+    prompt, which would share no prefix with earlier ones without them. `nudge`: messages at the end of the prompt that
+    ask for an answer once more. `before`: the view of the last call. `warm`: the server may still have that view
+    cached, since it went to the same model with the same tools. `held`: counts the messages at the start of a prompt
+    that the server has cached, given all prompts it has read.
     """
 
     tools: Sequence[Schema]
@@ -65,11 +65,12 @@ class Agent:
     """One session: its state and its parts. Any part can be swapped between two exchanges.
 
     `side`: the model that strategies and tools ask; it may be the agent's own. `on_demand`: tools offered only when the
-    strategy names them. `prices`: the price card, by the calls so far and the model in use. `record` gets every event
-    after the state has changed. `prefixes`: the prompts that servers can still hold. `examples`: worked examples before
-    each prompt, for a model that calls by schema (`agent.prompts`). `nudges`: an answer that rests on nothing is asked
-    for once more. `temperature`: of its replies; None for that of the server. `grounds`: what an answer rests on, by
-    the history and the place where what came after its question begins.
+    strategy names them. `prices`: makes the price card from the calls so far and the model in use. `record`: called
+    with every event, after the state has changed. `prefixes`: the prompts that servers can still hold. `examples`:
+    worked examples before each prompt, for a model that calls by schema (`agent.prompts`). `nudges`: ask once more for
+    an answer for which nothing was looked up. `temperature`: of its replies; None for the server's default. `grounds`:
+    finds the sources of an answer in the history; its last argument is the index of the first message after the
+    question.
     """
 
     backend: Backend
@@ -103,7 +104,7 @@ class Agent:
 
     @property
     def limit(self) -> int:
-        """Tokens of prompt that a call may use."""
+        """The prompt tokens that a call may use."""
         return self.state.budget
 
     @property
@@ -112,7 +113,7 @@ class Agent:
         return self.state.strategy
 
     def enter(self, event: Happened) -> Happened:
-        """Add an event that has already happened to the state and the journal; the event itself."""
+        """Apply an event to the state, record it, and return it."""
         self.state.take(event)
         if self.record:
             self.record(event)
@@ -128,11 +129,11 @@ class Agent:
         self.backend = backend
 
     def catch_up(self) -> list[SideBegan | SideCalled]:
-        """Enter what side calls have begun and ended by now; these events."""
+        """Enter the side calls that have begun or ended since the last time; return these events."""
         return [*map(self.enter, self.side.drain())]
 
     def close_calls(self) -> None:
-        """Give every call without a result one, so that the history stays valid."""
+        """Add a result to every call without one, so that the history stays valid."""
         turn = self.history[last_turn(self.history) :]
         answered = {message.call_id for message in turn}
         left = [call for message in turn for call in message.calls if call.id not in answered]
@@ -142,7 +143,7 @@ class Agent:
             self.enter(Cancelled(tuple(results)))
 
     def offered(self) -> dict[str, Tool]:
-        """The tools that the model may call: the usual ones, and the ones that the strategy names."""
+        """The tools that the model may call: the usual ones, and those on demand that the strategy names."""
         brought = getattr(self.strategy, "tools", ())
         return {**self.tools, **{name: tool for name, tool in self.on_demand.items() if name in brought}}
 

@@ -14,25 +14,25 @@ from thimble.agent.reply import Reply
 STOP_SECONDS = 1.0
 """The longest wait for a stopped call to let go of its connection."""
 SLICE_SECONDS = 0.05
-"""How soon a call that waits for its server knows that it was stopped."""
+"""A call that waits for its server checks this often whether it was stopped."""
 _here = threading.local()
 
 
 def check() -> None:
-    """Raise Halted in a call in the background that was stopped. Does nothing anywhere else."""
+    """Raise Halted if this thread runs a background call that was stopped; otherwise do nothing."""
     errand: BackgroundCall | None = getattr(_here, "errand", None)
     if errand and errand.stopped:
         raise Halted
 
 
 def halt() -> threading.Event | None:
-    """Is set when the call in the background that asks is stopped; None anywhere else."""
+    """The event that is set when this thread's background call is stopped; None in any other thread."""
     errand: BackgroundCall | None = getattr(_here, "errand", None)
     return errand.halt if errand else None
 
 
 def pause(seconds: float) -> None:
-    """Sleep; a call in the background that is stopped raises Halted at once."""
+    """Sleep; raise Halted as soon as this thread's background call is stopped."""
     errand: BackgroundCall | None = getattr(_here, "errand", None)
     if errand is None:
         time.sleep(seconds)
@@ -41,25 +41,25 @@ def pause(seconds: float) -> None:
 
 
 class Worker(Protocol):
-    """Does one errand at a time: at once, later, or never."""
+    """Runs background calls one at a time: at once, later, or never."""
 
     def start(self, errand: BackgroundCall) -> None:
-        """Take an errand on."""
+        """Accept a call."""
 
     def look(self, errand: BackgroundCall) -> None:
-        """The agent prepares a call and looks whether the errand has ended."""
+        """Called when the agent prepares its own next call and checks whether this one has ended."""
 
     def wait(self, errand: BackgroundCall) -> None:
-        """Return when the errand has ended."""
+        """Return when the call has ended."""
 
 
 @dataclass(eq=False)
 class BackgroundCall:
-    """One call in the background: what it asks, and when it has ended, the reply or the error.
+    """A call in the background: its request, and once it has ended, its reply or its error.
 
-    `steps` counts the calls of the agent that were prepared without it. `held_seconds` is the time that the agent
-    waited for it. `began` is in seconds since 1970. `bug` is any error but a ModelError. `then` is called when the
-    loop knows of the end; it raises nothing.
+    `steps` counts the agent's calls that were prepared while it ran. `held_seconds` is the time that the agent waited
+    for it. `began` is in seconds since 1970. `bug` is any error but a ModelError. `then` is called when the loop learns
+    that it has ended; it raises nothing.
     """
 
     ask: Callable[[Reply], None]
@@ -86,7 +86,7 @@ class BackgroundCall:
         return self.halt.is_set()
 
     def look(self) -> bool:
-        """Whether it has ended, as the agent prepares its next call."""
+        """Whether it has ended; the agent asks before each call of its own."""
         if not self.ended:
             self.worker.look(self)
         self.steps += not self.ended
@@ -109,7 +109,7 @@ class BackgroundCall:
                 self.held_seconds += time.perf_counter() - began
 
     def run(self) -> None:
-        """Ask, in the thread of the worker."""
+        """Send the request, in the worker's thread."""
         _here.errand = self
         self.reply = Reply()  # its seconds begin here
         self.began = self.reply.began
@@ -118,9 +118,9 @@ class BackgroundCall:
             self.ask(self.reply)
         except (ModelError, Halted) as failure:
             self.error = failure.what
-        except Exception as failure:  # raised again where the reply is wanted
+        except Exception as failure:  # raised again when the text is read
             self.bug, self.error = failure, f"{type(failure).__name__}: {failure}"
-        except BaseException:  # Ctrl-C, where no thread does it: what was written so far is no reply
+        except BaseException:  # Ctrl-C, if it runs in the main thread: a partial text is not a reply
             self.halt.set()
             raise
         finally:
@@ -129,7 +129,7 @@ class BackgroundCall:
             self._end.set()
 
     def stop(self) -> None:
-        """Let it end now, without a reply. Its connection is closed within moments."""
+        """End it now, without a reply. Its connection is closed within moments."""
         self.halt.set()
         if self.began:
             self._end.wait(STOP_SECONDS)
@@ -137,7 +137,7 @@ class BackgroundCall:
 
 
 class Thread:
-    """A worker in a thread of its own, which a process that ends does not wait for."""
+    """A worker that runs calls in daemon threads, so that a process that ends does not wait for them."""
 
     def __init__(self) -> None:
         self._one = threading.Lock()
@@ -151,9 +151,9 @@ class Thread:
             errand.run()
 
     def look(self, errand: BackgroundCall) -> None:
-        """Nothing: it runs by itself."""
+        """Do nothing: the call runs in its own thread."""
 
     def wait(self, errand: BackgroundCall) -> None:
-        """Until it has ended; Ctrl-C is heard meanwhile."""
+        """Wait until it has ended; Ctrl-C still interrupts."""
         while not errand.ended:
             errand._end.wait(SLICE_SECONDS)

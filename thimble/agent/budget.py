@@ -12,11 +12,11 @@ from thimble.agent.messages import Message, Schema
 LEAST_BUDGET, MOST_BUDGET = 500, 2_000_000
 """The legal budgets of a session, in tokens."""
 UNLIMITED = 10**9
-"""A limit that no prompt reaches: budget none."""
+"""A limit that no prompt reaches, for `--budget none`."""
 
 
 def read_limit(text: str) -> int:
-    """The tokens of a `--budget` that may be any number, or none.
+    """Parse a `--budget` that may be any number of tokens, or `none`.
 
     Raises:
         UsageError: the text is not a number of tokens.
@@ -33,7 +33,7 @@ def read_limit(text: str) -> int:
 class Prices:
     """The price card: the cost of a token. A computed prompt token costs 1.
 
-    `dollars`: what a million computed prompt tokens cost; 0 if no price is set.
+    `dollars`: the price of a million computed prompt tokens; 0 if none is set.
     """
 
     cached: float = 0.1
@@ -70,13 +70,13 @@ class Counter(Protocol):
         """Tokens of a prompt outside all messages: tool schemas and the template around them."""
 
     def calibrate(self, counted: int, reported: int) -> bool:
-        """Learn from a server that it read `reported` tokens where `counted` were expected.
+        """Learn that a server read `reported` tokens instead of the `counted` ones.
 
-        False, and nothing learnt, if the number is so small that the server must have cut the prompt.
+        Returns False and learns nothing if the number is too small: then the server must have cut the prompt.
         """
 
     def doubt(self) -> str:
-        """A line for the user, once after a reply has shown that counts are not exact; else ""."""
+        """A notice for the user, given once when a reply shows that counts are inexact; else ""."""
         return ""
 
 

@@ -3,8 +3,8 @@
     ThimbleError
       ToolError      sent to the model as the observation; the loop continues
       ModelError     the model server cannot be used, or its reply cannot be read
-        RepetitionDetected      a reply was ended because the model said the same again and again
-        NotRecorded  the recorded session that is played does not have the reply
+        RepetitionDetected      the model repeated itself, so its reply was ended
+        NotRecorded  the recording being played does not have the reply
       Halted         a call in the background was stopped: its reply is no longer wanted
       BudgetError    the budget cannot hold even the smallest form of the request
       UsageError     a user's mistake or a wrong setting
@@ -21,11 +21,11 @@ from collections.abc import Iterable
 
 CONTROL_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 ERROR_LETTERS = 300
-"""The most letters that are shown of an error of foreign code."""
+"""The most characters shown of an error from foreign code."""
 
 
 class ThimbleError(Exception):
-    """An error in one line, and in `fix` how to mend it (may be empty)."""
+    """An error in one line, with `fix`, how to fix it (may be empty)."""
 
     def __init__(self, what: str, fix: str = "") -> None:
         super().__init__(what)
@@ -44,7 +44,7 @@ class ModelError(ThimbleError):
 
 
 class RepetitionDetected(ModelError):
-    """The model repeated itself, so its reply was ended. What it said of an answer so far is kept."""
+    """The model repeated itself, so its reply was ended. The part of the answer received so far is kept."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -60,7 +60,7 @@ class Halted(ThimbleError):
 
 
 class NotRecorded(ModelError):
-    """The recorded session that is played does not have the reply; no model is asked instead."""
+    """The recording being played does not have the reply, and no model is asked instead."""
 
 
 class UsageError(ThimbleError):
@@ -80,7 +80,7 @@ class BudgetError(ThimbleError):
 
 
 class Stopped(KeyboardInterrupt):
-    """The user pressed Ctrl-C. `what` says in one line what was stopped and how much of it stays."""
+    """The user pressed Ctrl-C. `what` names, in one line, the stopped work and the part that is kept."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -88,10 +88,10 @@ class Stopped(KeyboardInterrupt):
 
 
 def did_you_mean(word: str, known: Iterable[str], rest: str = "") -> str:
-    """How to fix an unknown word: `did you mean X?`, if a known name is like it, then the rest.
+    """How to fix an unknown word: `did you mean X?` if a known name resembles it, then the rest.
 
-    A name that begins with the word, or has a word that does; else the name whose spelling, or that of a word of it, is
-    the closest.
+    X is a name that starts with the word, or has a part that does; else the name, or part of a name, of the closest
+    spelling.
     """
     from difflib import get_close_matches  # late: most words are known
 
@@ -105,7 +105,7 @@ def did_you_mean(word: str, known: Iterable[str], rest: str = "") -> str:
 
 
 def in_words(error: BaseException) -> str:
-    """The type of an error and its message, as `in_line` cuts them; the type alone if the message itself fails."""
+    """The type of an error and its message, cut by `in_line`; the type alone if making the message fails."""
     said = "an error"
     try:
         said = str.__str__(type(error).__name__)
@@ -116,7 +116,7 @@ def in_words(error: BaseException) -> str:
 
 
 def in_line(text: str) -> str:
-    """The beginning of a foreign text as one line: printable letters, at most `ERROR_LETTERS`."""
+    """The start of a foreign text as one line of at most `ERROR_LETTERS` printable characters."""
     begun = CONTROL_SEQUENCE.sub("", str.__str__(text)[: 2 * ERROR_LETTERS])
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in begun).split())
     return line if len(line) <= ERROR_LETTERS else f"{line[: ERROR_LETTERS - 1]}…"

@@ -24,7 +24,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class PutIn:
-    """Messages came into the history that nobody asked: the program of a recorded agent put them in.
+    """The program of a recorded agent put messages into the history that no user wrote.
 
     Recorded; `run` never yields it.
     """
@@ -104,7 +104,7 @@ class ReplyPiece:
 class Replied:
     """The reply is complete and in the history. `waited_seconds` of its seconds passed before the server computed.
 
-    `stopped_by`: who ended it because the model repeated itself; "" if nobody had to. `began`: when the request
+    `stopped_by`: who ended it because the model repeated itself; "" if it ended by itself. `began`: when the request
     was sent, in seconds since 1970; 0 if unknown. `written`: tokens of a reply that thimble ended, by our count, since
     its server reports none; else None. `returns_thinking`: the thinking stays in the history until the question is
     answered.
@@ -124,7 +124,7 @@ class Replied:
 
 @dataclass(frozen=True, slots=True)
 class ReplyCancelled:
-    """The user stopped a call before its reply was complete: it has a cost, and no place in the history.
+    """The user stopped a call before its reply was complete: it has a cost, but is not in the history.
 
     Recorded; `run` never yields it. Its fields are those of `Replied`.
     """
@@ -174,14 +174,14 @@ class ToolReturned:
 class Answered:
     """The exchange is over. `ending` says whether the model ended it by itself.
 
-    "passages": the built-in reader shows what is near, and does not call it an answer. "refused": the server says that
-    it declined, the built-in reader that it found nothing, or the model, in the words
-    of `agent.prompts.CANNOT`, that the question cannot be answered; then it cites nothing that was read. "thought": the
+    "passages": the built-in reader shows the closest passages, and does not call them an answer. "refused": the server
+    says that it declined, the built-in reader that it found nothing, or the model, in the words of
+    `agent.prompts.CANNOT`, that the question cannot be answered; then it cites nothing that was read. "thought": the
     answer is empty, the model only thought. `from_memory`: nothing was looked up for this question, and the answer
-    cites nothing that was read; never of the built-in reader, which has no memory. `invented`: the names that it cites
-    and no tool has shown. `passage`: of a model that calls by schema, what the built-in search finds for the question,
-    its source behind it; never sent to a model. These follow from the text, the history and the articles: answers that
-    differ only in them are equal.
+    cites nothing that was read; never for the built-in reader, which has no memory. `invented`: the names that it cites
+    and no tool has shown. `passage`: for a model that calls by schema, the best passage of the built-in search,
+    followed by its source; never sent to a model. These follow from the text, the history and the articles: answers
+    that differ only in them are equal.
     """
 
     text: str
@@ -193,14 +193,14 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class QuestionWithdrawn:
-    """No model could be asked, so the question left the history again. Recorded; `run` never yields it."""
+    """No model could be asked, so the question was removed from the history. Recorded; `run` never yields it."""
 
     message: Message
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyDiscarded:
-    """A reply left the history again: it rests on nothing that was read, and an answer is asked for once more.
+    """A reply that rests on nothing that was read was removed from the history; the model is asked once more.
 
     Recorded; `run` never yields it.
     """
@@ -219,12 +219,12 @@ class Cancelled:
 
 
 CHANGEABLE = {"strategy": str, "budget": int, "model": str, "system": str}
-"""The settings that change while a session runs, and the type of their values."""
+"""The settings that can change while a session runs, and the types of their values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """From now on this setting has this value. A strategy begins with an empty memory.
+    """A setting has a new value from now on. A new strategy starts with an empty memory.
 
     The strategy is a SPEC, the budget a number of tokens, the model written `backend/name`, and `system` the first
     message of a history. A value of another type raises ValueError.

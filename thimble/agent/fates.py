@@ -1,4 +1,4 @@
-"""Fates: what became of each message of the history in a view, measured by comparing the two."""
+"""Fates: how a view treats each message of the history, found by comparing the two."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from thimble.agent.messages import LOSSLESS, YOU, Message
 
 Fate = Literal["kept", "tidied", "edited", "masked", "shortened", "summarised", "offloaded", "dropped"]
 MASK = r"\[masked: [^\n]*\]\s*\Z"
-"""What a copy says that says only what it replaces."""
+"""The content of a placeholder, which only describes the text that it replaces."""
 REFS: dict[str, Fate] = {LOSSLESS: "tidied", YOU: "edited"}
-"""The fate of a copy by its `ref`, where that is no message to recall."""
+"""The fate of a copy by its `ref`, if that is not the id of a message to recall."""
 LEAST_SHARED = 8
-"""Characters at an end of a copy that are the original's, where it was shortened and not masked."""
+"""A copy that shares this many characters at either end with its original was shortened, not masked."""
 
 
 def fates(history: Sequence[Message], view: Sequence[Message]) -> list[Fate]:
@@ -28,7 +28,7 @@ def fates(history: Sequence[Message], view: Sequence[Message]) -> list[Fate]:
 
 
 def fate(message: Message, copy: Message | None, covered: bool) -> Fate:
-    """The fate of a message, of which a view has this copy or none; `covered`: a summary stands for it."""
+    """The fate of a message, given its copy in the view (None if there is none); `covered`: a summary replaces it."""
     if copy is None:
         return "summarised" if covered else "dropped"
     if copy.same(message):
@@ -45,7 +45,7 @@ def fate(message: Message, copy: Message | None, covered: bool) -> Fate:
 
 
 def is_mask(message: Message) -> bool:
-    """Whether a message is a copy that says only what it replaces."""
+    """Whether a message is a placeholder that only describes the text that it replaces."""
     return bool(message.why and re.match(MASK, message.content))
 
 

@@ -1,11 +1,10 @@
-"""Fit: make good the budget after the strategy, by steps so coarse that the prefix seldom changes.
+"""Fit: bring a view within the budget after the strategy, in steps so coarse that the prefix seldom changes.
 
-First the thinking of all turns but the last goes. Then the largest observations are halved (head and tail stay), while
-one is larger than an eighth of the budget. Then the oldest blocks go, summaries last, a quarter of the budget at a
-time: first those that the view before had no room for either, and others only where that is not enough. What never
-goes: the system message, the task, the current question, the last turn since it. If the observations of that turn
-cannot be halved enough either, a task of several messages loses the oldest of them, but never its last: then
-BudgetError.
+First the thinking of all turns but the last is removed. Then the largest observations are halved (head and tail stay)
+while one is larger than an eighth of the budget. Then the oldest blocks are dropped, summaries last, a quarter of the
+budget at a time: first those that the previous view dropped too, others only if that is not enough. Never dropped: the
+system message, the task, the current question, the last turn since it. If the observations of that turn cannot be
+halved enough either, a task of several messages loses its oldest ones, but never its last; then BudgetError.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from thimble.agent.messages import YOU, Message, blocks, last_turn, without_thin
 from thimble.agent.turns import pinned
 
 SMALLEST = 48
-"""Tokens below which an observation is not halved any more."""
+"""An observation of fewer tokens is not halved any further."""
 
 
 def fit(
@@ -34,12 +33,12 @@ def fit(
     early: Collection[Message] = (),
     counts: Sequence[int] = (),
 ) -> list[Message]:
-    """The same view within the budget; the view itself where it already is.
+    """Fit a view into the budget; one that fits comes back unchanged.
 
-    Shortening goes by powers of two and dropping by quarters of the budget, so that two calls in a row mostly
-    shorten and drop the same, and the server's cache holds. `stays` are the messages that never go: by default
-    what is pinned in the view itself. `early` are those of them that go all the same, oldest first, once nothing else
-    can. `gone` are ids of those that the view before had no room for. `counts` are its tokens by message, where known.
+    It shortens by powers of two and drops by quarters of the budget, so that two calls in a row mostly shorten and drop
+    the same messages, and the server's prefix cache stays valid. `stays`: messages that are never dropped, by default
+    the pinned ones of the view. `early`: those of them that are dropped after all, oldest first, once nothing else can
+    be. `gone`: ids of the messages that the previous view dropped. `counts`: the tokens of each message, if known.
 
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
@@ -76,7 +75,7 @@ def fit(
 
 @dataclass(slots=True)
 class _Piece:
-    """A message on its way to the budget, its tokens, and the share of the whole one that it is."""
+    """A message that may be cut: the whole one, its copy, the copy's tokens, and its share of the whole."""
 
     whole: Message
     message: Message
@@ -89,7 +88,7 @@ class _Piece:
         return self.whole.role == "tool" and self.whole.ref != YOU
 
     def halve(self, budget: Budget, large: int) -> int:
-        """Halve it, always from the whole one, so that a result cut twice has one marker; the tokens saved.
+        """Halve it, always cutting the whole one, so that a result cut twice has one marker; return the tokens saved.
 
         A piece that is many times as large as `large` is halved more than once in one step.
         """
@@ -102,7 +101,7 @@ class _Piece:
 
 
 def _halved(message: Message, tokens: int, budget: Budget, large: int) -> _Piece:
-    """The message, halved for as long as it is an observation larger than `large`, and that saves anything."""
+    """The message, halved while it is an observation larger than `large` and halving saves tokens."""
     piece = _Piece(message, message, tokens)
     while piece.may_shrink and piece.tokens > large and piece.halve(budget, large) > 0:
         pass
@@ -110,7 +109,7 @@ def _halved(message: Message, tokens: int, budget: Budget, large: int) -> _Piece
 
 
 def _halve_largest(pieces: Sequence[_Piece], over: int, budget: Budget, large: int) -> int:
-    """Halve the largest observation until nothing is over or all are at most `large`; the tokens still over."""
+    """Halve the largest observation until the view fits or all are at most `large`; return the tokens still over."""
     found = enumerate(pieces)
     heap = [(-piece.tokens, at) for at, piece in found if piece.tokens > large and piece.may_shrink]
     heapify(heap)
@@ -125,7 +124,7 @@ def _halve_largest(pieces: Sequence[_Piece], over: int, budget: Budget, large: i
 
 
 def _never_goes(view: Sequence[Message], stays: Collection[Message]) -> set[str]:
-    """The ids of the messages whose blocks never go: what stays, and the last turn since."""
+    """The ids of the messages whose blocks are never dropped: those that stay, and the last turn since."""
     never = {message.id for message in stays}
     for message in reversed(view):
         if message.id in never:
@@ -138,10 +137,10 @@ def _never_goes(view: Sequence[Message], stays: Collection[Message]) -> set[str]
 def _newest(
     view: Sequence[Message], counts: Sequence[int], budget: Budget, never: set[str], gone: Collection[str]
 ) -> list[int]:
-    """The places left when the oldest have gone, so many that the rest is a multiple of a quarter under the budget.
+    """The indices that remain when the oldest blocks are dropped, a quarter of the budget at a time.
 
-    What is gone comes back where the rest is only half of the budget: the view before was of another strategy or
-    budget. Summaries go last: they are small, and stand for more than any other block.
+    Blocks that were `gone` come back if the rest is less than half of the budget: the previous view was of another
+    strategy or budget. Summaries are dropped last: they are small, and replace more than any other block.
     """
     found, before, ids = blocks(view), [0, *accumulate(counts)], [message.id for message in view]
     sizes = {block.start: before[block.stop] - before[block.start] for block in found}
@@ -154,6 +153,7 @@ def _newest(
     size, quarter = sum(sizes[start] for start in free), max(1, budget.limit // 4)
     room = size + (budget.limit - least - size) // quarter * quarter
     kept = {*system, *fixed}
+    # summaries first, then the newest blocks
     for start in sorted(reversed(free), key=lambda start: not view[start].covers):
         room -= sizes[start]
         if room < 0:
@@ -164,7 +164,7 @@ def _newest(
 
 @lru_cache(maxsize=4096)
 def _shortened(message: Message, share: float, cut: int, limit: int) -> Message:
-    """A copy that keeps about `share` of the content of a message, and says that so many tokens are cut."""
+    """A copy that keeps about `share` of a message's content, with a marker that says how many tokens are cut."""
     text = message.content
     keep = int(len(text) * share)
     whole, stays = f"{len(text):,}", f"{keep:,}"
@@ -176,5 +176,5 @@ def _shortened(message: Message, share: float, cut: int, limit: int) -> Message:
 
 
 def shortened(message: Message, share: float, budget: Budget) -> Message:
-    """A copy that keeps about `share` of the content: its head and its tail, and a marker for what is between."""
+    """A copy that keeps about `share` of the content: its head and its tail, with a marker between them."""
     return _shortened(message, share, int(budget.count(message) * (1 - share)), budget.limit)

@@ -15,9 +15,9 @@ VALUES = 1_500_000
 
 
 def read(text: str | bytes, *, strict: bool = True) -> Any:
-    """The value. Raises ValueError for text that is not JSON or is beyond the bounds.
+    """Parse JSON. Raises ValueError if the text is not JSON or exceeds the bounds.
 
-    A model may write a line break, or another control character, as it is in a text: valid unless `strict`.
+    Unescaped line breaks and other control characters in a string, as models write them, are valid unless `strict`.
     """
     bare = text.encode("utf-8", "replace") if isinstance(text, str) else text
     opened = bare.count(b"[") + bare.count(b"{")
@@ -33,7 +33,7 @@ def read(text: str | bytes, *, strict: bool = True) -> Any:
 
 
 def texts(text: str) -> Iterator[str]:
-    """Every text in the values of a document; none if it cannot be read."""
+    """Every string among the values of a document; nothing if it cannot be parsed."""
     try:
         yield from _texts(read(text))
     except ValueError:
@@ -49,7 +49,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def is_deep(value: Any) -> bool:
-    """Whether lists and objects stand inside each other deeper than `DEPTH`."""
+    """Whether lists and objects are nested deeper than `DEPTH`."""
     level = [value]
     for _ in range(DEPTH):
         inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))

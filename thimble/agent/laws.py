@@ -11,7 +11,7 @@ from thimble.agent.repair import Repaired, repair
 from thimble.agent.turns import pinned
 
 MOST_MESSAGES = 200_000
-"""The most messages of a view; a longer answer may have no end."""
+"""The most messages of a view; a longer answer may be endless."""
 PINNED = {"system": "system message", "user": "question or task"}
 
 
@@ -22,7 +22,7 @@ def messages_of(answer: Sequence[Message]) -> list[Message]:
     proposed = [*islice(answer, MOST_MESSAGES + 1)]  # the answer may have no end
     if not {*map(type, proposed)} <= {Message}:
         other = next(one for one in proposed if type(one) is not Message)
-        raise TypeError(f"prepare must return a list of messages; {other!r:.40} in it is none")
+        raise TypeError(f"prepare must return a list of messages; it contains {other!r:.40}")
     if len(proposed) > MOST_MESSAGES:
         raise TypeError(f"prepare must return a list of messages, at most {MOST_MESSAGES:,}")
     return proposed
@@ -35,7 +35,7 @@ def keep_laws(
 
     An answer that keeps the laws comes back unchanged. One that breaks them (a participant's first try, for example) is
     repaired, with a note for each repair. Only a call that waits for its result in the history may wait for it here.
-    What the user has `kept` is put back without a note. `sound` is an answer that kept the laws before.
+    Messages that the user has `kept` are put back without a note. `sound`: an earlier answer that kept the laws.
     """
     notes: list[str] = []
     places = {message.id: at for at, message in enumerate(history)}
@@ -60,16 +60,16 @@ def keep_laws(
 def _with_roles(
     view: Sequence[Message], history: Sequence[Message], places: Mapping[str, int], notes: list[str]
 ) -> list[Message]:
-    """The view without system messages that the history has as others: these have their own role again."""
+    """The view, with the original role of each message that the strategy made a system message."""
     roles = {one.id: history[places[one.id]].role for one in view if one.role == "system" and one.id in places}
     if {*roles.values()} <= {"system"}:
         return [*view]
-    notes.append("put back the role of what the strategy made a system message")
+    notes.append("put back the role of a message that the strategy made a system message")
     return [replace(one, role=roles.get(one.id, one.role)) if one.role == "system" else one for one in view]
 
 
 def _in_order(view: list[Message], places: Mapping[str, int], notes: list[str]) -> list[Message]:
-    """The messages in the order of the history, each once; what is inserted stays behind the message before it."""
+    """The messages in the order of the history, each once; an inserted message stays after the one before it."""
     known = [at for message in view if (at := places.get(message.id)) is not None]
     if known == sorted({*known}):
         return view

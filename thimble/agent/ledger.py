@@ -36,7 +36,7 @@ class Amount:
 
     @classmethod
     def total(cls, amounts: Collection[Amount]) -> Amount:
-        """Their sum. One unknown makes it unknown but for a least value; one estimate makes it an estimate."""
+        """Their sum. One unknown leaves only a least value; one estimate makes it an estimate."""
         known = sum(one.least if one.tokens is None else one.tokens for one in amounts)
         exact = all(one.exact for one in amounts)
         return cls(None, exact, known) if any(one.tokens is None for one in amounts) else cls(known, exact)
@@ -50,15 +50,15 @@ UNKNOWN = Amount(None)
 class Call:
     """One model call: its prompt, the server's report, and the cost of sending the whole history instead.
 
-    `cached` is the one figure that is shown: what the server reported; else `shared`, an estimate; unknown where the
-    seconds of prefill speak against that. `shared`: the tokens at the start of its prompt that the server should still
-    hold, by our own count: none after it loaded the model; None if unknown. `raw_prompt` and `raw_prefill`: the tokens
-    that the whole history would have cost in this call. `usage`: the server's report. `seconds`: the time in which it
-    worked; `waited`: the time in which it was busy or loaded the model. `lag`: the calls of the agent that were
-    prepared while this one ran in the background, and `held` the seconds that the agent waited for it; None for a call
-    that the agent waited for. `began`: in seconds since 1970; 0 if unknown. `first_token`: the seconds until its first
-    token; None if unknown. `taken`: the tokens of the history that the strategy or each of its parts, and `fit` took
-    out, by name; empty if unknown.
+    `cached`: the figure that is shown: the server's report, else `shared` as an estimate, or unknown if the seconds of
+    prefill contradict that. `shared`: the tokens at the start of its prompt that the server should still hold, by our
+    own count: 0 after it loaded the model; None if unknown. `raw_prompt` and `raw_prefill`: the tokens that the whole
+    history would have cost in this call. `usage`: the server's report. `seconds`: the time in which the server worked;
+    `waited`: the time in which it was busy or loaded the model. `lag`: the calls of the agent that were prepared while
+    this one ran in the background, and `held` the seconds that the agent waited for it; None for a call that the agent
+    waited for. `began`: in seconds since 1970; 0 if unknown. `first_token`: the seconds until its first token; None if
+    unknown. `taken`: the tokens of the history that the strategy, or each of its parts, and `fit` took out, by name;
+    empty if unknown.
     """
 
     exchange: int
@@ -95,7 +95,7 @@ class Call:
 
     @property
     def timed(self) -> Timed | None:
-        """Its tokens and its seconds of prefill, to read a rate from; None where one is unknown."""
+        """Its tokens and its seconds of prefill, to compute a rate from; None if one is unknown."""
         return _timed(self.usage, self.prompt.tokens, self.shared)
 
 
@@ -111,7 +111,7 @@ class ToolRun:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Which model answered, and what `Answered` says of it; `invented` counts citations."""
+    """Which model answered, and whether from memory, as in `Answered`; `invented` counts citations."""
 
     exchange: int
     model: ModelId
@@ -132,13 +132,13 @@ class Ledger:
     prepared_in: int = 0
     """The exchange of the newest view."""
     sent: Sent | None = None
-    """The request that sent the newest view; None if there was none."""
+    """The request that sent the newest view; None if none was sent."""
     replied: bool = False
-    """Whether the newest view has its reply, or as much of it as came."""
+    """Whether the newest view has a reply, complete or cancelled."""
 
     @property
     def answered(self) -> int:
-        """How many exchanges came to their end."""
+        """The number of exchanges that have ended."""
         return len(self.answers)
 
     @property
@@ -148,7 +148,7 @@ class Ledger:
 
     @property
     def tool_calls(self) -> int:
-        """How often a tool ran."""
+        """The number of tool runs."""
         return len(self.tools)
 
     @property
@@ -198,7 +198,7 @@ class Ledger:
 
     @property
     def lag(self) -> int:
-        """The calls of the agent that a call in the background usually runs beside: the middle one; 0 if unknown."""
+        """The median number of agent calls during a background call; 0 if unknown."""
         lags = sorted(call.lag for call in self.calls if call.lag is not None)
         return lags[len(lags) // 2] if lags else 0
 
@@ -207,7 +207,7 @@ class Ledger:
         return [call for call in self.calls if call.exchange == number]
 
     def call_of(self, event: object) -> Call | None:
-        """The call that this event, just added, is about, as it is known now; None if it is about none."""
+        """The model call that the event just added belongs to, as known now; None for other events."""
         if isinstance(event, Replied | ReplyCancelled | PromptCut):
             return self.last
         return self.calls[-1] if isinstance(event, SideCalled) else None
@@ -264,7 +264,7 @@ class Ledger:
     def _cached(
         self, model: ModelId, usage: Usage, prompt: int | None, shared: int | None
     ) -> tuple[Amount, int | None]:
-        """What of the prompt of a new call was cached, as far as anyone knows; and its `shared`."""
+        """The tokens of a new call's prompt that were cached, as far as known, and its `shared`."""
         if usage.cached_tokens is not None:
             return Amount(usage.cached_tokens), shared
         if (usage.load_seconds or 0) >= LOAD_SECONDS:

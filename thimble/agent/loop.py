@@ -33,14 +33,14 @@ from thimble.agent.repair import named
 from thimble.agent.reply import Reply
 
 MOST_CALLS = 64
-"""The most calls of one reply that are run; each other gets a result that says so."""
+"""The most calls of one reply that are run; the others get a result that says so."""
 NOT_RUN = "not run: no tool calls were left for this question"
 ANNOUNCED, UNFOUNDED = "it wrote a call as text", "it looked nothing up"
-"""Why a reply is asked for once more."""
+"""The reasons to ask for a reply once more."""
 REPEATS = 2
 """The most times that the same call runs in an exchange."""
 LONG_TOKENS = 100
-"""A result of more tokens than these has the question again behind it, where the model has worked examples."""
+"""The question is repeated after a result of more tokens, if the model has worked examples."""
 
 
 def run(agent: Agent, question: str) -> Generator[Event, None, None]:
@@ -87,7 +87,7 @@ def run(agent: Agent, question: str) -> Generator[Event, None, None]:
 
 
 def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Event, None, Message]:
-    """One model call; on the closing turn the model is asked to answer, and where possible kept from calling a tool."""
+    """One model call; on the closing turn the model is asked to answer, and if possible kept from calling a tool."""
     yield agent.enter(Preparing(turn, agent.strategy_name, agent.limit))
     for waiting in agent.backend.loading():
         yield agent.enter(waiting)
@@ -130,7 +130,7 @@ def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Ev
 
 
 def _answered(agent: Agent, reply: Message, first: int, closing_turn: bool) -> Answered:
-    """The end of the exchange whose messages after the question begin at place `first`."""
+    """The event that ends an exchange; `first` is the index of the first message after its question."""
     grounds = agent.grounds(reply.content, agent.history, first)
     ending = _ending(agent, reply, closing_turn, grounds)
     if ending not in ("answered", "turn-limit"):
@@ -140,9 +140,9 @@ def _answered(agent: Agent, reply: Message, first: int, closing_turn: bool) -> A
 
 
 def _why_again(agent: Agent, reply: Message, turn: int) -> str:
-    """Why a reply without a call is asked for once more; "" if it is an answer.
+    """Why to ask for a reply without a call once more; "" if it is an answer.
 
-    It wrote a call as text, which is never run; or it is the first and rests on nothing that was read.
+    Either it wrote a call as text, which is never run, or it is the first reply and rests on nothing that was read.
     """
     if not agent.nudges or not agent.tools or reply.calls or not reply.content.strip():
         return ""
@@ -187,7 +187,7 @@ def _too_many(number: int) -> str:
 
 
 def _act(agent: Agent, call: ToolCall, first: int, refused: str) -> Generator[Event, None, None]:
-    """Run a call, or answer it with why it is refused."""
+    """Run a call, or give the reason for refusing it as its result."""
     yield agent.enter(ToolCalled(call))
     began, started = time(), perf_counter()
     try:
@@ -204,7 +204,7 @@ def _act(agent: Agent, call: ToolCall, first: int, refused: str) -> Generator[Ev
 
 
 def observe(agent: Agent, call: ToolCall, first: int) -> str:
-    """The tool's result. The current exchange begins at message `first` of the history.
+    """The tool's result. `first` is the index of the first message after the question.
 
     Raises:
         ToolError: the tool raised it, or the call is wrong; the text is for the model.

@@ -19,11 +19,11 @@ NONE: tuple[()] = ()
 LONGEST = 400_000
 """Characters of a content that strategies look into. A longer one they send, cut, hide or drop, but never rewrite."""
 CANCELLED, NO_RESULT = "[cancelled before it returned]", "[no result was recorded]"
-"""All that a result says which never came."""
+"""The whole content of a result that was never returned."""
 LOSSLESS = "here"
-"""The `ref` of a copy that tells a reader all that its message tells."""
+"""The `ref` of a copy that holds all the information of its message."""
 YOU = "you"
-"""The `ref` of a copy with another text by the user's hand, and the name of the user among those who make a view."""
+"""The `ref` of a copy that the user pinned or edited, and the user's name among the makers of a view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class ToolCall:
 class Message:
     """One entry of the history, or of a view of it. Its id is stable: a view's copy keeps it.
 
-    `call_id` and `name`: the call that a tool's result answers. The others are set only in views. `why`: the reason for
-    a copy or an insertion. `covers`: the ids of the messages that a summary replaces; a brief has its own id. `ref`:
-    where to get the whole of a copy: the id of a message to recall, `LOSSLESS`, or `YOU`. A server never gets these
-    three, so messages that differ only in them are equal. `attached`: the tokens of its images; a rewritten copy has
+    `call_id` and `name`: the call that a tool's result answers. `why`: the reason for a copy or an insertion. `covers`:
+    the ids of the messages that a summary replaces; a brief has its own id. `ref`: where to get the whole text of a
+    copy: the id of a message to recall, `LOSSLESS`, or `YOU`. These three are set only in views and never sent to a
+    server, so messages that differ only in them are equal. `attached`: the tokens of its images; a rewritten copy has
     none. A value of a wrong type raises TypeError at once.
     """
 
@@ -78,10 +78,10 @@ class Message:
         if type(self.covers) is not tuple or not {*map(type, self.covers)} <= {str}:
             raise TypeError(f"the covers of a message are a tuple of ids, not {self.covers!r:.40}")
         if type(self.attached) is not int or self.attached < 0:
-            raise TypeError(f"what is attached to a message is a number of tokens, not {self.attached!r:.40}")
+            raise TypeError(f"the attached tokens of a message are a whole number, not {self.attached!r:.40}")
 
     def __hash__(self) -> int:
-        return hash((self.id, len(self.content or "")))  # to hash a long one whole is slow
+        return hash((self.id, len(self.content or "")))  # hashing a long content is slow
 
     def __init_subclass__(cls) -> None:
         raise TypeError("a message has no subclasses: message.rewritten(content, why) makes a copy")
@@ -106,12 +106,12 @@ class Message:
 
 
 def without_thinking(message: Message, why: str = "") -> Message:
-    """The message without its thinking, which says `why` if nothing else is said of it; itself if it has none."""
+    """A copy without thinking, with `why` as its reason unless it has one; the message itself if it has no thinking."""
     return replace(message, thinking="", why=message.why or why) if message.thinking else message
 
 
 def _make_text(owner: object, what: str, names: Sequence[str], may_lack: Sequence[str] = ()) -> None:
-    """Make these fields plain text, whatever kind of text they are. Raises TypeError if one is not text."""
+    """Make these fields plain `str`, also from a subclass of it. Raises TypeError if one is not text."""
     for name in names:
         text = getattr(owner, name)
         if not isinstance(text, str) and not (text is None and name in may_lack):
@@ -121,7 +121,7 @@ def _make_text(owner: object, what: str, names: Sequence[str], may_lack: Sequenc
 
 
 def blocks(messages: Sequence[Message]) -> list[range]:
-    """Group message indices into blocks that stay or go whole, oldest first.
+    """Group message indices into blocks that are kept or dropped whole, oldest first.
 
     A user message is a block; so is a turn: an assistant message with the results that follow it,
     T = (reasoning, action, observation). System messages belong to no block.
@@ -166,5 +166,5 @@ def common_prefix(left: Sequence[Message], right: Sequence[Message]) -> int:
 
 
 def differences(left: Sequence[Message], right: Sequence[Message]) -> Iterator[int]:
-    """The places where two lists have not the very same message, up to the end of the shorter one."""
+    """The indices at which two lists hold different message objects, up to the end of the shorter one."""
     return compress(count(), map(is_not, left, right))

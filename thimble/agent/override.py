@@ -1,4 +1,4 @@
-"""Overrides: what the user decides about a message, whatever the strategy would make of it."""
+"""Overrides: the user's decisions about messages, which take precedence over the strategy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Deed = Literal["pinned", "dropped", "edited", ""]
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What the user decides about the message of this id; "" takes back what was decided before.
+    """The user's decision about the message of this id; "" takes back an earlier one.
 
     pinned: every view has it whole. dropped: no view has its turn. edited: every view has it, with this text.
     """
@@ -31,10 +31,10 @@ NO_OVERRIDES: Mapping[str, Override] = MappingProxyType({})
 def overridden(
     messages: Sequence[Message], overrides: Mapping[str, Override]
 ) -> tuple[Sequence[Message], Sequence[Message]]:
-    """The messages that the strategy gets, and those of them that every view has.
+    """The messages that the strategy gets, and those of them that every view must have.
 
-    Of these, those with `YOU` as their `ref` stand whole, others of their turns in any form. What the laws keep in
-    every view, the current question too, is as it was.
+    Of these, those with `YOU` as their `ref` are kept whole, others of their turns in any form. Messages that the laws
+    keep in every view, such as the current question, are unchanged.
     """
     laws = {message.id for message in pinned(messages)} if overrides else ()
     decided = {id_: one for id_, one in overrides.items() if id_ not in laws}

@@ -1,4 +1,4 @@
-"""The prefix cache of a server that does not report it: what it can still hold, checked against its seconds."""
+"""The prefix cache of a server that does not report it: the prompts it can still hold, checked against its seconds."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from thimble.agent.messages import LOSSLESS, Message, Schema, common_prefix
 from thimble.agent.protocols import ModelId
 
 MOST_PROMPTS = 8
-"""The prompts of a model that a server is taken to hold beside the one in its slot."""
+"""The prompts of a model that a server is assumed to hold in addition to the one in its slot."""
 LEAST_KEPT = 0.5
-"""A prompt that keeps less of the one in the slot has that saved first, and may load another (as in llama-server)."""
+"""If a new prompt keeps a smaller share of the one in the slot, that is saved first, and another may be loaded."""
 LEAST_LOADED = 0.25
-"""A saved prompt of which less would be kept is not loaded."""
+"""A saved prompt is not loaded if a smaller share of it would be kept."""
 LOAD_SECONDS = 0.1
-"""A server that says that it loaded for so long holds no prompt; with the model at hand it says some milliseconds."""
+"""A server that reports this load time or more holds no prompt; with the model in memory it reports milliseconds."""
 LEAST_CALLS, MOST_CALLS = 3, 24
-"""The calls that a rate is read from."""
+"""The number of calls to compute a rate from."""
 LEAST_WRITTEN = 8
-"""A reply of fewer tokens does not say in which time one is written."""
+"""A reply of fewer tokens is too short to measure the time for one."""
 FACTOR = 2.0
 """Seconds agree with a number of tokens up to this factor."""
 SLACK = 0.1
@@ -34,11 +34,11 @@ class _Prompt:
     tokens: int = 0
 
     def shared(self, other: _Prompt) -> int:
-        """The messages at its start that another prompt has too: none beside other tools."""
+        """The number of messages at its start that another prompt has too; 0 if the tools differ."""
         return common_prefix(self.messages, other.messages) if [*self.tools] == [*other.tools] else 0
 
     def kept(self, new: _Prompt, counter: Counter) -> int:
-        """Its tokens that a new prompt keeps."""
+        """The tokens of it that a new prompt keeps."""
         shared = self.shared(new)
         return max(0, self.tokens - sum(map(counter.count, self.messages[shared:]))) if shared else 0
 
@@ -46,12 +46,12 @@ class _Prompt:
 class PrefixCache:
     """The prompts of a session that its servers can still hold, by the rules of llama-server, and so of Ollama.
 
-    A model has its newest prompt in a slot. The next one takes its place, and is computed from where it leaves it: the
-    old tail is lost, as by an edit. Where less than half of the old one would be left, that is saved whole first, and a
-    saved one is moved to the slot if it is nearer: if more tokens are shared, and a larger share of it is kept. So a
-    side call costs the conversation nothing. But a first question that is asked again finds itself in the slot, and
-    nobody looks for what was read next, the last time. Without a `slot`, each prompt is held whole and the longest
-    prefix counts, as in vLLM.
+    The newest prompt of a model is in a slot. The next one replaces it and is computed from the first difference on:
+    the rest of the old one is lost, as by an edit. If less than half of the old one would be kept, it is saved whole
+    first, and a saved one is moved to the slot if it is nearer: if more tokens are shared, and a larger share of it is
+    kept. So a side call costs the conversation nothing. But a first question that is asked again finds itself in the
+    slot, so the saved prompts that continue it are not searched. Without a `slot`, each prompt is held whole and the
+    longest prefix counts, as in vLLM.
     """
 
     def __init__(self, slot: bool = True) -> None:
@@ -61,24 +61,25 @@ class PrefixCache:
     def kept(
         self, model: ModelId, tools: Sequence[Schema], counter: Counter, messages: Sequence[Message]
     ) -> int | None:
-        """The messages at the start of this prompt that the server has cached; None if it has read none of ours."""
+        """The number of messages at the start of a prompt that the server has cached; None if it has read none yet."""
         held, new = self._held.get(model), _Prompt(tools, messages)
         return self._nearest(held, new, counter).shared(new) if held else None
 
     def read(self, model: ModelId, tools: Sequence[Schema], messages: Sequence[Message], counter: Counter) -> int:
-        """A server reads this prompt, which is held from now on; the tokens of it that it had cached."""
+        """Note that a server reads this prompt, and holds it from now on; return its tokens that were cached."""
         new = _Prompt(tools, messages, Budget(0, counter, counter.overhead(tools)).size(messages))
         held, kept = self._held.get(model), 0
         if held:
             nearest = self._nearest(held, new, counter)
             kept = nearest.shared(new)
             if self._slot and (nearest is not held[-1] or nearest.kept(new, counter) >= LEAST_KEPT * nearest.tokens):
+                # the new prompt overwrites it in the slot
                 held.remove(nearest)
         self._held[model] = [*(held or ())[-MOST_PROMPTS:], new]
         return new.tokens - sum(map(counter.count, messages[kept:])) if kept else 0
 
     def as_sent(self, model: ModelId, messages: Sequence[Message]) -> list[Message]:
-        """This prompt, as far as possible with the lossless copies of its messages that the newest prompt had."""
+        """This prompt, with the lossless copies that the newest prompt had of its messages as far as the two agree."""
         held, start = self._held.get(model), list[Message]()
         for message, sent in zip(messages, held[-1].messages if held else (), strict=False):
             if message.id != sent.id or not (sent.ref == LOSSLESS or message.same(sent)):
@@ -87,7 +88,7 @@ class PrefixCache:
         return [*start, *messages[len(start) :]]
 
     def forget(self, model: ModelId) -> None:
-        """The server holds no prompt of this model any more."""
+        """Note that the server no longer holds a prompt of this model."""
         self._held.pop(model, None)
 
     def _nearest(self, held: Sequence[_Prompt], new: _Prompt, counter: Counter) -> _Prompt:
@@ -107,7 +108,7 @@ class PrefixCache:
 class Timed:
     """A call with its seconds of prefill: tokens that must have been computed, and tokens of the whole prompt.
 
-    `wrote`: the seconds in which the model wrote a token of its reply; None if unknown.
+    `wrote`: the seconds per token of the reply; None if unknown.
     """
 
     computed: int
@@ -117,11 +118,11 @@ class Timed:
 
 
 def agrees(call: Timed, earlier: Sequence[Timed]) -> bool:
-    """Whether the seconds of a call speak for its computed tokens, at the rate of earlier calls of the same model.
+    """Whether the seconds of a call agree with its computed tokens, at the rate of earlier calls of the same model.
 
-    They do not where another prompt lay between, the model was reloaded, or the server held more than we know.
-    With too few calls to tell, as after /reset: whether they are not too many, since a server takes at most as long to
-    compute a token of a prompt as to write one.
+    They do not if another prompt came between, the model was reloaded, or the server held more than we know. With too
+    few earlier calls, as after /reset, only too many seconds disagree: a server takes at most as long to compute a
+    token of a prompt as to write one.
     """
     most, slack = call.computed * FACTOR, SLACK * call.prompt
     if len(earlier) < LEAST_CALLS:
@@ -131,9 +132,9 @@ def agrees(call: Timed, earlier: Sequence[Timed]) -> bool:
 
 
 def seconds_per_token(calls: Sequence[Timed]) -> float:
-    """The rate that explains most of these calls, each computed as we expect or else as a whole.
+    """The rate that explains most of these calls, whether each computed the expected tokens or its whole prompt.
 
-    So a few calls with a lost cache, or on a busy machine, do not move it. Among equals the middle one.
+    So a few calls with a lost cache, or on a busy machine, do not change it. Among equally good rates, the median.
     """
 
     def explained(rate: float) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Calls that a model writes as text: no server has taken them for calls, and they are not run."""
+"""Tool calls that a model writes as text: the server did not recognise them as calls, and they are not run."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ PRINTED_CALL = re.compile(
     r'(?:<function=(?P<tag>[\w.-]+)|(?P<json>\[?\s{0,9}\{[^{}]{0,60}?"name"\s{0,9}:\s{0,9}"(?P<name>[\w.-]+)"))',
     re.MULTILINE,
 )
-"""The beginning of a call that is written as text: XML or JSON, behind a tag or a fence, or at the start of a line."""
+"""The beginning of a call that is written as text: XML or JSON, after a tag or a fence, or at the start of a line."""
 WORDS_BEHIND_TAG = re.compile(r"</\w+>[\s`]*[^\s`<]")
 NO_WORDS = re.compile(r"(?:\s|```|</?\w{1,40}>)*")
 _decoder = json.JSONDecoder(strict=False)
 
 
 def announces(reply: str, tools: Container[str]) -> bool:
-    """Whether a reply ends with a call of one of these tools that is written as text: no server has taken it for one.
+    """Whether a reply ends with a call of one of these tools that is written as text.
 
-    A call with words behind it is an example.
+    A call that is followed by words is an example.
     """
     for found in PRINTED_CALL.finditer(reply):
         if (found["tag"] or found["name"]) not in tools:

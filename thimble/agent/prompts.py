@@ -1,11 +1,11 @@
-"""The few sentences that thimble itself puts before a model."""
+"""The few sentences that thimble itself adds to a prompt."""
 
 from __future__ import annotations
 
 from thimble.agent.messages import Message
 
 CANNOT = "cannot be answered from here"
-"""How a model says that it found no answer."""
+"""The words with which a model says that it found no answer."""
 SYSTEM = f"""\
 You are a research assistant with a small library of articles and a folder of files. \
 You answer from what you have read there, never from memory.
@@ -24,7 +24,7 @@ You answer questions from a library of articles and a folder of files, never fro
 AGAIN = """\
 Question: {}
 Copy the two or three sentences that answer it."""
-"""The end of a prompt behind a long result: a small model copies well, and invents when it says a thing its own way."""
+"""The end of a prompt after a long result: a small model copies well, and invents when it paraphrases."""
 
 DELEGATE = """\
 You read for a colleague who sees nothing of your work but your last words: a brief.
@@ -46,12 +46,12 @@ NUDGE = (
 )
 
 SUMMARY_TAG = "[Kept from earlier turns by the assistant; not a new request]"
-"""First line of what a strategy inserts, a summary or a recital, so that no model takes it for the user's words."""
+"""First line of a summary or recital that a strategy inserts, so that no model takes it for the user's words."""
 
 CLOSING_MESSAGE = Message("closing", "user", CLOSING, why="the last turn: a call would not be run any more")
 NUDGE_MESSAGE = Message("nudge", "user", NUDGE, why="asked once more: no tool was called")
 SAID_ALOUD = (CLOSING_MESSAGE.id, NUDGE_MESSAGE.id)
-"""The ids of those that the user is told of, each time."""
+"""The ids of the messages that the user is notified of, each time."""
 
 
 def is_framing(message: Message) -> bool:

@@ -34,7 +34,7 @@ class ModelId:
 
     @property
     def called(self) -> str:
-        """Its name for choosing it; the built-in reader has its backend's name, a file its own."""
+        """The name to choose it by: the backend's for the built-in reader, the file's own for a file."""
         if self.backend == "gguf" and self.name.startswith("/"):
             return self.name.rpartition("/")[2]
         return self.backend if self.built_in else self.name
@@ -60,7 +60,7 @@ class Text:
 class Thinking:
     """A piece of the model's reasoning, as it streams; never fed back as content.
 
-    `was_text`: it has come as text before, all the text so far, and only now it shows that it was none.
+    `was_text`: all text so far was streamed as text and turns out to be thinking.
     """
 
     text: str
@@ -71,9 +71,9 @@ class Thinking:
 class Usage:
     """The server's report at the end of a reply, in tokens and seconds; None if not reported.
 
-    `finish` is why the reply ended: "stop", "length", "refusal", or any other end in the server's own word; "" if it
-    does not say. "refusal" is never read out of a model's words. "passages": the built-in reader shows what is near,
-    and does not call it an answer.
+    `finish` is why the reply ended: "stop", "length", "refusal", or any other reason in the server's own word; "" if
+    not reported. "refusal" is never inferred from a model's words. "passages": the built-in reader shows the closest
+    passages, and does not call them an answer.
     """
 
     prompt_tokens: int | None = None
@@ -104,7 +104,7 @@ class Sent:
 Delta = Sent | Waiting | Text | Thinking | ToolCall | Usage
 
 Expects = Literal["turn", "answer", "text"]
-"""What a reply is to be: calls or an answer; an answer, on the last turn, where a call would not be run; or free text,
+"""The kind of reply: calls or an answer; an answer only, on the last turn, when a call would not be run; or free text,
 outside the conversation, in no enforced form."""
 
 
@@ -139,15 +139,15 @@ class Backend(Protocol):
 
     @property
     def returns_thinking(self) -> bool:
-        """Whether the thinking before a call is sent back with the call, as long as its question is not answered."""
+        """Whether the thinking before a call is sent back with the call until its question is answered."""
         return False
 
     def longest_prompt(self) -> int | None:
-        """The most tokens of a prompt that leave room for a reply, by the context of the model; None for no limit."""
+        """The most tokens of a prompt that leave room for a reply in the model's context; None for no limit."""
         return None
 
     def use_schema(self) -> None:
-        """Have the model call by schema from now on, where it can: it made no call where one was due."""
+        """Have the model call by schema from now on, if it can: it made no call when one was due."""
         return
 
     def within(self, strategy: str, budget: int) -> Backend:
@@ -155,9 +155,9 @@ class Backend(Protocol):
         return self
 
     def loading(self) -> Iterable[Waiting]:
-        """Make the model ready, and say meanwhile what is waited for; nothing where a server does so when it is asked.
+        """Load the model, and report each wait; nothing if the server loads it when it is asked.
 
-        Then its counts are exact before the first prompt is made. Raises ModelError.
+        Afterwards its counts are exact, before the first prompt is made. Raises ModelError.
         """
         return ()
 
@@ -177,14 +177,14 @@ class Backend(Protocol):
 
         Args:
             messages: The prompt.
-            tools: What the model may call. They are part of the prompt.
+            tools: The tools that the model may call; they are part of the prompt.
             max_tokens: The most tokens of the reply.
-            temperature: None for that of the session; a model without one ignores it.
-            expects: What the reply is to be; see `Expects`.
+            temperature: None for the session's; a model without one ignores it.
+            expects: The kind of reply; see `Expects`.
         """
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
-        """The prompt as the model reads it, special tokens as text; None where the server does not tell.
+        """The prompt as the model reads it, special tokens as text; None if the server does not show it.
 
         Raises ModelError.
         """
@@ -209,7 +209,7 @@ class Strategy(Protocol):
 
     @property
     def fitted(self) -> bool:
-        """Whether a view over the budget is made to fit. If not, it is sent as it is."""
+        """Whether a view over the budget is made to fit. If not, it is sent unchanged."""
         return True
 
     @property
@@ -229,7 +229,7 @@ class Strategy(Protocol):
 
     @property
     def stages(self) -> Sequence[Stage]:
-        """How the newest view was made: one stage a part, in order; () where there are no parts."""
+        """How the newest view was made: one stage for each part, in order; () if there are no parts."""
         return ()
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
@@ -254,11 +254,11 @@ class Tool(Protocol):
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors: texts of like meaning get vectors that are near each other."""
+    """Turns texts into vectors: texts of similar meaning get vectors that are near each other."""
 
     @property
     def name(self) -> str:
-        """Names the model, so that kept vectors of another one are not used. Raises ModelError."""
+        """The name of the model, so that stored vectors of another one are not used. Raises ModelError."""
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -10,15 +10,15 @@ from itertools import chain, count, pairwise
 from thimble.agent.messages import NO_RESULT, Message, ToolCall, differences, last_turn
 
 LATE = "moved a result up to its call"
-MISSING = "its call has no result, and no server takes a call without one"
+MISSING = "its call has no result, and servers refuse a call without one"
 
 
 @dataclass(slots=True)
 class Repaired:
     """A valid message list, and one note for each repair (none for valid input).
 
-    `touched` and `lost` are characters: of the messages that were changed, moved or left out, and of those left out.
-    `within`: by the id of a message that was joined to another one, the id of that.
+    `touched`: the characters of the messages that were changed, moved or left out; `lost`: of those left out. `within`:
+    the id of the message that another one was joined to, by the id of that other one.
     """
 
     messages: list[Message]
@@ -36,12 +36,11 @@ class Repaired:
 def repair(messages: Sequence[Message], *, waits: bool = True, sound: Sequence[Message] = ()) -> Repaired:
     """Ensure unique ids, one system message, at the front, and exactly one result for every call.
 
-    A result is found by the id of its call, wherever it is: it belongs to the newest call of that id before it. One
-    without an id belongs to the first call of the turn before it that no result names. Results directly follow the
-    message of their calls, in the order of these; several of one call are joined, and so are messages that are one
-    turn, split. Only what has no call is left out. A missing result is filled in, except for pending calls at the end,
-    which `waits` says that there may be. `sound` is a list that needed no repair: a beginning that both have is
-    not read again.
+    A result belongs to the newest call before it with its id, wherever it is. One without an id belongs to the first
+    call of the turn before it that no result names. Results directly follow the message of their calls, in the order of
+    these; several results of one call are joined, and so are the parts of a split turn. Only results without a call are
+    left out. A missing result is filled in, except for pending calls at the end if it `waits`. `sound` is a list that
+    needed no repair: a shared start is not checked again.
     """
     found = Repaired([*messages])
     if not is_sound(messages, waits=waits, sound=sound):
@@ -52,9 +51,9 @@ def repair(messages: Sequence[Message], *, waits: bool = True, sound: Sequence[M
 
 
 def is_sound(messages: Sequence[Message], *, waits: bool = True, sound: Sequence[Message] = ()) -> bool:
-    """Whether a server would accept the list as it is; calls at the end may still wait for results if it `waits`.
+    """Whether a server would accept the list unchanged; calls at the end may still wait for results if it `waits`.
 
-    The messages at its start that a `sound` list has too are known to be.
+    The messages at its start that a `sound` list has too are not checked again.
     """
     ids = {message.id for message in messages}
     if len(ids) < len(messages) or "" in ids:
@@ -80,7 +79,7 @@ def is_sound(messages: Sequence[Message], *, waits: bool = True, sound: Sequence
 def _plain(message: Message, found: Repaired) -> Message:
     """The message with text as its content, and with calls only if it is the assistant's."""
     if message.content is None:
-        found.note("no content is empty content", message)
+        found.note("replaced missing content by an empty text", message)
         message = replace(message, content="")
     if message.calls and message.role != "assistant":
         found.note(f"left out calls of the {message.role}", message)
@@ -100,7 +99,7 @@ def _system_first(messages: Sequence[Message], found: Repaired) -> list[Message]
         if message.role != "system":
             rest.append(message)
         elif index != first:
-            found.note("a second system message goes as the user's, or not at all if it is the same", message)
+            found.note("made a second system message the user's, or left it out if it is the same", message)
             if message.content != system.content:
                 rest.append(replace(message, role="user", why="a second system message"))
     return [system, *rest]
@@ -117,7 +116,7 @@ class _Call:
 
 @dataclass(slots=True, eq=False)
 class _Turn:
-    """A message with its calls, or several that are one turn; `follows`: another one with calls is directly before."""
+    """A message with its calls, or several that are one turn; `follows`: a message with calls directly precedes it."""
 
     messages: list[Message]
     calls: list[_Call]
@@ -136,7 +135,7 @@ def _paired(messages: Sequence[Message], found: Repaired, waits: bool) -> list[M
 
 
 def _answered(messages: Sequence[Message], found: Repaired) -> list[_Turn]:
-    """The messages, each result with its call."""
+    """The messages as turns, each result with its call."""
     names = {message.call_id for message in messages if message.role == "tool"} - {""}
     turns: list[_Turn] = []
     newest: dict[str, deque[_Call]] = {}
@@ -168,7 +167,7 @@ def _answered(messages: Sequence[Message], found: Repaired) -> list[_Turn]:
         if its := newest.get(message.call_id):
             its[0].results.append(message)
             found.note(LATE, message)
-        else:  # no server takes it, and as the user's message it would speak for the user
+        else:  # servers refuse it, and as the user's message it would speak for the user
             found.note("left out a result without a call" + f" ({message.name})" * bool(message.name), message)
             found.lost += len(message.content)
     return turns

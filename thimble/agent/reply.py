@@ -1,4 +1,4 @@
-"""A reply that is being received, delta by delta, and ended if the model goes round in circles."""
+"""A reply that is being received, delta by delta, and ended if the model repeats itself."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from thimble.agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
 CALL_CHARACTERS = 100_000
 """The longest arguments of a call."""
 ROUNDS = 4
-"""How often in a row the same words are a circle …"""
+"""The same words are a repetition this often in a row …"""
 LEAST_CHARACTERS = 400
-"""… where they are at least so many together: a rule under a heading, or a row of zeros, is none."""
+"""… if they are at least this long together: a rule under a heading, or a row of zeros, is not one."""
 LONGEST_CHARACTERS = 1_000
-"""What is longer than this is not looked for again."""
+"""A longer passage is not recognised as repeated."""
 _END = LEAST_CHARACTERS // 8
 _STRIDE = 50
-"""Characters that are looked at together: where no circle is nearly closed, none closes among the next so many."""
+"""Ends that are checked together: if no repetition is nearly complete at the first, none completes among the others."""
 _KEPT = ROUNDS * LONGEST_CHARACTERS
 
 
 class Circles:
-    """Takes a text in pieces, and gives it back up to where it has gone round in circles.
+    """Takes a text in pieces, and gives it back up to the point where it has repeated itself.
 
     The result does not depend on how the text is cut into pieces.
     """
@@ -40,7 +40,7 @@ class Circles:
         self._before = ""
 
     def feed(self, piece: str) -> str:
-        """The part of the next piece that is kept: all, until a circle closes. Then `closed` is true."""
+        """The part of the next piece that is kept: all, until a repetition is complete. Then `closed` is true."""
         if self.closed:
             return ""
         text, begun = self._before + piece, len(self._before)
@@ -53,9 +53,9 @@ class Circles:
 
 
 def _is_circle(text: str, end: int, missing: int = 0) -> bool:
-    """Whether a text of this length ends in a circle, or in one that lacks at most so many characters.
+    """Whether the text up to `end` ends in a repetition, or in one that lacks at most `missing` characters.
 
-    Its last characters stand one round earlier too, so that only distances at which they do are tried.
+    Its last characters occur one round earlier too, so only distances at which they do are tried.
     """
     last, first, at = text[end - _END : end], max(0, end - _END - LONGEST_CHARACTERS), end - 1
     while (at := text.rfind(last, first, at)) >= 0:
@@ -71,7 +71,7 @@ def _is_circle(text: str, end: int, missing: int = 0) -> bool:
 class Reply:
     """The part of a reply received so far; made when the model is asked, which is `began` (seconds since 1970).
 
-    `stopped_by` is set where the model goes round in circles.
+    `stopped_by` is set if the model repeats itself.
     """
 
     calls: list[ToolCall] = field(default_factory=list)
@@ -110,7 +110,7 @@ class Reply:
 
     @property
     def times(self) -> tuple[float, float | None, float]:
-        """Seconds since the model was asked, those to the first token, and those in which it could not yet compute."""
+        """The seconds since the model was asked, up to the first token, and in which it could not compute."""
         seconds = self.seconds
         return seconds, self.first_token_seconds, min(seconds, self.waited_seconds)
 
@@ -121,7 +121,7 @@ class Reply:
 
     @classmethod
     def of(cls, stream: Generator[Delta, None, None]) -> Reply:
-        """A whole reply, or what comes of it before the model goes round in circles. Raises ModelError."""
+        """A whole reply, or the part of it before the model repeats itself. Raises ModelError."""
         reply = cls()
         try:
             with closing(stream):
@@ -134,7 +134,7 @@ class Reply:
         return reply
 
     def take(self, delta: Delta) -> ReplyPiece | Sent | Waiting | None:
-        """Add a delta, as it comes; the event to show, if any."""
+        """Add a delta; return the event to show, if any."""
         if isinstance(delta, Usage):
             self.usage = delta
             return None
@@ -147,7 +147,7 @@ class Reply:
             self.first_token_seconds = self.seconds
         if isinstance(delta, ToolCall):
             if len(delta.arguments) > CALL_CHARACTERS:
-                raise ModelError(f"the model calls a tool with more than {CALL_CHARACTERS:,} characters", "ask again")
+                raise ModelError(f"the model called a tool with more than {CALL_CHARACTERS:,} characters", "ask again")
             self.calls.append(delta)
             return None
         kind: Literal["text", "thinking"] = "text" if isinstance(delta, Text) else "thinking"

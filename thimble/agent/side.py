@@ -1,6 +1,6 @@
 """Model calls outside the conversation, such as for a summary or a brief; the loop reports each as an event.
 
-The agent waits for `ask`. `begin` asks the memory model in the background, one errand at a time (CoMem, Algorithm 1).
+The agent waits for `ask`. `begin` asks the memory model in the background, one call at a time (CoMem, Algorithm 1).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class SideModel:
     """Asks a backend outside the conversation. Neither question nor reply enters the history.
 
     `memory`: the backend that is asked in the background; None for the same one.
-    `worker`: does what is asked in the background.
+    `worker`: runs the background calls.
     `embedder`: makes vectors of texts; None if there are none.
-    `summariser`: which backend is asked in place of this one; by default itself.
+    `summariser`: chooses the backend that is asked in place of this one; by default itself.
     `offered`, `examples`: the tools and worked examples of the agent's own call, if this is the same backend; see
     `offer`.
     `prefixes`: the prompts that servers can still hold; the agent's own.
@@ -63,7 +63,7 @@ class SideModel:
         self.offered, self.examples = (tools, examples) if self.backend is backend else ((), ())
 
     def context(self, budget: Budget, background: bool = False) -> Budget:
-        """The budget of a prompt for `ask`, or in the `background` for `begin`: what the model's own context holds."""
+        """The budget of a prompt for `ask`, or in the `background` for `begin`: the model's own context."""
         asked = (self.memory or self.backend) if background else self.summariser(self.backend)
         longest = asked.longest_prompt()
         return replace(budget, limit=UNLIMITED if longest is None else longest)
@@ -73,8 +73,8 @@ class SideModel:
 
         With `behind`, the messages begin like the agent's own prompt. A server that renders the tools at the start of a
         prompt then gets the same tools and examples; otherwise its prefix cache would miss from the first token. Not
-        every server can be told to call none (Ollama has no tool_choice): a model that calls one in place of text is
-        asked again without them, since it would do so each time.
+        every server can forbid calls (Ollama has no tool_choice): a model that calls a tool in place of text is asked
+        again without them, since it would do so each time.
 
         Raises:
             ModelError: the server cannot be used; the failed call is reported too.
@@ -98,7 +98,7 @@ class SideModel:
         return reply.text
 
     def begin(self, messages: Sequence[Message], purpose: str, max_tokens: int) -> BackgroundCall:
-        """Ask the memory model in the background, as `ask` does; the errand has the reply when it has ended."""
+        """Ask the memory model in the background, as `ask` does; the call has the reply once it has ended."""
         backend = self.memory or self.backend
         asked = _asked(backend, purpose, messages, (), self.prefixes)
 
@@ -119,23 +119,23 @@ class SideModel:
         return errand
 
     def stop(self) -> None:
-        """Stop what is asked in the background. `drain` has the account of it."""
+        """Stop the background calls. `drain` accounts for them."""
         for errand, _ in self._errands:
             if not errand.ended:
                 errand.stop()
 
     def reporting(self, backend: Backend, purpose: str) -> Backend:
-        """The same backend, whose every call is reported here, failed ones too."""
+        """The same backend, with every call reported here, failed ones too."""
         return _Reporting(backend, purpose, self._calls, self.prefixes)
 
     def drain(self) -> Iterator[SideBegan | SideCalled]:
-        """What has begun and ended since the last drain; each is removed as it is yielded."""
+        """The calls that have begun or ended since the last drain; each event is removed as it is yielded."""
         self._settle()
         while self._calls:
             yield self._calls.pop(0)
 
     def _settle(self) -> None:
-        """Account for what has ended in the background."""
+        """Account for the background calls that have ended."""
         for errand, asked in [row for row in self._errands if row[0].ended]:
             self._errands.remove((errand, asked))
             errand.then()
@@ -147,7 +147,7 @@ class SideModel:
 def _asked(
     backend: Backend, purpose: str, messages: Sequence[Message], tools: Sequence[Schema], prefixes: PrefixCache
 ) -> SideCalled:
-    """The account of a call before its reply. Its prompt is held by the server from now on."""
+    """The account of a call before its reply. The server holds its prompt from now on."""
     counter = backend.counter
     prompt = counter.overhead(tools) + sum(map(counter.count, messages))
     shared = prefixes.read(backend.id, tools, [*messages], counter)

@@ -29,13 +29,13 @@ from thimble.agent.prompts import SYSTEM
 
 @dataclass
 class State:
-    """The state after all events so far. Only events change the history: a longer one is another list.
+    """The state after all events so far. Only events change the history, which is a new list each time.
 
-    A message of it has its thinking for as long as that goes back to the model.
+    A message keeps its thinking for as long as that is sent back to the model.
 
     `strategy`: the SPEC in use. `budget`: the tokens of prompt that a call may use. `system`: the first message of a
-    history. `planted`: the facts planted in it, oldest first. `overrides`: what the user decides about messages, by
-    their ids. `model`: the one that answers, as `backend/name`; "" if it is not known.
+    history. `planted`: the facts planted in it, oldest first. `overrides`: the user's decisions about messages, by id.
+    `model`: the model that answers, as `backend/name`; "" if unknown.
     """
 
     strategy: str = ""
@@ -49,7 +49,7 @@ class State:
 
     @property
     def settings(self) -> dict[str, str | int]:
-        """The value of each setting that changes while a session runs, as `Changed` has it."""
+        """The value of each setting that can change while a session runs, as in `Changed`."""
         return {name: getattr(self, name) for name in CHANGEABLE}
 
     def take(self, event: Entry) -> None:
@@ -94,7 +94,7 @@ class State:
         return State(**self.settings, **own, overrides=self.overrides)  # type: ignore[arg-type]
 
     def _forget_thinking(self) -> None:
-        """Leave out the thinking of what is answered: several makers demand it before, and refuse it from then on."""
+        """Remove the thinking once a question is answered: several servers require it before and reject it after."""
         if any(message.thinking for message in self.history):
             self.history = [*map(without_thinking, self.history)]
 

@@ -1,4 +1,4 @@
-"""Steps: who changed each message on its way into a view, and why; worked out when somebody looks."""
+"""Steps: who changed each message on its way into a view, and why; computed on first access."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from thimble.agent.messages import YOU, Message
 from thimble.agent.protocols import Stage, Strategy
 
 FIT = "fit"
-"""The name of `fit` among those who change a message."""
+"""The name of `fit` among the makers of a view."""
 DROPPED = "you dropped it"
-"""Why a message is not in a view, by the user's hand."""
+"""The reason for a message that the user dropped."""
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
 class ViewStep:
-    """One change of a message on its way into a view: who made it, its fate then, why, its tokens before and then.
+    """One change of a message on its way into a view: who made it, its fate after it, why, its tokens before and after.
 
     `by` is the name of a part of the strategy, `fit`, `you` for the user, or "" for the strategy as a whole.
     """
@@ -34,7 +34,7 @@ class ViewStep:
 
 
 class Lazy(Mapping[str, Value]):
-    """Values by message id, all worked out when somebody looks at one."""
+    """Values by message id, all computed when one is first read."""
 
     def __init__(self, make: Callable[[], dict[str, Value]]) -> None:
         self._make = make
@@ -56,7 +56,7 @@ class Lazy(Mapping[str, Value]):
 def left_out(
     fated: Iterable[tuple[Message, Fate]], stages: Sequence[Stage], strategy: Strategy, budget: Budget
 ) -> dict[str, str]:
-    """Why each dropped message is not in the view: the words of the strategy, or those of `fit`."""
+    """The reason for each dropped message, by id: the words of the strategy, or those of `fit`."""
     shown = [(stage.by, {message.id for message in stage.messages}) for stage in stages]
     size, limit = budget.size(stages[-2].messages), budget.limit
     over = f"the view was {size:,} of {limit:,} tokens: the oldest went, a quarter of the budget at a time"
@@ -72,7 +72,7 @@ def left_out(
 def steps(
     fated: Iterable[tuple[Message, Fate]], stages: Sequence[Stage], whys: Mapping[str, str], budget: Budget
 ) -> dict[str, Sequence[ViewStep]]:
-    """What changed each message that is not kept, in order."""
+    """The changes of each message that is not kept, in order, by id."""
     shown = [(stage.by, {message.id: message for message in stage.messages}) for stage in stages]
     covering = {id_: message for stage in stages for message in stage.messages for id_ in message.covers}
 

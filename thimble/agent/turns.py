@@ -20,7 +20,7 @@ def task(messages: Sequence[Message]) -> list[Message]:
 
 
 def pinned(messages: Sequence[Message]) -> list[Message]:
-    """What every view must show as it is: system message, task, question, and a turn that still waits for results."""
+    """The messages that every view must show unchanged: system message, task, question, a turn without all results."""
     system = messages[0] if messages and messages[0].role == "system" else None
     return [one for one in (system, *task(messages), question(messages), *pending(messages)) if one]
 

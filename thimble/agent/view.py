@@ -1,4 +1,4 @@
-"""The view: what one model call is sent, and what became of every message of the history, measured from outside."""
+"""The view: the messages that one model call sends, and the fate of each message of the history, measured."""
 
 from __future__ import annotations
 
@@ -19,25 +19,24 @@ from thimble.agent.steps import FIT, Lazy, ViewStep, left_out, steps
 from thimble.agent.turns import pinned, task
 
 Held = Callable[[Sequence[Message]], int | None]
-"""The messages at the start of a prompt that the server has cached; None if it has read nothing of the session yet."""
+"""Counts the messages at the start of a prompt that the server has cached; None if it has read no prompt yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What one model call is sent, beside the history that it was made from. All sizes are tokens.
+    """The messages that one model call sends, with the history that they were made from. All sizes are tokens.
 
-    `fates` has one entry a message of the history, `inserted` the positions in `messages` that are not in it.
-    `overhead` belongs to no message (tool schemas, template). `cached` is the longest beginning that it shares with
-    a prompt that the server can still hold; `prefill` the rest. `edited` says that the prefix has changed, by the
-    strategy or by thinking that is sent no more: something of the view before is not where it was. `acted` counts the
-    messages whose fate is new in this view.
-    `without`: what it would have, had nothing been done anew: the view before and what is new in the history.
-    `warm` says that the server could use the prompt before at all: the same model with the same tools. `history` is
-    the one beside it, repaired. `whole_cached`: the tokens that the server would still hold, had everything always
-    been sent, between the same worked examples. `left_out` says by message id why a dropped message is not here, as
-    the strategy or `fit` has it. `steps` has by message id what changed it, in order; nothing where that is lost.
-    `sizes`: the tokens of the prompt after each who made it, by the names of `ViewStep.by`. `lawful` is what `prepare`
-    gave to `fit`: it and the history are known to be sound.
+    `fates` has one entry for each message of the history, `inserted` the positions of the `messages` that are not in
+    it. `overhead` belongs to no message (tool schemas, template). `cached` is the longest prefix that it shares with a
+    prompt that the server can still hold; `prefill` the rest. `edited`: the prefix of the previous view has changed, by
+    the strategy or by thinking that is no longer sent. `acted` counts the messages whose fate is new in this view.
+    `without`: its tokens without the new edits: the previous view and the new messages of the history. `warm`: the
+    server could reuse the previous prompt at all: the same model with the same tools. `history`: repaired.
+    `whole_cached`: the tokens that the server would still hold, had everything always been sent, with the same worked
+    examples. `left_out`: the reason for each dropped message, by id, from the strategy or `fit`. `steps`: the changes
+    of each message, in order, by id; empty if they are lost. `sizes`: the tokens of the prompt after each of its
+    makers, named as in `ViewStep.by`. `lawful`: the messages that `prepare` gave to `fit`; they and the history are
+    known to be sound.
     """
 
     messages: Sequence[Message]
@@ -68,17 +67,17 @@ class View:
 
     @property
     def whole_tokens(self) -> int:
-        """Its tokens, were the whole history in it: with what the loop has put around the view (`agent.prompts`)."""
+        """Its tokens if it held the whole history, with the messages that the loop adds to a view (`agent.prompts`)."""
         return self.history_tokens + (self.tokens - self.sizes[-1][1] if self.sizes else 0)
 
     @property
     def saved(self) -> int:
-        """What its new deeds save in this call; negative where more comes back."""
+        """The tokens that its new edits save in this call; negative if more comes back."""
         return self.without - self.tokens
 
     @property
     def taken(self) -> Mapping[str, int]:
-        """Tokens of the history that each who made the view took out; negative for one that put more in."""
+        """The tokens that each maker of the view took out of the history; negative for one that added more."""
         found: dict[str, int] = {}
         before = self.history_tokens
         for by, tokens in self.sizes:
@@ -88,7 +87,7 @@ class View:
 
     @property
     def settled(self) -> int:
-        """How many messages stand before what was put at the end for this call alone: to take that away is no edit."""
+        """The number of messages before those added at the end for this call alone: removing these is not an edit."""
         added = {*self.inserted}
         return next((at + 1 for at in reversed(range(len(self.messages))) if at not in added), 0)
 
@@ -104,11 +103,10 @@ def prepare(
     behind: Sequence[Message] = (),
     overrides: Mapping[str, Override] = NO_OVERRIDES,
 ) -> View:
-    """The one road from history to view: repair, the user's overrides, the strategy, the laws, `fit`, measurement.
+    """Make a view, in steps: repair, the user's overrides, the strategy, the laws, `fit`, measurement.
 
-    `before` is the view of the call before, whose prefix `fit` keeps to; `warm` says that its server would still know
-    it, where `held` does not know better. The loop's own messages count too: `examples` stand after the system message,
-    `behind` at the end.
+    `before` is the previous view, whose prefix `fit` keeps to; `warm`: the server may still hold it, used if `held`
+    does not know. The loop's own messages count too: `examples` follow the system message, `behind` is at the end.
 
     Raises:
         BudgetError: the system message, the task, the question and the last turn alone are over budget.
@@ -151,9 +149,9 @@ def measure(
     held: Held | None = None,
     examples: Sequence[Message] = (),
 ) -> View:
-    """Compare a view with its history and with prompts before it. Nothing is taken from the strategy's word.
+    """Compare a view with its history and with earlier prompts, trusting nothing that the strategy says.
 
-    `examples` stand behind the system message of the view, as they would in the whole history.
+    `examples` follow the system message of the view, as they would in the whole history.
     """
     ids = {message.id for message in history}
     found, was = fates(history, messages), before.fates[: len(history)] if before else ()
@@ -166,6 +164,7 @@ def measure(
     whole = beside(history, examples)
     still = min(kept, common_prefix(messages, whole))
     if warm and before is not None:
+        # or as much as it would hold from the whole history of the previous call
         still = max(still, common_prefix(beside(before.history, examples), whole))
     view = View(
         messages=tuple(messages),
@@ -191,15 +190,15 @@ def measure(
 
 
 def beside(messages: Sequence[Message], examples: Sequence[Message]) -> list[Message]:
-    """The messages with worked examples behind the system message."""
+    """The messages with worked examples after the system message."""
     system = sum(message.role == "system" for message in messages[:1])
     return [*messages[:system], *examples, *messages[system:]]
 
 
 def _without(view: View, whole: Sequence[Message], budget: Budget, before: View | None, shared: int) -> int:
-    """Tokens of the view before with what is new in the history, and with what is added for this call alone.
+    """The tokens of the previous view, the new messages of the history, and those added for this call alone.
 
-    The first `shared` messages are those of the view before.
+    The first `shared` messages are those of the previous view.
     """
     own = view.settled
     if before is None:

@@ -1,1 +1,1 @@
-"""What a command works out of a session, without a screen."""
+"""The work of commands on a session, without a screen."""

@@ -1,4 +1,4 @@
-"""A recorded agent's own context management as one more strategy: its prompts, as far as the file tells."""
+"""A recorded agent's own context management as one more strategy: its prompts, as far as the file has them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from thimble.commands.trajectories import Sent, Trajectory
 def as_recorded(run: Trajectory, budget: Budget, model: ModelId) -> Iterator[tuple[View, Sequence[SideCalled]]]:
     """The prompt of each call as the recorded agent sent it, and the calls that wrote the summaries in it.
 
-    Nothing is repaired, shortened or put back: no law of thimble was kept there. Where the file lacks the call of a
-    summary, that has an error.
+    Nothing is repaired, shortened or put back: the recorded agent did not keep thimble's laws. If the file lacks the
+    call that wrote a summary, that call has an error.
     """
     prefixes = PrefixCache(slot=False)
     held = partial(prefixes.kept, model, run.tools, budget.counter)

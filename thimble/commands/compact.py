@@ -1,4 +1,4 @@
-"""Compact: old turns are folded into the strategy's summary now, and the memory files are read anew."""
+"""Compact: fold old turns into the strategy's summary now, and read the memory files again."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What came of it: whether anything was folded, what a model was asked for it, and the system prompt from now on.
+    """The outcome: whether anything was folded, the cost of the model's calls, and the new system prompt.
 
-    `failed` is the error of a call, "" if none failed. Tokens are those of the calls; None if not known.
+    `failed` is the error of a call, "" if none failed. Tokens are those of the calls; None if unknown.
     """
 
     folded: bool
@@ -31,10 +31,10 @@ class Compacted:
 
 
 def compact(session: Session, words: str) -> Compacted:
-    """Fold all before the newest turn into the summary, which keeps above all what these words say.
+    """Fold everything before the newest turn into the summary; the words say what it should keep above all.
 
-    A strategy without a summary has one before it from then on. The prefix is lost anyway, so what the user has written
-    in a memory file since then counts from now on.
+    A strategy that does not summarise gets compaction in front of it from then on. The prefix is lost anyway, so
+    changes to the memory files take effect now.
 
     Raises:
         UsageError: there is nothing to fold, or a memory file cannot be read.

@@ -1,4 +1,4 @@
-"""Faults: what the next action asks for again, or quotes, and is not in the view that it was given."""
+"""Faults: texts that the next action requests again or quotes, and that were not in its view."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from thimble.agent.messages import Message, ToolCall
 from thimble.agent.view import View
 
 LEAST_LINE = 25
-"""Characters of a line of a result that counts as quoted where an action has it."""
+"""A line of a result counts as quoted in an action if it has at least this many characters."""
 NUMBER = "0123456789:|→ \t"
-"""What tools print before a line."""
+"""The characters that tools print before a line."""
 NAME = re.compile(r"\w[\w./-]{8,}\w")
-"""What may be a name, such as a path. Without a digit, `_`, `/` or `.` it is a word."""
+"""A possible name, such as a path. Without a digit, `_`, `/` or `.` it is a word."""
 Holders = dict[str, list[str]]
 """Texts, each with the ids of results that hold it."""
 Needs = Mapping[int, tuple[Holders, Holders]]
-"""What the action at each place of a history quotes, and the results that it asks for again."""
+"""By the index of each action in a history: the texts that it quotes, and the results that it requests again."""
 
 
 @dataclass(slots=True)
 class Faults:
     """Lines and names that actions quote, and those of them that are not in their views.
 
-    `again`: calls that ask for an earlier result, by the same arguments or by `recall`. `repeats`: those of them whose
+    `again`: calls that request an earlier result, by the same arguments or by `recall`. `repeats`: those of them whose
     view does not have it whole.
     """
 
@@ -36,7 +36,7 @@ class Faults:
     repeats: int = 0
 
     def add(self, needs: Needs, view: View) -> None:
-        """Enter the action after this view, if there is one. Texts are looked for: what says that it is one is not."""
+        """Count the action after this view, if any, by searching the view for its texts."""
         quoted, again = needs.get(len(view.history), ({}, {}))
         kept = {message.id for message, fate in view.fated if fate == "kept"}
         hidden = [text for text, ids in (quoted | again).items() if kept.isdisjoint(ids)]
@@ -75,7 +75,7 @@ def needs_of(history: Sequence[Message]) -> Needs:
 
 
 def _asked(call: ToolCall) -> tuple[str, str]:
-    """What a call asks for: a `recall` the message that it names, any other what an equal one did."""
+    """The key of the result that a call requests: for `recall` the message that it names, else the equal call."""
     return call.name, next(foreign.texts(call.arguments), "") if call.name == "recall" else call.arguments
 
 

@@ -1,4 +1,4 @@
-"""Forecast: what the next prompt will be, found by asking a copy of the strategy. No model is called for it."""
+"""Forecast: the next prompt, made by a copy of the strategy without calling a model."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ DRAFT = "draft"
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What Enter would do: the size of the prompt beside the budget, in tokens, and the view that is sent.
+    """The effect of Enter: the size of the prompt and the budget, in tokens, and the view that would be sent.
 
-    `asks` says that the strategy would ask a model first; the view is then the one that it falls back to. `view` is
-    None where there is none to show: the budget cannot hold the question, or the strategy is not one of thimble's own,
-    which is not run for a mere forecast. `tools` are offered with it. `tidy_saves` is the number of
-    tokens that the prompt would lose if `tidy` came first in the SPEC; 0 if that is less than a tenth of it.
+    `asks`: the strategy would ask a model first; the view is then its fallback without an answer. `view` is None if the
+    budget cannot hold the question, or if the strategy is the user's own code, which is not run for a mere forecast.
+    `tools` is the number of tools offered with it. `tidy_saves` is the number of tokens that the prompt would lose if
+    `tidy` came first in the SPEC; 0 if that is less than a tenth of it.
     """
 
     tokens: int
@@ -41,12 +41,12 @@ class Forecast:
 
     @property
     def settled(self) -> bool:
-        """Whether it will be so, as far as can be known without a model."""
+        """Whether the forecast is certain, as far as it can be without a model."""
         return not self.asks and (self.view is not None or self.tokens > self.limit)
 
 
 class _Unasked(SideModel):
-    """Stands in for the model that a strategy may ask; the laws make a strategy go on without an answer."""
+    """Replaces the model that a strategy may ask; the laws require a strategy to continue without an answer."""
 
     asked = False
 
@@ -61,21 +61,21 @@ class _Unasked(SideModel):
         """Nothing."""
 
     def look(self, errand: BackgroundCall) -> None:
-        """It never ends by itself."""
+        """Do nothing: the call never ends by itself."""
 
     def wait(self, errand: BackgroundCall) -> None:
-        """The strategy would wait for it."""
+        """Note that the strategy would wait for a model, and stop the call."""
         self.asked = True
         errand.stop()
 
 
 def forecast(session: Session, question: str = "", *, foreign: bool = False) -> Forecast:
-    """What the next prompt of this session will be if this is asked, as things stand.
+    """The next prompt of this session if this question is asked.
 
     Args:
-        session: Whose. Nothing of it changes.
+        session: The session, which is not changed.
         question: The words of the question.
-        foreign: Run a strategy of the user's own too, whatever it does beside making a view.
+        foreign: Run the user's own strategies too, although they may do more than make a view.
     """
     from thimble.strategies.spec import is_code
 
@@ -95,7 +95,7 @@ def forecast(session: Session, question: str = "", *, foreign: bool = False) -> 
 
 
 def _tidy_saves(view: View, budget: Budget) -> int:
-    """The tokens that `tidy` would take off the results that this view shows whole."""
+    """The tokens that `tidy` would save on the results that this view shows whole; 0 if less than a tenth of it."""
     from thimble.strategies.tidy import Tidy  # late, as all strategies
 
     saved = budget.size(view.messages) - budget.size(Tidy().prepare(view.messages, budget))
@@ -103,6 +103,6 @@ def _tidy_saves(view: View, budget: Budget) -> int:
 
 
 def _as_it_stands(state: State) -> Sequence[Message]:
-    """The newest view and what came after it; the history where there is no view."""
+    """The newest view and the messages after it; the history if there is no view."""
     view = state.ledger.view
     return [*view.messages, *state.history[len(view.fates) :]] if view else state.history

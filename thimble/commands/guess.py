@@ -1,4 +1,4 @@
-"""A guess: which messages the next prompt will hold as they are, and how right that was."""
+"""A guess: which messages the next prompt will hold unchanged, and whether it was right."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from thimble.agent.view import View
 from thimble.session.journal.records import Branched, Switched
 from thimble.session.session import Session
 
-GUESS_FORM = "write /predict 1-4 9 12, the numbers of those that stay as they are, or /predict all, none, off"
+GUESS_FORM = "write /predict 1-4 9 12, the numbers of the messages that stay unchanged, or /predict all, none, off"
 
 
 @dataclass
 class Guess:
-    """What the room says: of the messages that stood there, those at the places `stays`, counted from 1, will stay.
+    """The audience's guess: of these messages, those at the places `stays`, counted from 1, will stay unchanged.
 
-    It watches the session: `view` is that of the first call after it. It is void on another branch.
+    It watches the session: `view` is the view of the first call after the guess. It is void on another branch.
     """
 
     messages: Sequence[Message]
@@ -28,7 +28,7 @@ class Guess:
     view: View | None = None
 
     def see(self, session: Session, event: object) -> None:
-        """Take note of a view that is sent."""
+        """Note the first view that is sent; forget the guess on another branch."""
         if isinstance(event, Prepared):
             self.view = self.view or event.view
         elif isinstance(event, Branched | Switched):
@@ -36,22 +36,22 @@ class Guess:
 
     @property
     def stayed(self) -> frozenset[int]:
-        """The places whose messages are in the view as they were."""
+        """The places of the messages that are unchanged in the view."""
         kept = {message.id for message, fate in self.view.fated if fate == "kept"} if self.view else set()
         return frozenset(place for place, message in enumerate(self.messages, 1) if message.id in kept)
 
 
 def guess_of(session: Session) -> Guess | None:
-    """The guess that waits for its prompt, or to be revealed."""
+    """The guess that waits for its prompt, or to be revealed; None without one."""
     found = session.watchers.get("guess")
     return found if isinstance(found, Guess) else None
 
 
 def take(history: Sequence[Message], text: str) -> Guess:
-    """The guess at this history that a text makes.
+    """Parse a guess about this history.
 
     Raises:
-        UsageError: there is no message to guess at, or the text is no list of numbers of messages.
+        UsageError: there are no messages yet, or the text is not a list of message numbers.
     """
     if not history:
         raise UsageError("there is no message yet to guess at", "ask a question first, or /plant a fact")
@@ -59,7 +59,7 @@ def take(history: Sequence[Message], text: str) -> Guess:
 
 
 def places(text: str, most: int) -> frozenset[int]:
-    """The places that `1-4 9 12`, `all` or `none` names, of so many. Raises UsageError for anything else."""
+    """Parse places from 1 to `most`: `1-4 9 12`, `all` or `none`. Raises UsageError for anything else."""
     if text.lower() in ("all", "none"):
         return frozenset(range(1, most + 1) if text.lower() == "all" else ())
     found: set[int] = set()

@@ -1,4 +1,4 @@
-"""A recorded run of another agent as a session: each call with what it was sent and what its provider counted."""
+"""A recorded run of another agent as a session: each call with its prompt and the tokens that its provider counted."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ ANOTHER_AGENT = "another agent"
 NO_SYSTEM = "The system prompt of this run of {} is not in its file. Each tool returns what the run recorded for it."
 UNKNOWN = LoggedCall(0)
 MOST_PLACES = 6
-"""Of a notice."""
+"""The most places that a notice names."""
 
 
 def path_of(run: Trajectory, folder: Path) -> Path:
-    """The file of a run's session, which is the same each time that the run is opened."""
+    """The file of a run's session, the same each time that the run is opened."""
     letters = "".join(ID_LETTERS[int(run.digest[at : at + 2], 16) % len(ID_LETTERS)] for at in range(0, 8, 2))
     began = min((call.began for call in run.logged.values() if call.began), default=0)
     return folder / f"{time.strftime('%Y-%m-%d-%H%M', time.localtime(began))}-{letters}{SUFFIX}"
 
 
 def open_run(run: Trajectory, settings: Settings) -> Session:
-    """A new session in which the run has happened, call by call, under the strategy `as-recorded`.
+    """Make a session that contains the run, call by call, under the strategy `as-recorded`.
 
     Its strategy, budget and model are those of the settings; its tools are those of the run, from its record.
 
@@ -48,7 +48,7 @@ def open_run(run: Trajectory, settings: Settings) -> Session:
     session = Session(settings, Journal(path, run=run.form or ANOTHER_AGENT))
     try:
         _fill(session, run)
-    except BaseException:  # Ctrl-C too: half of a run would be taken for the whole one
+    except BaseException:  # Ctrl-C too: half of a run would look like the whole one
         session.journal.close()
         path.unlink(missing_ok=True)
         raise
@@ -56,7 +56,7 @@ def open_run(run: Trajectory, settings: Settings) -> Session:
 
 
 def _fill(session: Session, run: Trajectory) -> None:
-    """Let the run happen in a session, and put what must be known of it into its notices."""
+    """Enter the run's events into a session, and add notices about it."""
     agent, journal, now = session.agent, session.journal, 0.0
     run = _with_system(run, journal.run)
     agent.state.system = run.messages[0].content
@@ -74,11 +74,11 @@ def _fill(session: Session, run: Trajectory) -> None:
 
 
 def _told(edited: Sequence[str]) -> list[str]:
-    """Where the agent changed what it had sent before, as EXCHANGE.TURN, and how to look at it."""
+    """A notice that names the calls, as EXCHANGE.TURN, before which the agent changed earlier messages."""
     if not edited:
         return []
     places = ", ".join(edited[:MOST_PLACES]) + (", …" if len(edited) > MOST_PLACES else "")
-    return [f"What had been sent was changed before {places}: /context {edited[0]} shows it."]
+    return [f"Earlier messages were changed before {places}: /context {edited[0]} shows it."]
 
 
 def _with_system(run: Trajectory, form: str) -> Trajectory:
@@ -104,7 +104,7 @@ def _with_system(run: Trajectory, form: str) -> Trajectory:
 
 
 def _same(message: Message, there: dict[str, Message]) -> Message:
-    """The message of the history itself, if it is equal."""
+    """The equal message of the history, if there is one; else the message itself."""
     known = there.get(message.id)
     return known if known == message else message
 
@@ -137,7 +137,7 @@ def _events(run: Trajectory, counter: Counter) -> Iterator[tuple[float, Entry]]:
 
 
 def _questions(run: Trajectory) -> set[str]:
-    """The ids of the user's messages that begin an exchange: of several in a row the last one that a user wrote."""
+    """The ids of the user's messages that start an exchange: of several in a row, the last one that a user wrote."""
     asked: set[str] = set()
     row: list[Message] = []
     for message in [*run.messages, Message("", "assistant")]:
@@ -151,7 +151,7 @@ def _questions(run: Trajectory) -> set[str]:
 
 
 def _largest_prompt(run: Trajectory, counter: Counter) -> int:
-    """Tokens of the largest prompt that the run had, which stands for its budget: no file tells that."""
+    """Tokens of the run's largest prompt, used as its budget, which no file records."""
     sums = [0, *accumulate(map(counter.count, run.messages))]
     prompts = (sum(map(counter.count, one.base)) + sums[at] - sums[one.since] for at, one, _ in run.prompts())
     reported = (call.reported.prompt or 0 for call in run.logged.values())

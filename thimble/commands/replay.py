@@ -1,4 +1,4 @@
-"""Replay: what each model call of a history would be sent under a strategy, had it been in use from the start."""
+"""Replay: the prompt of each model call of a history, if a strategy had been in use from the start."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from thimble.session.session import Session
 
 AS_RECORDED = "as-recorded"
-"""The SPEC that stands for the context management of a recorded agent itself."""
+"""The SPEC of a recorded agent's own context management."""
 YOU_AND = f"{YOU}+"
 MOST_READ = 150_000
-"""Messages that a strategy reads in all about one conversation of another program, in about a second."""
+"""The most messages that a strategy reads about one conversation of another program; it takes about a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedCall:
     """One model call of a replay.
 
-    `view` is what it would be sent, with its fates and its tokens, computed and cached; None if the budget cannot hold
-    the call, as `error` says. `events`: what the strategy asked a model for it.
+    `view`: its prompt, with fates and tokens, computed and cached; None if the budget cannot hold the call (`error`).
+    `events`: the strategy's own model calls for it.
     """
 
     view: View | None = None
@@ -47,19 +47,19 @@ class ReplayedCall:
 
     @property
     def asked(self) -> list[SideCalled]:
-        """The calls of a model that have ended."""
+        """The strategy's model calls that have ended."""
         return [event for event in self.events if isinstance(event, SideCalled)]
 
 
 def calls(history: Sequence[Message]) -> list[int]:
-    """The length of the history at each of its model calls, and at the next one."""
+    """The length of the history before each of its model calls, and before the next one."""
     return [*(at for at, message in enumerate(history) if message.role == "assistant" and at), len(history)]
 
 
 def newest(every: list[int]) -> list[int]:
-    """Of these calls those at which a strategy is asked about a history that is not its own: the newest if it is long.
+    """The calls to replay of a history that another program recorded: only the newest if it is long.
 
-    They begin at a multiple of a power of two, mostly with the same one as for the next call: so its prefix stays.
+    They start at a multiple of a power of two, mostly the same one as for the next call, so that the prefix stays.
     """
     if sum(every) <= MOST_READ:
         return every
@@ -79,8 +79,8 @@ def replay(
 ) -> Iterator[ReplayedCall]:
     """The model calls at these lengths of the history, in order; by default all of them, and the next one.
 
-    The strategy runs at every call, since each edit may depend on earlier ones. `side` is what it asks a model with.
-    A prompt of `model` is cached as far as it starts like the prompt before, or like one of `side` since.
+    The strategy runs at every call, since each edit may depend on earlier ones. `side` is the model that it asks. A
+    prompt of `model` is cached as far as it starts like the previous prompt, or like a later one of `side`.
     """
     prefixes = PrefixCache(slot=False)
     if side:
@@ -91,6 +91,7 @@ def replay(
         view, error = None, None
         try:
             view = before = prepare(history[:until], strategy, budget, before, held=held, overrides=overrides)
+            # only the newest prompt counts
             prefixes.forget(model)
             prefixes.read(model, tools, view.messages, budget.counter)
         except BudgetError as raised:
@@ -99,7 +100,7 @@ def replay(
 
 
 def replay_agent(agent: Agent) -> Iterator[ReplayedCall]:
-    """Every call of an agent's history, and the next one, under its strategy and with the tools that it offers now."""
+    """Replay every call of an agent's history, and the next one, under its strategy and with its current tools."""
     tools = agent.schemas()
     agent.side.offer(tools, agent.examples, agent.backend)
     made_by = (agent.side, agent.backend.id)
@@ -112,9 +113,8 @@ class Replayed:
 
     `prompt` and `prefill` are sums over all calls, the next one among them; `refused` counts calls that the budget
     could not hold, `over` those that would be sent over it, by at most `most_over` tokens. `next` is the view of the
-    next call, None where the budget cannot hold it; `fates` counts messages by what became of them there, `fitted`
-    those of them whose fate `fit` chose. `asked` are the calls of a model that the strategy made. `failed` says how a
-    strategy broke.
+    next call, None if the budget cannot hold it; `fates` counts messages by their fate there, `fitted` those whose fate
+    `fit` chose. `asked`: the strategy's own model calls. `failed`: the error of a strategy that broke; else "".
     """
 
     spec: str
@@ -141,7 +141,7 @@ class Replayed:
         return not (self.failed or self.refused or self.over)
 
     def add(self, call: ReplayedCall) -> None:
-        """Enter the next call."""
+        """Add the figures of the next call."""
         self.next = view = call.view
         self.asked += call.asked
         self.refused += view is None
@@ -153,10 +153,10 @@ class Replayed:
 
 
 def replayed(session: Session, spec: str) -> Replayed:
-    """The figures of the session's history under a strategy, as if it had been in use from the start.
+    """The figures of the session's history if this strategy had been in use from the start.
 
-    Nothing of the session changes. A strategy that asks a model asks the one that it would ask in the session. After
-    `YOU_AND` stands a strategy beside which the user pins, drops and edits; under any other nobody does.
+    The session is not changed. A strategy that asks a model asks the one that it would ask in the session. The user's
+    overrides count only for a SPEC with the prefix `YOU_AND`.
 
     Raises:
         UsageError: the SPEC names no strategy.
@@ -172,7 +172,7 @@ def replayed(session: Session, spec: str) -> Replayed:
             found.add(call)
             if call.view:
                 found.faults.add(needs, call.view)
-    except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
+    except (Exception, SystemExit) as error:  # the user's own strategy may raise anything
         found.failed = broke(error, spec)
         found.asked += ReplayedCall(events=tuple(fork.side.drain())).asked
     if found.next and not found.failed:
@@ -182,7 +182,7 @@ def replayed(session: Session, spec: str) -> Replayed:
 
 
 def is_as_recorded(session: Session) -> bool:
-    """Whether the newest call of a session is one of a recorded run of another agent."""
+    """Whether the newest call of a session belongs to a recorded run of another agent."""
     prepared = session.agent.ledger.prepared
     return prepared is not None and prepared.strategy == AS_RECORDED
 
@@ -191,7 +191,7 @@ def _recorded(session: Session) -> Replayed:
     """The figures of the agent's own context management; in the next call it would do nothing."""
     agent, tree, last = session.agent, session.journal.tree, session.agent.ledger.prepared
     if last is None or not is_as_recorded(session):
-        raise UsageError(f"{AS_RECORDED} is for the calls of a recorded run", "thimble open FILE opens one")
+        raise UsageError(f"{AS_RECORDED} only applies to a recorded run", "thimble open FILE opens one")
     then, needs = SavedState(), needs_of(agent.history)
     views = [event.view for line in tree.path(tree.current) if isinstance(event := then.read(line), Prepared)]
     whole, history, schemas = last.view, agent.history, agent.backend.counter.overhead(agent.schemas())
@@ -206,5 +206,5 @@ def _recorded(session: Session) -> Replayed:
 
 
 def broke(error: BaseException, spec: str) -> str:
-    """`line 3: IndexError: list index out of range`: how a strategy broke, and where in a file of the user's own."""
+    """`line 3: IndexError: list index out of range`: a strategy's error, with its line in the user's own file."""
     return str(error).removeprefix(f"{spec}, ") if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"

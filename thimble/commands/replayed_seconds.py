@@ -12,16 +12,16 @@ from thimble.session.journal.lines import Line
 from thimble.session.story import stories
 
 WORD_LETTERS = 5
-"""Letters of a token, about, where a recording has no tokens."""
+"""Letters per token, about, if a recording has no token counts."""
 
 
 def replayed_seconds(lines: Sequence[Line], agent: Hardware, memory: Hardware) -> dict[int, float]:
-    """Seconds before each line that a model made, by the number of the line; what is left out takes what it took.
+    """The seconds before each line that a model produced, by line number; other lines keep their recorded times.
 
     A call takes the prefill of the prompt tokens that were not cached, and the decode of its output, divided among the
-    recorded pieces of the reply. Tokens are those that the server reported, else as thimble counted them. Side calls
-    are made by the memory model; one in the background takes no time of its own. No machine is ever busy, and each has
-    its model loaded.
+    recorded pieces of the reply. Tokens are as the server reported them, else as thimble counted them. Side calls are
+    made by the memory model; one in the background takes no time of its own. Every machine is idle and has its model
+    loaded.
     """
     found: dict[int, float] = {}
     pieces: list[tuple[int, int]] = []
@@ -53,6 +53,6 @@ def replayed_seconds(lines: Sequence[Line], agent: Hardware, memory: Hardware) -
 
 
 def _prompt(spent: Call) -> tuple[int, int]:
-    """The tokens of a prompt, and those of them that were cached."""
+    """The tokens of a prompt, and how many of them were cached."""
     prompt = spent.prompt.tokens or 0
     return prompt, min(prompt, (spent.shared or 0) if spent.cached.tokens is None else spent.cached.tokens)

@@ -1,7 +1,7 @@
 """The timeline of a session: when each model computed, when tools ran, and when the agent was held up.
 
-A pure function of the ledger, so it is the same live, resumed from a journal, and played from a cassette (CoMem,
-Figure 4). All times are seconds; a beginning is counted from 1970.
+A pure function of the ledger, so it is the same live, resumed from a journal, and played from a cassette (CoMem, Figure
+4). All times are seconds; `began` is in seconds since 1970.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from thimble.agent.ledger import Call, Ledger, ToolRun
 from thimble.agent.protocols import UNKNOWN_MODEL, ModelId, Usage
 
 Kind = Literal["load", "prefill", "decode", "call", "tool", "wait"]
-"""What goes on in a span. `call`: a model call of which nobody knows when its prefill ended."""
+"""The activity in a span. `call`: a model call whose end of prefill is unknown."""
 Role = Literal["agent", "memory", "side", "tools", "waiting"]
 LANE_ROLES: Sequence[Role] = ("agent", "memory", "side", "tools", "waiting")
 """Who works on a lane: `memory` in the background, `side` while the agent waits for it. `waiting` is the agent."""
 ROUNDING = 1e-6
-"""Seconds of a part that are no more than an error of rounding."""
+"""A part of fewer seconds is a rounding error."""
 Stretch = tuple[float, float]
-"""A beginning and an end."""
+"""A start and an end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One row: a role and, where a model has it, which one."""
+    """One row: a role, and the model that has it, if any."""
 
     role: Role
     model: ModelId = UNKNOWN_MODEL
@@ -36,7 +36,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of time on a lane, in which one thing went on: `what` is the purpose of the call, or the tool."""
+    """A stretch of time on a lane with one activity: `what` is the purpose of the call, or the tool."""
 
     lane: Lane
     kind: Kind
@@ -55,8 +55,8 @@ class Span:
 class TimelineStep:
     """A model call or a run of a tool: its parts one after the other, each with its seconds.
 
-    `began` is 0 if unknown. `held`: the seconds in which the agent waited for it; for a call that it asked and waited
-    for, all of them.
+    `began` is 0 if unknown. `held`: the seconds in which the agent waited for it; for a side call outside the
+    background, all of them.
     """
 
     lane: Lane
@@ -82,7 +82,7 @@ class TimelineStep:
         return self.lane.role in ("memory", "side")
 
     def spans(self) -> Iterator[Span]:
-        """Its parts, and the wait for it, which ends as it ends."""
+        """The spans of its parts, and of the wait for it, which ends with it."""
         ends = accumulate((seconds for _, seconds in self.parts), initial=self.began)
         for (kind, seconds), began in zip(self.parts, ends, strict=False):
             yield Span(self.lane, kind, began, seconds, self.what, self.exchange)
@@ -92,9 +92,9 @@ class TimelineStep:
 
 @dataclass(frozen=True)
 class Timeline:
-    """The steps of an exchange or of a session, in the order of their beginnings; the user's pauses are closed.
+    """The steps of an exchange or of a session, in the order of their starts; the user's pauses are removed.
 
-    `unplaced` are the steps of which nobody knows when they began.
+    `unplaced` are the steps whose start is unknown.
     """
 
     steps: tuple[TimelineStep, ...] = ()
@@ -102,22 +102,22 @@ class Timeline:
 
     @cached_property
     def spans(self) -> Sequence[Span]:
-        """All spans of the steps that have a place."""
+        """All spans of the steps with a known start."""
         return [span for step in self.steps for span in step.spans()]
 
     @cached_property
     def began(self) -> float:
-        """When the first span begins; 0 if there is none."""
+        """The start of the first span; 0 without spans."""
         return min((span.began for span in self.spans), default=0.0)
 
     @cached_property
     def seconds(self) -> float:
-        """From the first beginning to the last end."""
+        """The seconds from the first start to the last end."""
         return max((step.ended for step in self.steps), default=0.0) - self.began
 
     @property
     def overlapped(self) -> float:
-        """Seconds in which a call in the background went on and the agent waited for no side model."""
+        """The seconds in which a background call ran and the agent waited for no side model."""
         waits = [(span.began, span.ended) for span in self.spans if span.kind == "wait"]
         background = [(step.began, step.ended) for step in self.steps if step.lane.role == "memory"]
         return max(0.0, covered([*background, *waits]) - covered(waits))
@@ -129,15 +129,15 @@ class Timeline:
 
     @property
     def saved(self) -> float:
-        """Seconds that the agent would have waited more, had it waited for each call in the background."""
+        """The additional seconds that the agent would have waited without the background."""
         return sum(max(0.0, step.seconds - step.held) for step in self._all if step.lane.role == "memory")
 
     def busy(self, *roles: Role) -> float:
-        """Seconds of the steps of these roles, added up."""
+        """The sum of the seconds of these roles' steps."""
         return sum(step.seconds for step in self._all if step.lane.role in roles)
 
     def lanes(self) -> list[Lane]:
-        """The lanes with a span, in the order of their roles, models as they first came."""
+        """The lanes with a span, in the order of their roles, then of their models' first steps."""
         return sorted(dict.fromkeys(span.lane for span in self.spans), key=lambda lane: LANE_ROLES.index(lane.role))
 
     @property
@@ -146,7 +146,7 @@ class Timeline:
 
 
 def timeline(ledger: Ledger, exchange: int | None = None) -> Timeline:
-    """The timeline of a session, or of one exchange with every call in the background that goes on during it."""
+    """The timeline of a session, or of one exchange with every background call that runs during it."""
     calls = (call for call in ledger.calls if exchange in (None, call.exchange) or call.lag is not None)
     tools = (run for run in ledger.tools if exchange in (None, run.exchange))
     every = [*map(_called, calls), *map(_ran, tools)]
@@ -186,9 +186,9 @@ def _ran(tool: ToolRun) -> TimelineStep:
 
 
 def _parts(seconds: float, waited: float, first: float | None, usage: Usage) -> Iterator[tuple[Kind, float]]:
-    """Load, prefill and decode of a call: as the server reports them, else by its first token, else undivided.
+    """Load, prefill and decode of a call: as reported by the server, else by its first token, else undivided.
 
-    What is left of a call beside reported prefill and decode came before them: loading, the queue, the network.
+    The rest of a call came before its reported prefill and decode: loading, the queue, the network.
     """
     prefill, decode = usage.prefill_seconds, usage.decode_seconds
     waited = min(seconds, max(0.0, waited))
@@ -205,7 +205,7 @@ def _parts(seconds: float, waited: float, first: float | None, usage: Usage) -> 
 
 
 def _closed(steps: Iterable[TimelineStep]) -> Iterator[TimelineStep]:
-    """The steps without the time between two exchanges in which nothing goes on."""
+    """The steps, with the idle time between two exchanges removed."""
     reached, exchange, shift = 0.0, None, 0.0
     for step in steps:
         if exchange not in (None, step.exchange):

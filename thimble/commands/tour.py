@@ -1,7 +1,7 @@
-"""A tour: a lesson in steps. A step says what to look for, offers a line, and waits until that was seen.
+"""A tour: a lesson in steps. A step tells the user what to look for, offers a line, and waits until it was seen.
 
-What was seen is known from the events and the state of the session, and not from what was typed: whoever gets there on
-a way of their own has got there. A tour sends nothing by itself. Its words are in `tours/NAME.toml`.
+It checks the events and the state of the session, not the typed line: any way of getting there counts. A tour sends
+nothing by itself. Its words are in `tours/NAME.toml`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Ran:
 
 
 Check = Callable[[Session, object, str], bool]
-"""Whether this is so, in this session after this event: all that is so at all times needs no event, which is None then.
+"""Whether a condition holds in this session after this event, or, if the event is None, by its state alone.
 
-The text is what follows the name of the check in a step.
+The text is the rest of the check in a step, after its name.
 """
 
 
@@ -72,15 +72,15 @@ TOUR_CHECKS: dict[str, tuple[str, Check]] = {
     ),
     "forked": ("a new branch", lambda session, event, _: isinstance(event, Branched)),
 }
-"""What a step can wait for, each with the words for it."""
+"""The checks that a step can wait for, each with a description."""
 
 
 @dataclass(frozen=True, slots=True)
 class TourStep:
-    """What to look for, a line to type, the checks that say that it was seen, and what to learn from it.
+    """A step: its task, a line to type, the checks that it was seen, and the lesson afterwards.
 
-    `{planted}` in a line is the number of the planted message, and `{hidden}` that of the first one that is not sent as
-    it is.
+    `{planted}` in a line is the number of the planted message, and `{hidden}` that of the first one that is not sent
+    unchanged.
     """
 
     say: str
@@ -90,7 +90,7 @@ class TourStep:
 
 
 class Tour:
-    """A tour and how far a session is on it: `at` steps are behind it, and `said` whether this one was shown."""
+    """A tour and the session's progress on it: `at` steps are done; `said`: the current one was shown."""
 
     def __init__(self, name: str, at: int = 0, said: bool = False) -> None:
         import tomllib
@@ -103,32 +103,32 @@ class Tour:
 
     @property
     def step(self) -> TourStep | None:
-        """The step that waits; None at the end."""
+        """The current step; None at the end."""
         return self.steps[self.at] if self.at < len(self.steps) else None
 
     def see(self, session: Session, event: object = None) -> None:
-        """Take note of what has happened, or of what is so."""
+        """Note the checks of the current step that hold after this event, or in this state."""
         if self.step:
             self._came |= {check for check in self.step.seen if _holds(check, session, event)}
 
     @property
     def is_seen(self) -> bool:
-        """Whether all that the step waits for was seen."""
+        """Whether all checks of the step were seen."""
         return self.step is not None and self._came >= {*self.step.seen}
 
     @property
     def missing(self) -> str:
-        """What the step still waits for first, in words."""
+        """A description of the first check that the step still waits for; "" without one."""
         left = (check for check in self.step.seen if check not in self._came) if self.step else iter(())
         name, _, value = next(left, "").partition(" ")
         return TOUR_CHECKS[name][0].format(value) if name else ""
 
     def go_on(self) -> None:
-        """To the next step."""
+        """Go to the next step."""
         self.at, self.said, self._came = self.at + 1, False, set()
 
     def line(self, session: Session) -> str | None:
-        """The line that the step offers; None where there is none, or not yet."""
+        """The line that the step offers; None if it has none, or not yet."""
         offered = self.step.line if self.step else None
         if offered is None or "{" not in offered:
             return offered
@@ -136,7 +136,7 @@ class Tour:
 
 
 def tour_of(session: Session) -> Tour | None:
-    """The tour of a session: the one that watches it, or the one that it was on when it was left."""
+    """The tour of a session: the one that watches it, or else the one saved in its file."""
     found, kept = session.watchers.get("tour"), session.journal.tree.tour
     if not isinstance(found, Tour) and kept.tour in TOURS:
         found = session.watchers["tour"] = Tour(kept.tour, max(0, kept.step), said=True)
@@ -144,13 +144,13 @@ def tour_of(session: Session) -> Tour | None:
 
 
 def offered_line(session: Session) -> str | None:
-    """The line that the session's tour offers; None if it has no tour, or none is offered yet."""
+    """The line that the session's tour offers; None without a tour or a line."""
     tour = tour_of(session)
     return tour.line(session) if tour else None
 
 
 def put_on(session: Session, tour: Tour | None) -> None:
-    """Let this tour lead through the session from now on; None for no tour."""
+    """Start or continue this tour in the session; None ends any tour."""
     if tour:
         session.watchers["tour"] = tour
     else:
@@ -159,7 +159,7 @@ def put_on(session: Session, tour: Tour | None) -> None:
 
 
 def keep(session: Session, tour: Tour | None) -> None:
-    """Write to the session file how far the tour is, if it does not say so yet."""
+    """Save the tour's progress in the session file if it has changed."""
     now = Toured(tour.name, tour.at) if tour else Toured("", 0)
     if session.journal.begun and now != session.journal.tree.tour:
         session.record(now)
@@ -171,7 +171,7 @@ def _holds(check: str, session: Session, event: object) -> bool:
 
 
 def _numbers(session: Session) -> dict[str, int]:
-    """The numbers of the messages that a line can name; the newest message, where there is no such one."""
+    """The numbers of the messages that a line can name; the newest message's if there is no such message."""
     history, view = session.agent.history, session.agent.ledger.view
     places = {message.id: number for number, message in enumerate(history, 1)}
     hidden = (message.id for message, fate in view.fated if fate != "kept") if view else iter(())

@@ -29,14 +29,14 @@ TRAJECTORY_FORMS = (
 )
 
 MOST_LOST = 0.1
-"""The share of the text of a run that may be left out: with less of it, its costs are those of another run."""
+"""The largest share of a run's text that may be left out: beyond it, the costs would be those of another run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What the prompts of a recorded agent began with: from the message `since` on, `base` and the messages since.
+    """The start of a recorded agent's prompts: from the message `since` on, `base` and the messages since.
 
-    `asked`: the file has the call that wrote the summary in it.
+    `asked`: the file has the call that wrote the summary in `base`.
     """
 
     since: int = 0
@@ -46,11 +46,11 @@ class Sent:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """One recorded run, and what was repaired in it; `tools` are the tool schemas of the run, if the file has them.
+    """One recorded run, with the repairs made in it; `tools` are the tool schemas of the run, if the file has them.
 
-    Of the log of another agent: its `form`, what its prompts began with (`sent`), its calls by the id of their reply
-    (`logged`), the ids of messages that nobody asked but the agent's program put in (`put_in`), and `remarks` on what
-    of the file is not here.
+    For the log of another agent: its `form`, the starts of its prompts (`sent`), its calls by the id of their reply
+    (`logged`), the ids of the messages that the agent's program put in (`put_in`), and `remarks` on the parts of the
+    file that are left out.
     """
 
     name: str
@@ -65,18 +65,18 @@ class Trajectory:
 
     @property
     def calls(self) -> list[int]:
-        """The messages before each of its model calls: its assistant messages."""
+        """The number of messages before each of its model calls."""
         return [at for at, message in enumerate(self.messages) if message.role == "assistant"]
 
     def prompts(self) -> Iterator[tuple[int, Sent, list[Message]]]:
-        """The place of each call, what its prompt begins with, and the prompt, as far as the file tells."""
+        """The place of each call, the start of its prompt, and the whole prompt, as far as the file has it."""
         for at in self.calls:
             sent = next((one for one in reversed(self.sent) if one.since <= at), Sent())
             yield at, sent, [*sent.base, *self.messages[sent.since : at]]
 
     @property
     def turns(self) -> int:
-        """The number of these calls."""
+        """The number of its model calls."""
         return len(self.calls)
 
     @property
@@ -86,12 +86,12 @@ class Trajectory:
 
     @cached_property
     def needs(self) -> Needs:
-        """What each action takes from earlier results, by its place."""
+        """The texts that each action takes from earlier results, by its place."""
         return needs_of(self.messages)
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the run and of what was repaired in it."""
+        """A hash of the run and of its repairs."""
         repaired = self.repaired.notes, self.repaired.touched, self.repaired.lost
         sent = [[one.since, [*map(write, one.base)]] for one in self.sent]
         whole = [self.name, [*map(write, self.messages)], list(self.tools), *repaired, *sent]
@@ -99,7 +99,7 @@ class Trajectory:
 
 
 def read(paths: Iterable[Path], observations: str | None = None, keep_secrets: bool = False) -> list[Trajectory]:
-    """The runs in these files, in order, each with its own name. The pattern is one of `recognise`.
+    """The runs in these files, in order, each with its own name. `observations` is a pattern of `recognise`.
 
     Keys and tokens in the logs of other agents are masked, unless `keep_secrets`.
 
@@ -142,7 +142,7 @@ def _values(path: Path) -> Sequence[tuple[int, object]]:
             values += [(number, from_json(line))] if line.strip() else []
         except ValueError as error:
             found, at = (error, number) if values else (whole, getattr(whole, "lineno", 1))
-            what = f"{path}, line {at}: this is no JSON ({getattr(found, 'msg', found)})"
+            what = f"{path}, line {at}: this is not JSON ({getattr(found, 'msg', found)})"
             raise UsageError(what, TRAJECTORY_FORMS) from error
     return values
 
@@ -159,14 +159,14 @@ def _holds_messages(value: object) -> bool:
 
 
 def _is_log(path: Path) -> bool:
-    """Whether a file is the log of another agent; a list of messages is read below, with the line of each error."""
-    with suppress(UsageError, OSError, ValueError):  # what is wrong with a name is said below
+    """Whether a file is another agent's log; plain lists of messages are read with the line of each error instead."""
+    with suppress(UsageError, OSError, ValueError):  # a wrong name is reported when it is read
         return path.is_file() and form_of(path) not in ("", "chat_messages")
     return False
 
 
 def _of_log(log: Log, path: Path, observations: str | None) -> Trajectory:
-    """The run in a log, without what its agent's own context management wrote; that is in `sent`."""
+    """The run in a log; the messages that its agent's own context management wrote are only in `sent`."""
     places = [place for place in range(len(log.entries)) if place not in log.summaries]
     document = {"messages": [log.entries[place] for place in places], "tools": [*log.tools], "id": log.name}
     run = _run(document, str(path), log.name, observations)
@@ -194,9 +194,9 @@ def _of_log(log: Log, path: Path, observations: str | None) -> Trajectory:
 
 
 def _written(log: Log, place: int, gone: list[Message]) -> tuple[Message, list[Message]]:
-    """What the agent's own context management wrote there, and what of `gone` it does not stand for.
+    """The message that the agent's own context management wrote there, and those of `gone` that it does not replace.
 
-    It is a copy of the result of the same call, or a summary of all that is gone.
+    It is a copy of the result of the same call, or a summary of all that are gone.
     """
     (message,) = read_messages([log.entries[place]])
     for one in gone:
@@ -207,7 +207,7 @@ def _written(log: Log, place: int, gone: list[Message]) -> tuple[Message, list[M
 
 
 def _left_out(log: Log) -> list[str]:
-    """What of a log is not among its messages, in a sentence."""
+    """A sentence on the parts of a log that are not among its messages; none if there are no such parts."""
     left = ", ".join(f"{count:,} {name}" for name, count in log.left_out.most_common())
     return [f"Left out: {left}."] if left else []
 

@@ -1,4 +1,4 @@
-"""Trials: one question, really asked in a fork of a session under a strategy, and what came of it."""
+"""Trials: one question, really asked in a fork of a session under a strategy, and its outcome."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ ENDED: dict[Ending, str] = {
 class Trial:
     """The answer to the question under one strategy, and its cost.
 
-    `outcome` says in words how it ended, `answer` is "" where there is none. `prompt`, `prefill` and `out` are tokens
-    of all calls, those that the strategy made among them. `over` counts the calls over the budget, by at most
-    `most_over` tokens.
-    `seconds` are those of the model. `cost` is in prices of a computed prompt token; None where it is unknown.
+    `outcome` says in words how it ended; `answer` is "" if there is none. `prompt`, `prefill` and `out` are tokens of
+    all calls, the strategy's own included. `over` counts the calls over the budget, by at most `most_over` tokens.
+    `seconds` are those of the model. `cost` is in prices of a computed prompt token; None if unknown.
     """
 
     spec: str
@@ -55,7 +54,7 @@ class Trial:
     most_over: int = 0
 
     def spent(self, calls: Iterable[Call], prices: Prices) -> None:
-        """Enter what these calls cost."""
+        """Enter the cost of these calls."""
         sums = totals(calls)
         self.turns, self.prompt, self.out, self.seconds = sums.turns, sums.prompt, sums.output, sums.seconds
         self.prefill, self.over, self.most_over = sums.prefill, sums.over, sums.most_over
@@ -63,7 +62,7 @@ class Trial:
 
 
 def ask(fork: Agent, question: str, found: Trial) -> Trial:
-    """Ask, and enter in `found` what came of it, whatever that is; Ctrl-C leaves it at what was complete by then.
+    """Ask, and enter the outcome in `found`, whatever it is; on Ctrl-C, the part that was complete.
 
     Raises NotRecorded if a cassette has no answer.
     """
@@ -81,7 +80,7 @@ def ask(fork: Agent, question: str, found: Trial) -> Trial:
         found.outcome = f"over budget: {error.what}"
     except ModelError as error:
         found.outcome = f"model error: {error.what}"
-    except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
+    except (Exception, SystemExit) as error:  # the user's own strategy may raise anything
         found.outcome = f"failed: {broke(error, found.spec)}"
     finally:
         found.spent(fork.ledger.calls, prices)
@@ -90,7 +89,7 @@ def ask(fork: Agent, question: str, found: Trial) -> Trial:
 
 @contextmanager
 def unlearnt(counter: Any) -> Iterator[None]:
-    """Restore the counter afterwards, so that each strategy starts with what the session has learnt."""
+    """Restore the counter afterwards, so that each strategy starts with the counts that the session has learnt."""
     learnt = getattr(counter, "learnt", None)
     try:
         yield
@@ -103,7 +102,7 @@ def unlearnt(counter: Any) -> Iterator[None]:
 
 
 def known(question: str, settings: Settings) -> Exchange | None:
-    """The known exchange with the same words. None if the articles or files are not the built-in ones."""
+    """The known exchange with the same words; None if the articles or files are not the built-in ones."""
     own = Settings()
     if (settings.corpus.resolve(), settings.files.resolve()) != (own.corpus.resolve(), own.files.resolve()):
         return None
@@ -111,7 +110,7 @@ def known(question: str, settings: Settings) -> Exchange | None:
 
 
 def verdict(exchange: Exchange, answer: str) -> str:
-    """`right`, or `wrong: why`; of passages that are no answer, `shown` or `not shown`."""
+    """`right`, or `wrong: why`; for passages that are not an answer, `shown` or `not shown`."""
     if answer.startswith(CLOSEST_PASSAGES):
         return "shown" if shows(exchange, answer, "") else "not shown"
     found = score(exchange, answer)
@@ -120,7 +119,7 @@ def verdict(exchange: Exchange, answer: str) -> str:
 
 @cache
 def _answered() -> dict[tuple[str, ...], Exchange]:
-    """The questions with known answers by their words; of two with the same words the first."""
+    """The questions with known answers, by their words; of two with the same words, the first."""
     exchanges = [exchange for one in load().questions for exchange in one.exchanges if exchange.scored]
     return {_words(exchange.question): exchange for exchange in reversed(exchanges)}
 

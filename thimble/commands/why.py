@@ -13,8 +13,9 @@ UNSAID = "the strategy gave no reason"
 def why(view: View, place: int, strategy: str = "the strategy", sent: int | None = None) -> str:
     """The reason for the fate of the message at this place of the view's history, with its numbers.
 
-    The strategy's own words, if it gave a reason; else a reason from the laws and the view. Where others than the
-    strategy as a whole changed it, each step says who, and the tokens then: in proportion, if they are now `sent`.
+    The strategy's own words, if it gave a reason; else a reason from the laws and the view. If parts of the strategy,
+    `fit` or the user changed it, each step names its maker and the tokens after it, scaled to the tokens `sent` if
+    given.
     """
     message, fate = view.history[place], view.fates[place]
     if fate == "kept":
@@ -32,7 +33,7 @@ def why(view: View, place: int, strategy: str = "the strategy", sent: int | None
 
 
 def by_hand(view: View) -> set[str]:
-    """The ids of the messages of the history that are in the view, or are not, as the user wants."""
+    """The ids of the messages that the user has pinned, dropped or edited in this view."""
     dropped = (id_ for id_, reason in view.left_out.items() if reason == DROPPED)
     return {*dropped, *(message.id for message in view.messages if message.ref == YOU)}
 

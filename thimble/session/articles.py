@@ -1,4 +1,4 @@
-"""The articles of a session: read with the cache, and how far that and their embedding are meanwhile."""
+"""The articles of a session, read with a cache, and the progress of reading and embedding them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from thimble.corpus.library import Library
 
 SOON = 200
-"""So many files are read before anybody wonders."""
+"""Up to this many files are read without a report of progress."""
 
 
 def cache_of(folder: Path) -> Path:
-    """Where what was read of a folder is kept."""
+    """The file that caches the articles of a folder."""
     from hashlib import sha256
 
     from platformdirs import user_cache_dir
@@ -28,10 +28,10 @@ def cache_of(folder: Path) -> Path:
 
 
 class Reading:
-    """Reads the articles and says how far it is; another thread may look.
+    """Reads the articles and reports its progress; another thread may look.
 
     Attributes:
-        words: "reading 3,412 of 20,000 articles", or "embedding …", while that takes long, else "".
+        words: "reading 3,412 of 20,000 articles", or "embedding …", while it takes long, else "".
     """
 
     def __init__(self) -> None:
@@ -41,11 +41,11 @@ class Reading:
         self._told = 0.0
 
     def watch(self, tell: Callable[[str], object], seconds: float = 5.0) -> None:
-        """Call `tell` with the words every so many seconds while it takes long, in the thread that reads."""
+        """Call `tell` with the words every `seconds` while it takes long, in the thread that reads."""
         self._tell, self._seconds = tell, seconds
 
     def read(self, folder: Path) -> Library:
-        """The articles of this folder. Raises UsageError when there are none."""
+        """The articles of this folder. Raises UsageError if the folder has no articles."""
         from thimble.corpus.library import load
 
         self._told = monotonic() - self._seconds + min(1.0, self._seconds)
@@ -55,7 +55,7 @@ class Reading:
             self.words = ""
 
     def embedded(self, done: int, of: int) -> None:
-        """So many passages of so many are embedded."""
+        """Report that `done` of `of` passages are embedded."""
         self._say(f"embedding {done:,} of {figures.several(of, 'passage')}" if SOON < of != done else "")
 
     def _step(self, done: int, of: int) -> None:

@@ -28,19 +28,19 @@ NAMES_SECONDS = 0.5
 """Longest that Tab waits for a server to list its models."""
 SideName = Literal["summariser", "memory"]
 SIDE_MODELS: tuple[SideName, ...] = ("summariser", "memory")
-"""The settings that name a model beside the agent's."""
+"""The settings that name a model other than the agent's."""
 
 
 class Backends:
-    """Finds the models that the settings ask for. Nothing is looked for before it is needed.
+    """Finds the models that the settings name, each when it is first needed.
 
     Attributes:
         notify: Takes a notice for the user, one line.
-        playback: The recorded session whose models they are; None where they are live.
-        widest: The largest budget that there was, in tokens: what a server makes room for.
-        can_pull: Whether the user can pull a model: then the reader stands in for a server that has none.
-        look_for_server: The server to begin with, looked for once; None for the reader. Raises UsageError.
-        reader: The built-in reader: one, so that no swap to it counts all messages anew.
+        playback: The recorded session whose models they are; None if they are live.
+        widest: The largest budget so far, in tokens: servers make room for it.
+        can_pull: Whether the user can pull a model; then the reader replaces a server without models.
+        look_for_server: The first server to use, searched for once; None for the reader. Raises UsageError.
+        reader: The built-in reader: a single one, so that its token counts survive swaps.
         local: The models that run on this machine without a server, and their processes.
     """
 
@@ -68,13 +68,13 @@ class Backends:
             settings.timeout,
             settings.keep_alive,
             settings.reply_timeout,
-            temperature=settings.temperature or None,  # 0 is the wish of each call: a server may refuse it
+            temperature=settings.temperature or None,  # each call asks for 0 itself, since a server may refuse it
             seed=settings.seed,
             calls=settings.calls,
         )
 
     def names(self) -> list[str]:
-        """The models to choose from: the reader, the server's if it answers, this machine's; or the recording's."""
+        """The models to choose from: the reader, the server's if it answers, this machine's; or the recorded ones."""
         if self.playback:
             return self.playback.models()
         found = [READER]
@@ -83,7 +83,7 @@ class Backends:
         return list(dict.fromkeys([*found, *self.local().models()]))
 
     def names_soon(self) -> list[str]:
-        """The names that are known after `NAMES_SECONDS`; those of a slower server are there the next time."""
+        """The names known within `NAMES_SECONDS`; those of a slower server are included the next time."""
         if not (self._asking and self._asking.is_alive()):
             self._asking = Thread(target=self._ask_names, daemon=True)
             self._asking.start()
@@ -101,20 +101,20 @@ class Backends:
 
     @property
     def server(self) -> Server:
-        """The server that has the models: the one in use, else one that answers by now, else the usual one."""
+        """The server that has the models: the one in use, else one that answers now, else the default one."""
         wanted = self.settings.backend
         kind = "ollama" if wanted in (AUTO, READER) else wanted
         return self.look_for_server() or self._answering() or self.server_of(kind)
 
     def server_of(self, kind: str) -> Server:
-        """The server of this kind, whether it is there or not.
+        """The server of this kind, whether it answers or not.
 
         Raises:
-            UsageError: its address is none.
-            ModelError: a cassette is played, which needs no server and has none.
+            UsageError: its address is invalid.
+            ModelError: a cassette is playing, which has no server.
         """
         if self.playback:
-            raise ModelError("a cassette is played: there is no server", "leave, and begin without --replay")
+            raise ModelError("a cassette is playing: there is no server", "leave, and start again without --replay")
         if kind == "gguf":
             return self.local()
         options = replace(self._options, sends_key=sends_key(kind, self.settings))
@@ -133,11 +133,11 @@ class Backends:
         return self._model(server, model)
 
     def widened(self, backend: Backend) -> Backend:
-        """The same model with room for the widest budget, where a server stands behind it."""
+        """The same model with room for the widest budget, if a server runs it."""
         return backend.with_room(room(self.widest)) if isinstance(backend, ServedBackend) else backend
 
     def first(self) -> Backend:
-        """The one to begin with. Raises UsageError, and ModelError when the one asked for cannot be used."""
+        """The model to start with. Raises UsageError, and ModelError if the requested one cannot be used."""
         if self.playback:
             return self.playback.first_model()
         wanted, found = self.settings, self.look_for_server()
@@ -152,7 +152,7 @@ class Backends:
             raise
 
     def side_model(self, which: SideName) -> Backend | None:
-        """The one that strategies ask, or the one that they ask in the background; None where none is set.
+        """The model that strategies ask, or that they ask in the background; None if it is not set.
 
         Raises UsageError and ModelError.
         """
@@ -174,10 +174,10 @@ class Backends:
             return backend_on(server, server.choose(name), room(self.widest)) if url else self._model(server, name)
         except ModelError as error:
             what = f"{called(which)} cannot be used: {error.what}"
-            raise ModelError(what, f"{error.fix}; or take --{which} {READER}") from error
+            raise ModelError(what, f"{error.fix}; or use --{which} {READER}") from error
 
     def summariser(self, model: Backend) -> Backend:
-        """The one that strategies ask in place of a model: the reader for a small one, unless the user names one."""
+        """The model that strategies ask in place of a model: the reader for a small one, unless the user names one."""
         if self.settings.summariser or not getattr(model, "small", False):
             return model
         if model.id not in self._told:
@@ -188,7 +188,7 @@ class Backends:
         return self.reader()
 
     def leave(self) -> None:
-        """End the processes of the models of this machine."""
+        """End the processes of this machine's models."""
         if self.local.is_made:
             self.local().end()
 
@@ -215,7 +215,7 @@ class Backends:
         return built_in(self.settings.paces[0])
 
     def _find_server(self) -> Server | None:
-        """The one that the user insists on, else one that answers, else this machine where it has the model."""
+        """The server that the user names, else one that answers, else this machine if it has the model."""
         wanted = self.settings
         if READER in (wanted.backend, wanted.model):
             return None
@@ -232,9 +232,9 @@ class Backends:
         return found or (usual if is_named else None)
 
     def _answering(self) -> Server | None:
-        """The first server that answers, each looked for where it is said to be.
+        """The first server that answers at its address in the settings.
 
-        A variable meant for other programs may name a server that costs money: then it must be on this machine.
+        A variable meant for other programs may name a server that costs money, so that one must be on this machine.
         """
         servers = map(self.server_of, ADDRESS_OF)
         allowed = (each for each in servers if is_loopback(each.url) or self._is_named(each.name))
@@ -257,5 +257,5 @@ class Backends:
 
 
 def called(which: SideName) -> str:
-    """What a model beside the agent's is called in errors."""
+    """The name of a side model in errors."""
     return "the memory model" if which == "memory" else "the summariser"

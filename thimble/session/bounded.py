@@ -1,4 +1,4 @@
-"""Bytes that others wrote, up to a bound: each failure is an OSError with the reason in words as `strerror`."""
+"""Read foreign bytes up to a bound: each failure is an OSError with the reason in words as `strerror`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 MOST_BYTES, MOST_LINES, MOST_LINE_BYTES = 200_000_000, 1_000_000, 32_000_000
-"""A journal or a cassette with more is not read; a line of it that is longer is damage."""
+"""A journal or a cassette with more is not read; a longer line is damage."""
 MOST_BRANCHES = 10_000
-"""A journal with more is not read: to find where one begins takes longer with each."""
+"""A journal with more is not read: finding the start of a branch takes longer with each."""
 MOST_RUNS_BYTES = 500_000_000
-"""A file of trajectories has no more, unpacked."""
+"""The most bytes of a file of trajectories, unpacked."""
 MOST_INPUT_BYTES = 64_000_000
-"""Input that is read as a whole: a conversation to prepare, one prompt, a table of rows (unpacked)."""
+"""The most bytes of input that is read whole: a conversation to prepare, one prompt, a table of rows (unpacked)."""
 NEVER_WAIT = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
-"""Do not wait at a FIFO until somebody opens its other end, do not take over a terminal."""
+"""Do not wait until the other end of a FIFO is opened, do not take over a terminal."""
 
 
 def open_file(path: Path, how: int = os.O_RDONLY) -> int:
@@ -37,7 +37,7 @@ def open_file(path: Path, how: int = os.O_RDONLY) -> int:
 
 
 def file_bytes(path: Path, most_bytes: int) -> bytes:
-    """All of a regular file. Raises OSError, for one that is larger too."""
+    """All of a regular file. Raises OSError, also if it is larger."""
     descriptor = open_file(path)
     try:
         return all_of(descriptor, most_bytes)
@@ -46,7 +46,7 @@ def file_bytes(path: Path, most_bytes: int) -> bytes:
 
 
 def all_of(descriptor: int, most_bytes: int) -> bytes:
-    """All of an open file, from its beginning on. Raises OSError where that is more, before it is read."""
+    """All of an open file, from its start. Raises OSError if it is larger, before reading."""
     if os.fstat(descriptor).st_size > most_bytes:
         raise _too_large(most_bytes)
     os.lseek(descriptor, 0, os.SEEK_SET)
@@ -55,7 +55,7 @@ def all_of(descriptor: int, most_bytes: int) -> bytes:
 
 
 def bounded(stream: BinaryIO | BufferedIOBase, most_bytes: int) -> bytes:
-    """The rest of a stream. Raises OSError where that is more."""
+    """The rest of a stream. Raises OSError if it is larger."""
     data = stream.read(most_bytes + 1)
     if len(data) > most_bytes:
         raise _too_large(most_bytes)

@@ -1,4 +1,4 @@
-"""How the model of a session calls tools, and when that changes."""
+"""How the model of a session calls tools, and when it must call by schema."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def by_schema(backend: Backend) -> bool:
 
 
 def fails_to_call(agent: Agent, question: str, library: Library) -> bool:
-    """Whether no call has ever told the model anything, though the library has something that fits this question."""
+    """Whether no call of the model has ever returned anything, although the library has a passage for this question."""
     from thimble.corpus.search import Search
 
     search = Search(library)

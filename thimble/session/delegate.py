@@ -17,7 +17,7 @@ from thimble.agent.state import State
 from thimble.models.prices import fixed
 
 BRIEF_WORDS = 250
-"""The length asked of the brief."""
+"""The length of the brief that the prompt asks for."""
 TOKENS = 500
 """The most tokens of a brief; a longer one is cut."""
 WRITING = {"save_note"}

@@ -1,4 +1,4 @@
-"""The embeddings of a session: what the setting asks for, and where vectors are kept."""
+"""The embeddings of a session: the embedder that the setting names, and the cache of its vectors."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ INSTALL = "pip install --no-deps wordllama"
 
 
 def folder() -> Path:
-    """Where vectors are kept, a file a model."""
+    """The folder of cached vectors, with a file for each model."""
     from platformdirs import user_cache_dir
 
     return Path(user_cache_dir("thimble"), "vectors")
 
 
 def embedder_of(settings: Settings, progress: Callable[[int, int], object] = lambda done, of: None) -> Embedder | None:
-    """The embedder that the settings ask for, which keeps its vectors; None where words alone count.
+    """The embedder that the settings name, with cached vectors; None if search is by words alone.
 
-    Nothing is sent or read before the first text is embedded.
+    It sends and reads nothing before the first text is embedded.
 
     Args:
-        settings: `embeddings`, and where servers are.
-        progress: Told how many texts of how many are embedded.
+        settings: `embeddings`, and the addresses of servers.
+        progress: Called with the number of embedded texts and of all texts.
 
     Raises:
-        UsageError: The static vectors are asked for by name and are not installed, or an address is none.
+        UsageError: The static vectors are named and not installed, or an address is invalid.
     """
     from thimble.models.embeddings.kept import KeptEmbedder
 
@@ -42,7 +42,7 @@ def embedder_of(settings: Settings, progress: Callable[[int, int], object] = lam
 
 
 def unkept(settings: Settings) -> Embedder | None:
-    """The same embedder, which keeps nothing. Raises UsageError."""
+    """The same embedder without the cache. Raises UsageError."""
     from thimble.models import embedder_on, server_at
     from thimble.models.embeddings.static import static_embedder
     from thimble.models.server import ServerOptions
@@ -56,5 +56,5 @@ def unkept(settings: Settings) -> Embedder | None:
         return embedder_on(server, served.model)
     found = None if wanted == NONE else static_embedder()
     if found is None and wanted == STATIC:
-        raise UsageError("the static embeddings are not installed", f"{INSTALL}; or take --embeddings {NONE}")
+        raise UsageError("the static embeddings are not installed", f"{INSTALL}; or use --embeddings {NONE}")
     return found

@@ -35,13 +35,13 @@ def share(count: int | None, of: int) -> str:
 
 
 def against(count: int | None, limit: int, exact: bool) -> str:
-    """Tokens beside the budget: `~6,812/8,000 85%`, `9,120/8,000 114% OVER`, `?/8,000 ?`."""
+    """Tokens against the budget: `~6,812/8,000 85%`, `9,120/8,000 114% OVER`, `?/8,000 ?`."""
     over = " OVER" if count is not None and count > limit else ""
     return f"{tokens(count, exact)}/{limit:,} {share(count, limit)}{over}"
 
 
 def over(calls: int, most: int, exact: bool) -> str:
-    """What is said of calls that were larger than the budget: `2 calls over the budget, by up to ~2,249 tokens`."""
+    """The phrase for calls that were larger than the budget: `2 calls over the budget, by up to ~2,249 tokens`."""
     return f"{several(calls, 'call')} over the budget, by {'up to ' * (calls > 1)}{tokens(most, exact)} tokens"
 
 

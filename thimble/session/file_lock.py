@@ -7,9 +7,9 @@ import os
 import sys
 
 HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
-"""What a lock that another process holds is refused with; any other error says that there are no locks here."""
+"""The errors if another process holds the lock; any other error means that locks are not supported here."""
 LOCKED_AT = 1 << 40
-"""The byte to lock on Windows, where others cannot read what a lock covers."""
+"""The byte to lock on Windows: far after the data, since others cannot read locked bytes."""
 
 
 def lock_file(file: int) -> None:

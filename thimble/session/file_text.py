@@ -15,10 +15,10 @@ GZIP = b"\x1f\x8b"
 
 
 def file_text(path: Path, most_bytes: int, form: str) -> str:
-    """The text; `form` says in an error what the file should be.
+    """The text of the file; `form` describes the expected file in errors.
 
     Raises:
-        UsageError: it cannot be read, is damaged, is no text, or has more bytes (unpacked).
+        UsageError: it cannot be read, is damaged, is not text, or has more bytes (unpacked).
     """
     try:
         piped = str(path) == "/dev/stdin"
@@ -30,7 +30,7 @@ def file_text(path: Path, most_bytes: int, form: str) -> str:
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text", form) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UsageError(f"{path} is a damaged gzip file ({error})", "get it again") from error
+        raise UsageError(f"{path} is a damaged gzip file ({error})", "download or copy it again") from error
     except (OSError, ValueError) as error:  # ValueError: a NUL in its name
         why = getattr(error, "strerror", "") or error
         raise UsageError(f"{str(path)[:200]} cannot be read: {why}", "give the path of a file") from error

@@ -1,4 +1,4 @@
-"""Grounding: what an answer cites, and whether a tool has shown it in this history."""
+"""Grounding: the citations of an answer, and whether a tool has shown their sources in this history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from thimble.corpus.search import Search
 
 NOT_READ = " (not read)"
-"""What is shown behind a citation of what was never read."""
+"""The mark after a citation of a source that was never read."""
 FENCE = re.compile(r"[\s>]*(`{3,}(?!.*`)|~{3,})[ \t]*(.*)")
 CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 BRACKET = re.compile(r"(?<![A-Za-z0-9_\\])\[([^\[\]\n]{2,400})\](?!\()")
@@ -31,25 +31,25 @@ Small models write the word of the system prompt before it: [slug: x].
 """
 DECLINED = re.compile(CANNOT.replace("cannot", r"can(?:\s?not|['’]t)").replace(" ", r"\s+"), re.IGNORECASE)
 ECHO = 40
-"""Characters by which a quotation of a text is known: a result may quote no more of a long one."""
+"""A quotation of a text is recognised by this many characters: a result may quote no more of a long one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A name in square brackets, and where it ends in the text, with its line."""
+    """A name in square brackets, and the index at which it ends in the text, line included."""
 
     name: str
     end: int
 
 
 class Prose:
-    """Takes a text line by line, each with its end, and gives it back with blanks for what is code."""
+    """Takes a text line by line, with line ends, and gives it back with code replaced by blanks."""
 
     def __init__(self) -> None:
         self._fence = ""
 
     def line(self, line: str) -> str:
-        """The line, as long as it was. Code stands between fences, or between backticks within a line."""
+        """The line, of unchanged length. Code is between fences, or between backticks within a line."""
         fence = FENCE.match(line)
         if not self._fence and not fence:
             return CODE.sub(lambda code: " " * len(code[0]), line)
@@ -63,7 +63,7 @@ class Prose:
 def citations(text: str, prose: Prose | None = None) -> list[Citation]:
     """The citations in a text, in order: [slug], [path], [path:line], [path:line-line]; several with , or ; between.
 
-    Links, numbers, check boxes and code are none.
+    Links, numbers, check boxes and code are not citations.
     """
     bare = "".join(map((prose or Prose()).line, text.splitlines(keepends=True)))
     return [
@@ -84,14 +84,14 @@ def unread(names: Iterable[str], history: Sequence[Message]) -> set[str]:
 
 
 def _word(name: str) -> str:
-    """A name as it is shown: that of an article may be cited as that of its file."""
+    """The pattern of a shown name: an article may be cited by its file name."""
     return rf"(?<![\w.-]){re.escape(name.casefold().removesuffix('.md'))}(?:\.md)?(?![\w-]|[./]\w)"
 
 
 def shown(history: Sequence[Message]) -> Iterator[str]:
-    """What each call that succeeded has shown: the result and the names among the arguments.
+    """The text that each successful call has shown: its result and the names among its arguments.
 
-    What a result quotes back of its call, as a search does with the query, is neither.
+    Arguments that a result quotes back, as a search does with its query, do not count.
     """
     calls = dict[str, ToolCall]()
     for message in history:
@@ -108,10 +108,9 @@ def shown(history: Sequence[Message]) -> Iterator[str]:
 
 
 def grounded(answer: str, history: Sequence[Message], first: int, search: Search | None = None) -> Grounds:
-    """What an answer rests on; the messages from place `first` on came after its question.
+    """The sources of an answer; `first` is the index of the first message after its question.
 
-    Of a model that names no source itself, which comes with the `search` of its library, the words have to stand in
-    something that was ever read.
+    With `search`, for a model that names no sources itself, the answer's words must occur in something that was read.
     """
     names = dict.fromkeys(cited.name for cited in citations(answer))
     invented = unread(names, history)
@@ -128,9 +127,9 @@ def grounded(answer: str, history: Sequence[Message], first: int, search: Search
 
 
 def passage(search: Search, history: Sequence[Message], first: int) -> str:
-    """The best passage for the question right before place `first`, its slug behind it as [slug].
+    """The best passage for the question right before index `first`, followed by its [slug].
 
-    "" where nothing fits, or where no search was made for the question: then an article or a list was wanted.
+    "" if nothing fits, or if no search was made for the question: then the model wanted an article or a list.
     """
     if not any(call.name == "search" for message in history[first:] for call in message.calls):
         return ""
@@ -140,7 +139,7 @@ def passage(search: Search, history: Sequence[Message], first: int) -> str:
 
 
 def marked(text: str, history: Sequence[Message], prose: Prose | None = None) -> str:
-    """The text with NOT_READ behind each citation of what was never read."""
+    """The text with NOT_READ after each citation of a source that was never read."""
     cited = citations(text, prose)
     invented = unread((one.name for one in cited), history)
     for one in reversed(cited):

@@ -1,6 +1,7 @@
 """The jail: a child process that answers requests with the code of others, such as a participant's strategy.
 
-It has limits, and whatever the code starts ends with it: when the jail is closed, and when this process is killed.
+It has limits, and all processes that the code starts end with it: when the jail is closed, and when this process is
+killed.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from thimble.agent.errors import UsageError, in_line
 MEGABYTES = 2_000
 MEGABYTE = 1_000_000
 GRACE_SECONDS = 2
-"""How much longer the child may take to begin, and to end when its time is over."""
+"""The additional time that the child may take to start, and to end after its time is over."""
 MOST_PRINTED = 10
-"""Lines that are kept of what the code prints."""
+"""The number of printed lines that are kept."""
 LONGEST_PRINTED = 10_000
-"""Bytes that count as a line; the end of a longer one is kept."""
+"""The most bytes of a printed line; the end of a longer one is kept."""
 LONGEST_REPLY = 10_000_000
 """Bytes."""
 END_SECONDS = 5
-"""How long the child may take to end what the code has started."""
+"""The time that the child may take to end the processes that the code has started."""
 LOOK_SECONDS = 0.02
 PR_SET_CHILD_SUBREAPER = 36
 HOW_TO_END = "look for a loop without an end, or for code that waits"
@@ -42,17 +43,17 @@ Answer = Callable[[Any], bytes]
 
 
 class Jail:
-    """A child that answers requests; used with `with`, after which `printed` has the last lines that the code printed.
+    """A child that answers requests, used with `with`; afterwards `printed` has the last lines that the code printed.
 
     Args:
-        answer: Can be pickled, as the requests can. A reply is bytes: to read a pickle would run code here.
-        folder: Where the child runs.
-        seconds: By the clock, for all requests: code that sleeps is slow, too.
-        megabytes: Of memory, where the system can limit it. A file may have one.
+        answer: Must be picklable, as must the requests. A reply is bytes: reading a pickle would run code here.
+        folder: The working folder of the child.
+        seconds: The time limit for all requests, by the clock: sleeping counts.
+        megabytes: The memory limit, if the system supports one. A file may have one megabyte.
     """
 
     def __init__(self, answer: Answer, folder: Path, seconds: int, megabytes: int = MEGABYTES) -> None:
-        # The child imports what this process would, but nothing of the folder, where a random.py may lie.
+        # The child imports as this process would, but nothing from the folder, which may have a random.py.
         places = [str(Path(place).resolve()) for place in sys.path]
         start = f"import sys; sys.path[:] = {places!r}; from thimble.session import jail; jail.serve()"
         child = subprocess.Popen(
@@ -81,7 +82,7 @@ class Jail:
         self._child.kill()
         for thread in self._threads:
             thread.join(END_SECONDS)
-        if not any(thread.is_alive() for thread in self._threads):  # one waits where a process holds its pipe for ever
+        if not any(thread.is_alive() for thread in self._threads):  # one waits if a process keeps its pipe
             self._child.__exit__(None, None, None)
 
     @property
@@ -93,7 +94,7 @@ class Jail:
         """The reply to a request.
 
         Raises:
-            UsageError: there is none: the code took too long, ended its process, or the answer raised this error.
+            UsageError: the code took too long, ended its process, or `answer` raised this error.
         """
         self._requests.append(request)
         replies: list[bytes] = []
@@ -131,7 +132,7 @@ class Jail:
 
 
 def serve() -> None:
-    """In the child: answer each request. What the code prints goes to standard error."""
+    """In the child: answer each request. The code's output goes to standard error."""
     if sys.platform != "win32":
         _guard()
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
@@ -154,16 +155,16 @@ def serve() -> None:
 
 
 def _guard() -> None:
-    """Go on in a child of this process, and end here with all that it starts: when it ends, or nobody asks any more.
+    """Fork: the child returns; this process waits and ends all that it started when it ends or the requests stop.
 
-    On Linux that is everything, whatever group it has joined; elsewhere the child's process group.
+    On Linux these are all processes, in any group; elsewhere the child's process group.
     """
     if sys.platform == "linux":
         from ctypes import CDLL
 
         CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # orphans become children of this process
     asked = select.poll()
-    asked.register(0, 0)  # no request is read here, but that the other end is gone is seen
+    asked.register(0, 0)  # reads no request, but notices that the other end is closed
     stopped: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, frame: stopped.append(number))
     child, ended, status = os.fork(), 0, 0
@@ -197,22 +198,22 @@ def _end_orphans(until: float) -> None:
 
 
 def _alarm(seconds: float) -> float:
-    """Raise KeyboardInterrupt in so many seconds, 0 for never; the seconds that were left until the one before."""
+    """Raise KeyboardInterrupt after these seconds, 0 for never; return the seconds left of the previous alarm."""
     return seconds if sys.platform == "win32" else signal.setitimer(signal.ITIMER_REAL, seconds)[0]
 
 
 def _limit(seconds: int, megabytes: int) -> None:
-    """Limit this process: what an alarm raises, MemoryError, short files."""
+    """Limit this process: its alarms raise KeyboardInterrupt, its memory and files are bounded."""
     if sys.platform == "win32":
         return
     import resource
 
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     limits = {
-        resource.RLIMIT_CPU: seconds + 1,  # for code that goes on after KeyboardInterrupt
+        resource.RLIMIT_CPU: seconds + 1,  # for code that ignores KeyboardInterrupt
         resource.RLIMIT_AS: megabytes * MEGABYTE,
         resource.RLIMIT_FSIZE: MEGABYTE,
     }
     for kind, most in limits.items():
-        with suppress(OSError, ValueError):  # where the system refuses one, the others hold
+        with suppress(OSError, ValueError):  # if the system refuses one, the others hold
             resource.setrlimit(kind, (most, most))

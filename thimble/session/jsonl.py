@@ -1,4 +1,4 @@
-"""Events as JSON Lines (docs/reference/formats.md). A line holds printable ASCII only, whatever a model wrote."""
+"""Events as JSON Lines (docs/reference/formats.md). A line is printable ASCII, whatever a model wrote."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ EVENTS: dict[type, str] = {
 }
 """The type of each event and its fields, as `selected` takes them."""
 DIGITS = 4_300
-"""As many of a whole number as Python reads."""
+"""The most digits of an integer that Python reads."""
 TOO_DEEP = "it is nested too deep"
 TOO_LARGE = "{:.40} is too large a number"
 AMOUNTS = (
@@ -61,10 +61,10 @@ AMOUNTS = (
 
 
 def from_json(text: str) -> Any:
-    """What a JSON text of others holds: numbers that can be written again, and nothing that is no JSON.
+    """Parse foreign JSON, strictly: every value can be written as JSON again.
 
     Raises:
-        ValueError: it is none, or nested too deeply.
+        ValueError: it is not JSON, or nested too deeply.
     """
     try:
         value = json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
@@ -76,7 +76,7 @@ def from_json(text: str) -> Any:
 
 
 def to_json(value: object) -> str:
-    """A value as JSON, as it is written for others to read."""
+    """A value as JSON, in printable ASCII."""
     return json.dumps(value).replace("\x7f", "\\u007f")
 
 
@@ -86,14 +86,14 @@ def to_line(value: object) -> str:
 
 
 def selected(of: object, names: str) -> Fields:
-    """The attributes of these names, as JSON takes them; `new=path.to.it` gives one a name of its own."""
+    """The attributes of these names, as JSON values; `new=path.to.it` renames one."""
     pairs = (name.split("=") for name in names.split())
     values = {pair[0]: attrgetter(pair[-1])(of) for pair in pairs}
     return {name: str(value) if isinstance(value, ModelId) else as_fields(value) for name, value in values.items()}
 
 
 def event(of: events.Event, spent: Call | None) -> Fields:
-    """The fields of an event of an exchange, and of the call that it is about; what is not known is None."""
+    """The fields of an event of an exchange, and of the call that it belongs to; unknown values are None."""
     kind, _, names = EVENTS[type(of)].partition(": ")
     fields = {"type": kind, **selected(of, names)}
     match of:
@@ -118,7 +118,7 @@ def event(of: events.Event, spent: Call | None) -> Fields:
 
 
 def session(of: Session) -> Fields:
-    """The last line: what the session was and what it cost, from the ledger."""
+    """The last line: the session's settings and costs, from the ledger."""
     ledger = of.agent.ledger
     sums = totals(ledger.calls)
     return {
@@ -134,7 +134,7 @@ def session(of: Session) -> Fields:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _finite(text: str) -> float:

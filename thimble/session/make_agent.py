@@ -1,4 +1,4 @@
-"""An agent, made of what the settings of a session ask for: its models, its strategy, its tools."""
+"""Make an agent from the settings of a session: its models, its strategy, its tools."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ READS_WITH = "observation-masking"
 
 
 def make_agent(settings: Settings, backends: Backends, backend: Backend, embedder: Embedder | None) -> Agent:
-    """A new agent by these settings that talks to `backend`. It has neither tools nor a system prompt yet.
+    """Make an agent with these settings that talks to `backend`. It has neither tools nor a system prompt yet.
 
     Raises:
         UsageError: the strategy, a price or the name of a side model is not possible.
@@ -81,7 +81,7 @@ def equip(agent: Agent, library: Library, files: Path, notes: Notebook, embedder
 
 
 def strategy_of(spec: str, side: SideModel) -> Strategy:
-    """The strategy of a SPEC. All are imported for it: the first prompt need not wait."""
+    """The strategy of a SPEC. This imports all strategies, late, so that the first prompt need not wait."""
     from thimble.strategies.spec import parse
 
     return parse(spec, side)

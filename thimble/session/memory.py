@@ -1,4 +1,4 @@
-"""Memory: what a session remembers beside its state: notes, and what strategy and token counter have learnt."""
+"""Memory: the notes of a session, and the states of its strategy and token counter."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from thimble.strategies.own_code import guarded
 from thimble.tools.notebook import Notebook
 
 MOST_STATE_BYTES = 8_000_000
-"""More of what a strategy remembers is not saved: it would be too much to read again."""
+"""A larger state of a strategy is not saved: it would be too much to read again."""
 
 
 def memory_of(agent: Agent, notes: Notebook) -> tuple[str, str]:
-    """The memory, as JSON, and why the strategy's state is not in it, or ""."""
+    """The memory as JSON, and the reason why the strategy's state is not in it, or ""."""
     kept = {"notes": notes.state, "learnt": agent.backend.counter.learnt}
 
     def state() -> str:
@@ -38,12 +38,12 @@ def memory_of(agent: Agent, notes: Notebook) -> tuple[str, str]:
 def remember(
     agent: Agent, notes: Notebook, kept: Mapping[str, Any], same_strategy: bool, same_model: bool
 ) -> list[str]:
-    """Put a memory back; a notice for each part that cannot be used any more. Notes that are lost are no notes."""
+    """Restore a memory; return a notice for each part that can no longer be used. Lost notes count as no notes."""
     parts: list[tuple[str, Any, str, Any]] = [("the notes", notes, "state", kept.get("notes") or {"notes": []})]
     if same_strategy:
-        parts.append((f"what {agent.strategy_name} remembered", agent.strategy, "state", kept.get("strategy")))
+        parts.append((f"the memory of {agent.strategy_name}", agent.strategy, "state", kept.get("strategy")))
     if same_model:
-        parts.append(("what was learnt of counting", agent.backend.counter, "learnt", kept.get("learnt")))
+        parts.append(("the learnt token counts", agent.backend.counter, "learnt", kept.get("learnt")))
     return list(_refused(parts))
 
 
@@ -52,7 +52,7 @@ def _refused(parts: list[tuple[str, Any, str, Any]]) -> Iterator[str]:
         try:
             if value is not None:
                 guarded(partial(_give, owner, name, value), what)
-        except UsageError:  # a user's own strategy decides what happens when its state is set
+        except UsageError:  # a user's own strategy may raise when its state is set
             yield f"Could not restore {what} from the session file; it was reset."
 
 

@@ -1,6 +1,7 @@
-"""The memory file: what the user's THIMBLE.md says stands at the end of the system prompt, in front of every prompt.
+"""The memory file: the text of the user's THIMBLE.md ends the system prompt, and so is part of every prompt.
 
-It is beside the user's config.toml. A THIMBLE.md of the current folder may be somebody else's, and is not read.
+It is in the folder of the user's config.toml. A THIMBLE.md in the current folder may be somebody else's and is not
+read.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from thimble.corpus.reading import read_text
 from thimble.session.settings import MEMORY_FILE
 
 MEMORY_TITLE = "\n\n# Memory\n"
-"""Where the memory begins in a system prompt."""
+"""The heading of the memory in a system prompt."""
 MEMORY_SHARE = 8
 """The file takes at most this part of the budget: an eighth."""
 CUT = f"[the rest of {MEMORY_FILE} has no room]"
@@ -25,17 +26,17 @@ MEMORY_FILE_BYTES = 200_000
 
 
 def words_of(path: Path) -> str:
-    """The words of the file, "" where there is none. Raises UsageError where it cannot be read."""
+    """The text of the file, "" without one. Raises UsageError if it cannot be read."""
     try:
         return read_text(Path(os.path.realpath(path)), MEMORY_FILE_BYTES).strip()
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}", "mend it or remove it") from error
+        raise UsageError(f"{path} cannot be read: {error.strerror}", "fix it or remove it") from error
 
 
 def with_memory(system: str, words: str, budget: Budget, noted: int = 0) -> str:
-    """The system prompt with these words in place of those that it had, in at most an eighth of the budget.
+    """The system prompt with these words as its memory, in at most an eighth of the budget.
 
     `noted`: how many notes of earlier sessions the model can read.
     """
@@ -46,12 +47,12 @@ def with_memory(system: str, words: str, budget: Budget, noted: int = 0) -> str:
 
 
 def memory_of_system(system: str) -> str:
-    """What of a system prompt is memory; "" for nothing."""
+    """The memory in a system prompt; "" without one."""
     return system.partition(MEMORY_TITLE)[2]
 
 
 def _fitting(text: str, budget: Budget) -> str:
-    """Head and text; of a text that has no room the beginning, and a line that says so."""
+    """HEAD and the text; a text that is too long is cut, with a line that says so."""
     room = budget.limit // MEMORY_SHARE
     if _tokens(HEAD + text, budget) <= room:
         return HEAD + text

@@ -18,7 +18,7 @@ class Once(Generic[Made]):
         self._lock = threading.RLock()
 
     def __call__(self) -> Made:
-        """The value; an error of making it is raised, and the next call tries again."""
+        """The value; an error in making it is raised, and the next call tries again."""
         with self._lock:
             if not self._made:
                 self._made.append(self._make())
@@ -26,5 +26,5 @@ class Once(Generic[Made]):
 
     @property
     def is_made(self) -> bool:
-        """Whether it is there, and nobody would wait for it."""
+        """Whether it is made, so that a call would not wait."""
         return bool(self._made)

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 def override(session: Session, place: int, deed: Deed, text: str = "") -> list[int]:
-    """Decide about the message at this place of the history, counted from 1, from the next prompt on.
+    """Override the message at this place of the history, counted from 1, from the next prompt on.
 
-    A summary that tells of a message which is dropped or edited is forgotten: the strategy begins anew.
+    If a summary covers a message that is dropped or edited, the strategy starts afresh and the summary is forgotten.
 
     Returns:
         The places of its turn, which stays or goes whole.
 
     Raises:
-        UsageError: there is no such message, or the laws decide about it. Nothing has changed.
+        UsageError: there is no such message, or the laws keep it in every view. Nothing has changed.
     """
     agent, history = session.agent, session.agent.history
     if not 1 <= place <= len(history):
@@ -31,8 +31,8 @@ def override(session: Session, place: int, deed: Deed, text: str = "") -> list[i
     message, first = history[place - 1], [*history[:1], *task(history)]
     if message in first:
         what = "the system prompt" if message.role == "system" else "the first task"
-        fix = "choose another one; /reset begins with another task"
-        raise UsageError(f"message {place} is {what}, which stands in every prompt, word for word", fix)
+        fix = "choose another one; /reset starts over with another task"
+        raise UsageError(f"message {place} is {what}, which is in every prompt, word for word", fix)
     turn = next(block for block in blocks(history) if place - 1 in block)
     ids, overrides = [history[at].id for at in turn], agent.state.overrides
     view = agent.ledger.view

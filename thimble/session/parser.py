@@ -1,4 +1,4 @@
-"""The parser of a command line, which says what is wrong as a UsageError and never leaves by itself."""
+"""A parser of the command line that raises UsageError for a mistake and never exits by itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises OSError where its help cannot be written; argparse keeps that to itself, and the exit code is 0."""
+    """Raises OSError if its help cannot be written; argparse ignores that and exits with code 0."""
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError."""

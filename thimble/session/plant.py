@@ -1,4 +1,4 @@
-"""Plant a fact in an observation, where facts get lost. No model is asked, so no reply mentions it yet."""
+"""Plant a fact in an observation, as facts get lost there. No model is asked, so no reply mentions it yet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def plant(agent: Agent, fact: str) -> Planted:
     """
     fact = fact.strip()
     if not fact:
-        raise UsageError("there is no fact to plant", FORM)
+        raise UsageError("/plant needs a fact", FORM)
     if len(fact) > LONGEST_FACT:
         raise UsageError(f"a fact has at most {LONGEST_FACT} characters, and this one has {len(fact):,}", FORM)
     if len(fact.splitlines()) > 1:

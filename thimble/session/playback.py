@@ -1,7 +1,7 @@
-"""Playing a recorded session: its events come again at a pace, and no model is asked.
+"""Play a recorded session: its events are repeated at a pace, and no model is asked.
 
-A session is played as it is resumed, line by line. Its strategy is not run and nothing is counted anew: every view and
-every figure is the recorded one.
+A session is played line by line, as when it is resumed. Its strategy is not run and no tokens are counted: every view
+and every figure is the recorded one.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ from thimble.strategies.spec import is_code
 
 T = TypeVar("T")
 Pace = Callable[[float, Line], float]
-"""Seconds to wait before a line, from the seconds that it took then."""
+"""The seconds to wait before a line, given the seconds that it took when recorded."""
 LEFT_OUT = ("/quit", "/exit", "/doctor", "/pull", "/sessions", "/save", "/load", "/export", "/tour")
-"""Commands that are never repeated: they reach beyond the session, or lead through it."""
-STOPPED = "stopped, as it was when it was recorded"
+"""Commands that are never repeated: they act beyond the session, or are a tour of it."""
+STOPPED = "stopped, as in the recording"
 LONGEST_SECONDS = 600.0
-"""No pause is longer."""
+"""The longest pause."""
 NEXT = Asked | Planted | Command | Aside | Opened | Changed | Override | Branched | Switched
-"""Records that no exchange has in it but at its beginning."""
+"""Records that end an exchange: they can only be its first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What can be read of a recorded session.
+    """The readable part of a recorded session.
 
     Attributes:
-        opened: What the session began with.
-        lines: All lines, the pieces of replies among them.
+        opened: The session's first record, with its settings.
+        lines: All lines, the pieces of replies included.
         damaged: The lines that cannot be read.
         cut_off: Whether the end of the last line is missing.
     """
@@ -79,7 +79,7 @@ class Recording:
     def typed(self) -> list[tuple[int, str]]:
         """The questions and commands, each with the number of its line.
 
-        A change that no command made, as where the session was resumed, stands as the command that makes it.
+        A change that no command made, as on resuming, is given as the command that makes it.
         """
         found: list[tuple[int, str]] = []
         commanded = False
@@ -94,7 +94,7 @@ class Recording:
 
     @property
     def models(self) -> list[ModelId]:
-        """All that answered, the first one first."""
+        """All models that answered, the first one first."""
         later = (line.record for line in self.lines if isinstance(line.record, Changed))
         told = [self.opened.settings.get("model", READER), *(one.value for one in later if one.setting == "model")]
         return list(dict.fromkeys(ModelId.read(str(one)) for one in told))
@@ -104,22 +104,22 @@ def read_recording(data: bytes, called: str) -> Recording:
     """A recorded session; `called` is its name in errors.
 
     Raises:
-        UsageError: another version of thimble wrote it, or it is no session at all.
+        UsageError: another version of thimble wrote it, or it is not a session.
     """
     lines, damaged = read(data)
     opened = next((line.record for line in lines if isinstance(line.record, Opened)), None)
     if opened is None:
-        raise UsageError(f"{called} is no cassette", "one is made with --record FILE")
+        raise UsageError(f"{called} is not a cassette", "make one with --record FILE")
     return Recording(opened, lines, damaged, cut_off=not data.endswith(b"\n"))
 
 
 class Playback:
-    """A recorded session as it is played. Every model is one that says nothing new.
+    """A recorded session being played. Its models say nothing new.
 
     Args:
         recording: The session.
         title: Its name for the user.
-        pace: How fast its events come.
+        pace: The waiting time before each event.
         steps: Whether the presenter presses a key for each step.
     """
 
@@ -138,7 +138,7 @@ class Playback:
         return list(self._models)
 
     def first_model(self) -> RecordedModel:
-        """The model that the session began with."""
+        """The model that the session started with."""
         return next(iter(self._models.values()))
 
     def model(self, name: str) -> RecordedModel:
@@ -148,28 +148,28 @@ class Playback:
         return self._models[name]
 
     def suggested(self) -> str:
-        """The line that was typed next; "" after the last one."""
+        """The next line that was typed; "" after the last one."""
         return next((text for number, text in self._suggested if number > self._position), "")
 
     def typed(self, text: str) -> None:
-        """The user sends this: where it was recorded, the playback goes on from there."""
+        """Note that the user sends this text: if it was recorded, the playback continues from there."""
         later = (number for number, recorded in self._suggested if number > self._position and recorded == text)
         self._position = next(later, self._position)
 
     def answers(
         self, agent: Agent, question: str, remember: Callable[[Mapping[str, Any]], None]
     ) -> Generator[Event, None, None]:
-        """The events of the exchange in which this was asked; `agent` goes on by each, as in the session itself.
+        """The events of the exchange with this question, each entered into `agent`, as in the session itself.
 
         Args:
             agent: The agent of the session that plays.
             question: The words of the question.
-            remember: Takes what strategy, notes and counter remembered at this point.
+            remember: Called with the memory of strategy, notes and counter at this point.
 
         Raises:
-            NotRecorded: the question was never asked, or not as the session stands. Nothing has changed.
+            NotRecorded: the question was never asked, or not in this state of the session. Nothing has changed.
             ThimbleError: the error that ended the exchange.
-            KeyboardInterrupt: the user stopped it then.
+            KeyboardInterrupt: the user stopped it in the recording.
         """
         asked = [line for line in self.recording.lines if _question(line) == question]
         if not asked:
@@ -184,7 +184,7 @@ class Playback:
             agent.close_calls()
 
     def aside(self, agent: Agent, asked: tuple[str, ...], kind: type[T]) -> T:
-        """The outcome of what a command asked in a copy of the session. Raises NotRecorded."""
+        """The recorded outcome of a command's question in a copy of the session. Raises NotRecorded."""
         from pydantic import TypeAdapter
 
         found = [line for line in self.recording.lines if isinstance(line.record, Aside) and line.record.asked == asked]
@@ -202,7 +202,7 @@ class Playback:
         agent.state = then.copy()
         for line in self._exchange(first):
             record = then.read(line)
-            if not answered:  # what ended in the background later is written at the next question
+            if not answered:  # a background call that ended later is written at the next question
                 self._wait(line.at - before, line)
             before = line.at
             if "memory" in line.long:
@@ -221,7 +221,7 @@ class Playback:
             raise self._missing("the end of this answer is missing")
 
     def _exchange(self, first: Line) -> Iterator[Line]:
-        """The lines of an exchange; what was resumed, named or toured in the middle of it changes nothing."""
+        """The lines of an exchange; a resumption, name or tour in the middle of it changes nothing."""
         yield first
         rest = self.recording.lines[self.recording.lines.index(first) + 1 :]
         yield from takewhile(lambda line: not isinstance(line.record, NEXT), rest)
@@ -231,9 +231,9 @@ class Playback:
             time.sleep(min(paced, LONGEST_SECONDS))
 
     def _next(self, agent: Agent, found: Sequence[Line]) -> Line:
-        """The first of these lines that was not played yet and was written where the session stands; else the last.
+        """The first of these lines that was written in the session's state and not played yet; else the last one.
 
-        Raises NotRecorded where none was.
+        Raises NotRecorded if no line was written in this state.
         """
         pasts = [(line, self._before(line)) for line in found]
         here = [line for line, then in pasts if then.history == agent.history and not _differences(agent, then)]
@@ -250,7 +250,7 @@ class Playback:
 
     def _missing(self, differs: str) -> NotRecorded:
         lost = "a part of it is lost" if self.recording.damaged or self.recording.cut_off else ""
-        differs = differs or lost or "what was asked before it was not what was asked then"
+        differs = differs or lost or "the questions before it are not those of the recording"
         return NotRecorded(f"this prompt is not on the cassette, and no model is asked: {differs}", self._way_out())
 
     def _way_out(self) -> str:
@@ -264,14 +264,14 @@ class Playback:
 
 
 class RecordedModel(Backend):
-    """A model of a recording. It counts as its own counter or the nearest one does, and says nothing new."""
+    """A model of a recording. It counts tokens with its own counter or the nearest one, and says nothing new."""
 
     def __init__(self, name: str, model: str) -> None:
         self.name, self.model = name, model
 
     @cached_property
     def counter(self) -> Counter:
-        """The nearest counter that is at hand."""
+        """The nearest counter that is available."""
         from thimble.models.counting.vocabulary import counter_for
 
         return counter_for("qwen2.5:7b" if self.name == READER else self.model)
@@ -291,7 +291,7 @@ class RecordedModel(Backend):
 
 
 def notices(recording: Recording, title: str) -> list[str]:
-    """One line each: what is played, and what of it is not."""
+    """Notices, a line each: the recording that is played, and the parts of it that are not."""
     models = ", ".join(map(str, recording.models))
     lines = figures.several(len(recording.typed), "line")
     found = [f"Played from {title}: {lines}, recorded with {models}. No model is asked."]
@@ -302,14 +302,14 @@ def notices(recording: Recording, title: str) -> list[str]:
         )
     code = [text for _, text in recording.typed if names_code(text)]
     if code:
-        found.append(f"{code[0]} runs a file: it does not come by itself, type it if it is yours.")
+        found.append(f"{code[0]} runs a file and is not played by itself: type it if the file is yours.")
     if recording.cut_off:
-        found.append("Its end is missing: what is there is used.")
+        found.append("Its end is missing: the rest is used.")
     return found
 
 
 def is_repeated(line: str) -> bool:
-    """Whether a playback repeats this: a question, or a command that stays within the session."""
+    """Whether a playback repeats this line: a question, or a command that acts within the session."""
     words = line.split()
     return bool(words) and words[0] not in LEFT_OUT
 
@@ -320,7 +320,7 @@ def names_code(line: str) -> bool:
 
 
 def unanswered(error: BaseException) -> Unanswered:
-    """How an error or a stop is written down."""
+    """The record of an error or a stop."""
     if isinstance(error, BudgetError):
         return Unanswered("BudgetError", figures=(error.needed_tokens, error.available_tokens))
     if isinstance(error, ThimbleError):
@@ -329,7 +329,7 @@ def unanswered(error: BaseException) -> Unanswered:
 
 
 def _error(record: Unanswered) -> BaseException:
-    """The error or the stop that was written down."""
+    """The recorded error or stop."""
     match record:
         case Unanswered(error="BudgetError", figures=(needed, available)):
             return BudgetError(needed, available)
@@ -341,7 +341,7 @@ def _error(record: Unanswered) -> BaseException:
 
 
 def _differences(agent: Agent, then: SavedState) -> str:
-    """In which settings the session is not as it was then; "" where they are the same."""
+    """The settings in which the session differs from the recording; "" if they are the same."""
     now, was = {**agent.state.settings, "model": str(agent.backend.id)}, then.settings
     differ = [name for name in now if name != "system" and now[name] != was[name]]
     said = [f"the {name} is {now[name]}, and was {was[name]}" for name in differ]
@@ -351,7 +351,7 @@ def _differences(agent: Agent, then: SavedState) -> str:
 
 
 def as_typed(stored: Record) -> str:
-    """What the user types to have this; "" for nothing."""
+    """The line that a user types to cause this record; "" if there is none."""
     match stored:
         case Asked(message):
             return message.content

@@ -1,4 +1,4 @@
-"""A session: the agent, everything that it is made of, and the swaps that a user may ask for."""
+"""A session: the agent with all its parts, and the swaps that a user may ask for."""
 
 from __future__ import annotations
 
@@ -54,34 +54,34 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 SKIPPED_SHOWN = 5
 MEMORY_UNCHANGED = ReplyPiece | Waiting | Preparing | Branched | Switched | Toured
-"""Records after which the session remembers what it did before."""
+"""Records that leave the session's memory unchanged."""
 
 
 class Watcher(Protocol):
-    """Is told of every event and remark of a session."""
+    """Gets every event and remark of a session."""
 
     def see(self, session: Session, event: object) -> None:
-        """Take note of what has happened."""
+        """Called after an event."""
 
 
 class Session:
-    """One conversation and everything it is made of. A swap that fails leaves the session as it was.
+    """One conversation with all its parts. A swap that fails leaves the session unchanged.
 
     Attributes:
-        settings: What the session was opened with; swaps do not change it.
-        journal: Where the session is written as it happens.
-        saved: The session that goes on, as it was left; None for a new one.
-        playback: The recorded session that answers; None where a model does.
-        reading: How far the reading of the articles is.
-        notices: One-line words for the user. Those about the articles come when these are first read.
-        watchers: Who is told of all that happens, by name: a tour, a guess.
-        watched: The strategy of the user's own that is read anew when its file has changed.
-        trusted: The SPECs that the user has typed: they may be code.
+        settings: The settings that the session was opened with; swaps do not change them.
+        journal: The file to which the session is written as it happens.
+        saved: The saved session that this one continues; None for a new one.
+        playback: The recorded session that answers; None if a model does.
+        reading: The progress of reading the articles.
+        notices: Lines for the user. Those about the articles are added when these are first read.
+        watchers: The objects that get every event, by name: a tour, a guess.
+        watched: The user's own strategy that is reloaded when its file has changed; else None.
+        trusted: The SPECs that the user has typed, which may be code.
         backends: The models to choose from, and the server that has them.
-        notes: What the model has noted down.
-        embedder: Makes vectors of texts; None where words alone count.
-        run: The agent whose recorded run it is; "" for none.
-        successor: The session that goes on after /load, in place of this one.
+        notes: The model's notes.
+        embedder: Makes vectors of texts; None if search is by words alone.
+        run: The name of the agent whose recorded run this is; "" for none.
+        successor: The session that replaces this one after /load.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Session:
         self.notes = Notebook(Path(settings.notes) if settings.notes and not playback else None)
         if self.notes.torn:
             lines = ", ".join(map(str, self.notes.torn))
-            notice = f"Left out of {settings.notes}, as no whole note: line {lines}. Mend it there, or delete it."
+            notice = f"Left out of {settings.notes}, as not a whole note: line {lines}. Fix it there, or delete it."
             self.notices.append(notice)
         self.embedder = Once(lambda: embedder_of(settings, self.reading.embedded))
         self._agent, self._library = Once(self._make_agent), Once(self._read_library)
@@ -118,17 +118,17 @@ class Session:
 
     @property
     def agent(self) -> Agent:
-        """The agent: history, ledger, strategy, backend, limit. Made when first asked for, the articles read.
+        """The agent: history, ledger, strategy, backend, limit. Made, and the articles read, on first access.
 
         Raises:
-            UsageError: the strategy or the server's address is not possible, or there are no articles.
-            ModelError: the server that was asked for cannot be used.
+            UsageError: the strategy or the server's address is invalid, or there are no articles.
+            ModelError: the requested server cannot be used.
         """
         return self._agent()
 
     @property
     def is_ready(self) -> bool:
-        """Whether the agent is made, so that nobody would wait for it."""
+        """Whether the agent is made, so that `agent` returns at once."""
         return self._agent.is_made
 
     @property
@@ -138,7 +138,7 @@ class Session:
 
     @property
     def values(self) -> dict[str, str | int]:
-        """What the settings are now that can be changed while it runs."""
+        """The present values of the settings that can change while it runs."""
         return {**self.agent.state.settings, "model": str(self.agent.backend.id)}
 
     @property
@@ -148,11 +148,11 @@ class Session:
 
     @property
     def library(self) -> Library:
-        """The articles. Raises UsageError when there are none."""
+        """The articles. Raises UsageError if there are none."""
         return self._library()
 
     def warm(self) -> None:
-        """Make now what the first question would wait for. Errors are left for that question to report."""
+        """Make everything that the first question would wait for. Errors are left for that question to report."""
         try:
             agent = self.agent
         except ThimbleError:
@@ -162,10 +162,10 @@ class Session:
             import httpx  # noqa: F401
 
     def begin_warming(self) -> BackgroundCall | None:
-        """Have a server on this machine compute the fixed beginning of every prompt, in the background.
+        """Have a server on this machine compute the fixed prefix of every prompt, in the background.
 
-        It is begun anew for another model; a question, or the end of the session, stops it. What fails is left for the
-        first question to report. None where no server is on this machine.
+        It is repeated for another model; a question, or the end of the session, stops it. Errors are left for the first
+        question to report. Returns None without a server on this machine.
         """
         from thimble.models.tool_calls.caller import ToolCaller
 
@@ -182,7 +182,7 @@ class Session:
 
     @property
     def is_warming(self) -> bool:
-        """Whether a server computes the fixed beginning of every prompt."""
+        """Whether a server is computing the fixed prefix of every prompt."""
         return any(not errand.ended for errand in self._warmings)
 
     def _stop_warming(self) -> None:
@@ -193,7 +193,7 @@ class Session:
     def ask(self, question: str) -> Generator[Event, None, None]:
         """Answer one question, event by event, as `agent.loop.run` does. A warning of the server becomes a notice.
 
-        An answer that was not read to its end, as may happen in a notebook, is stopped first.
+        An earlier answer that was not read to its end, as may happen in a notebook, is stopped first.
         """
         agent = self.agent
         self.reload()
@@ -207,7 +207,7 @@ class Session:
         return self._events
 
     def _answer(self, agent: Agent, question: str) -> Generator[Event, None, None]:
-        """The events of one exchange; how it ended without an answer goes into the journal."""
+        """The events of one exchange; if it ends without an answer, the reason is written to the journal."""
         try:
             if self.playback:
                 asked = self.playback.answers(agent, question, self._remember)
@@ -235,9 +235,9 @@ class Session:
         self.notices += [doubt] if doubt else []
 
     def _suit(self, agent: Agent) -> None:
-        """Give the agent what its model's way of calling tools needs.
+        """Give the agent the tools and the system prompt that suit the way its model calls tools.
 
-        Once old turns are summarised, a memory file that has changed counts from the next question on.
+        Once old turns are summarised, changes to the memory file take effect at the next question.
         """
         if self.run:
             return
@@ -253,17 +253,17 @@ class Session:
         self.notices += remember(self.agent, self.notes, kept, same_strategy=True, same_model=True)
 
     def typed(self, command: str) -> None:
-        """Know that the user typed this command; it goes into the journal, to be played again."""
+        """Note that the user typed this command, in the journal, so that it can be played again."""
         from thimble.session.playback import is_repeated
 
         if is_repeated(command):
             self.remark(Command(command))
 
     def aside(self, asked: tuple[str, ...], kind: type[T], make: Callable[[], T]) -> T:
-        """What a command asks a model in a copy of the session: made now, and written to the journal, or played.
+        """The outcome of a command's question to a model in a copy of the session: made and recorded, or played.
 
-        `asked` says what is asked; `kind` is a dataclass of JSON values. Raises what `make` raises,
-        and NotRecorded where a recorded session does not hold it.
+        `asked` identifies the question; `kind` is a dataclass of JSON values. Raises the errors of `make`, and
+        NotRecorded if a recorded session does not have it.
         """
         if self.playback:
             return self.playback.aside(self.agent, asked, kind)
@@ -272,7 +272,7 @@ class Session:
         return found
 
     def see(self, event: object) -> None:
-        """Tell the watchers what has happened."""
+        """Pass an event to the watchers."""
         for watcher in [*self.watchers.values()]:
             watcher.see(self, event)
 
@@ -288,9 +288,9 @@ class Session:
         return news
 
     def use_strategy(self, strategy: object, *, watch: bool = False) -> None:
-        """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend.
+        """Swap the strategy; the new one starts afresh, on the whole history. Raises UsageError with a fix.
 
-        It is a SPEC, an object with `prepare(messages, budget)`, or such a function. With `watch` its file is read anew
+        It is a SPEC, an object with `prepare(messages, budget)`, or such a function. With `watch`, its file is reloaded
         before each question if it has changed, as by `reload`.
         """
         from thimble.session.watched_strategy import WatchedStrategy
@@ -310,9 +310,9 @@ class Session:
         agent.enter(Changed("strategy", spec))
 
     def reload(self) -> None:
-        """Read the strategy that is watched anew if its file has changed; a notice says what became of its state.
+        """Reload the watched strategy if its file has changed; a notice says whether it keeps its state.
 
-        A file that cannot be used any more changes nothing but for a notice.
+        A file that can no longer be used only gives a notice.
         """
         if self.watched is None or self.watched.spec != self.spec or not self.watched.has_changed():
             return
@@ -324,16 +324,16 @@ class Session:
             kept = carried(state, strategy)
             strategy = strategy if kept else strategy_of(spec, agent.side)
         except UsageError as error:
-            self.notices.append(f"{error.what}. The strategy as it was before stays in use.")
+            self.notices.append(f"{error.what}. The strategy stays in use as it was before the change.")
             return
         self._stop_background()
         agent.strategy = strategy
         if not kept:
             agent.enter(Changed("strategy", spec))
-        self.notices.append(f"{spec} has changed: it {'goes on with its state' if kept else 'begins anew'}.")
+        self.notices.append(f"{spec} has changed: it {'keeps its state' if kept else 'starts afresh'}.")
 
     def use_budget(self, tokens: int) -> None:
-        """Change how many prompt tokens a call may use. Raises UsageError for a number that makes no sense."""
+        """Change the prompt tokens that a call may use. Raises UsageError for a number out of bounds."""
         if not LEAST_BUDGET <= tokens <= MOST_BUDGET:
             what = f"a budget of {tokens:,} tokens is not possible"
             raise UsageError(what, f"it takes {LEAST_BUDGET} to {MOST_BUDGET:,} tokens")
@@ -347,7 +347,7 @@ class Session:
         agent.enter(Changed("budget", tokens))
 
     def use_model(self, name: str) -> None:
-        """Go on with "reader" or with a model of the server; tokens are counted as it counts them.
+        """Continue with "reader" or with a model of the server, and with its token counter.
 
         Raises:
             UsageError: the server's address is invalid.
@@ -357,7 +357,7 @@ class Session:
         self._stop_background()
         self._stop_warming()
         self._use(backend)
-        self._checked = None  # or it would keep the process of the old one
+        self._checked = None  # a reference would keep the process of the old one
         agent.enter(Changed("model", str(agent.backend.id)))
         if self._warms:
             self.begin_warming()
@@ -367,7 +367,7 @@ class Session:
         return plant(self.agent, fact)
 
     def reset(self) -> None:
-        """Begin anew, on a new branch: strategy, budget and model stay; the journal keeps the rest.
+        """Start over on a new branch: strategy, budget and model stay; the journal keeps the rest.
 
         Raises:
             UsageError: a memory file cannot be read; nothing has changed.
@@ -383,12 +383,12 @@ class Session:
         self._become(empty, self._new_branch(1), *now)
 
     def branch(self, after: int, *changes: Change) -> None:
-        """Go on from where this branch was after a line of the journal: strategy, budget and model as they were then.
+        """Start a new branch after a line of the journal, with the strategy, budget and model of that time.
 
-        Changes of them are made at once. The branch that is left stays as it is; `switch` goes back to it.
+        The `changes` to them are made at once. The old branch is kept unchanged; `switch` goes back to it.
 
         Raises:
-            ThimbleError: the strategy or the model of then cannot be had any more; nothing has changed.
+            ThimbleError: the strategy or the model of that time is no longer available; nothing has changed.
         """
         swaps = [one for one in changes if isinstance(one, Changed) and one.setting == "strategy"]
         self.trusted |= {str(one.value) for one in swaps}
@@ -405,7 +405,7 @@ class Session:
         self._become(then, self._new_branch(after), *changes)
 
     def switch(self, number: int) -> None:
-        """Go on with a branch as it was left. Raises ThimbleError, as `branch` does."""
+        """Continue a branch as it was left. Raises ThimbleError, as `branch` does."""
         if number not in self.journal.tree.branches:
             raise UsageError(f"there is no branch {number}", "/tree shows the branches")
         self._become(self.journal.state(number), Switched(number))
@@ -414,7 +414,7 @@ class Session:
         """Leave this session, which is kept, for the one that `saved` describes: the `successor`.
 
         Raises:
-            ThimbleError: that one cannot be used; this one goes on.
+            ThimbleError: that one cannot be used; this one continues.
         """
         other = Session(settings, journal, saved, reading=self.reading)
         try:
@@ -428,7 +428,7 @@ class Session:
         self.successor = other
 
     def leave(self) -> None:
-        """Close the journal and release its lock, and end what runs for this session alone.
+        """Close the journal, release its lock, and stop the processes and calls of this session.
 
         Lines that could not be written are lost, with a notice.
         """
@@ -439,20 +439,21 @@ class Session:
         if self.journal.error:
             there = self.journal.path is not None and self.journal.path.exists()
             what = "The end of this session" if there else "This session"
-            self.notices.append(f"{what} is not kept: {self.journal.error}.")
+            self.notices.append(f"{what} is not saved: {self.journal.error}.")
 
     def record(self, record: Record) -> None:
-        """Write to the journal what has happened."""
+        """Write a record to the journal."""
         self._write(self.agent, record)
 
     def _write(self, agent: Agent, record: Record) -> None:
-        """Write what has happened. A change before the first question stands in the first line."""
+        """Write a record. Changes before the first question are part of the first line."""
         self.see(record)
         journal = self.journal
         if not journal.begun:
             if isinstance(record, Change) and not isinstance(record, Named):
                 return
             self.notices += journal.write(opened(journal, self.settings, agent, self.backends.widest))
+            # the first line has the largest budget, for which a server makes room
             if agent.limit != self.backends.widest:
                 self.notices += journal.write(Changed("budget", agent.limit))
         memory = ""
@@ -460,11 +461,11 @@ class Session:
             if not isinstance(record, MEMORY_UNCHANGED):
                 memory, unsaved = memory_of(agent, self.notes)
                 self.notices += [unsaved] * (unsaved not in (*self.notices, ""))
-        finally:  # Ctrl-C in a strategy of the user's own must not cost the record
+        finally:  # Ctrl-C in the user's own strategy must not lose the record
             self.notices += journal.write(record, memory)
 
     def system(self, agent: Agent) -> str:
-        """The system prompt with the memory as it is now: the file, and that there are notes of earlier sessions.
+        """The system prompt with the present memory: the file, and the number of notes from earlier sessions.
 
         Raises:
             UsageError: the memory file cannot be read.
@@ -485,9 +486,9 @@ class Session:
         return system
 
     def fork(self, spec: str = "") -> Agent:
-        """An agent that goes on from here; nothing that it does is seen in this session.
+        """An agent that continues from here, without any effect on this session.
 
-        With a SPEC under that strategy, which starts fresh as after a swap, else under a copy of the one in use.
+        It uses the strategy of the SPEC, which starts afresh as after a swap, or by default a copy of the one in use.
 
         Raises:
             UsageError: the SPEC names no strategy.
@@ -505,26 +506,26 @@ class Session:
         return fork
 
     def copied_strategy(self, side: SideModel) -> Strategy:
-        """A copy of the one in use that asks `side` and its embedder; one that cannot be copied starts anew."""
+        """A copy of the strategy that asks `side` and its embedder; a strategy that cannot be copied starts afresh."""
         try:
             was = self.agent.side
             return deepcopy(self.agent.strategy, {id(was): side, id(was.embedder): side.embedder})
-        except Exception:  # a user's own strategy decides how it is copied
+        except Exception:  # a user's own strategy may raise when it is copied
             return strategy_of(self.spec, side)
 
     def catch_up(self) -> None:
-        """Enter what models have written in the background meanwhile."""
+        """Enter the background calls that have begun or ended."""
         if self.is_ready:
             self.agent.catch_up()
 
     def _stop_background(self) -> None:
-        """Stop what a model writes in the background, and enter what it has cost."""
+        """Stop the background calls, and enter their costs."""
         if self.is_ready:
             self.agent.side.stop()
             self.agent.catch_up()
 
     def _use(self, backend: Backend) -> None:
-        """Go on with this model; strategies still ask the one that the user has named for them."""
+        """Use this model; strategies still ask the one that the user has named for them."""
         side = self.agent.side
         named = side.backend
         self.agent.use(backend)
@@ -536,10 +537,10 @@ class Session:
         return Branched(next(number for number in count(1) if number not in there), after)
 
     def _become(self, then: SavedState, *changes: Change) -> None:
-        """Be what the session was then, and write the changes. Raises ThimbleError; nothing has changed then."""
+        """Restore this state and write the changes. Raises ThimbleError before anything has changed."""
         agent, backend = self.agent, self.agent.backend
         if then.strategy not in self.trusted:
-            refuse_code(then.strategy, "the session goes on", "leave and say thimble --resume ID --strategy")
+            refuse_code(then.strategy, "the session continues", "leave and run thimble --resume ID --strategy")
         if str(backend.id) != then.model:
             model = ModelId.read(then.model)
             backend = self.backends.of(model.name, model.backend)
@@ -555,7 +556,7 @@ class Session:
         agent.close_calls()
 
     def _restore(self, agent: Agent, saved: SavedState, same_strategy: bool, same_model: bool) -> None:
-        """Put back the state of an agent and what it remembered."""
+        """Restore the state and the memory of an agent."""
         agent.state = saved.copy()
         self.notices += remember(agent, self.notes, saved.kept or {}, same_strategy, same_model)
 
@@ -570,7 +571,7 @@ class Session:
         return agent
 
     def use_recorded_tools(self) -> None:
-        """Offer the tools of the run that this session has, and no others, from its record."""
+        """Offer only the tools of the recorded run in this session, with their recorded results."""
         self._equip(self.agent, self.notes)
 
     def _equip(self, agent: Agent, notes: Notebook) -> None:
@@ -589,11 +590,11 @@ class Session:
             if not self.saved:
                 raise
             by = found_by(self.settings.session_dir, self.journal.path) if self.journal.path else ""
-            without = f"or go on without it: thimble --resume {quote(by)} --backend {READER}"
+            without = f"or continue without it: thimble --resume {quote(by)} --backend {READER}"
             raise ModelError(error.what, f"{error.fix}; {without}") from error
 
     def _resume(self, agent: Agent, saved: SavedState) -> None:
-        """Go on where the saved session was left; what other settings are asked for changes from here on."""
+        """Continue the saved session; other settings of this start take effect from here on."""
         asked, was = agent.state.settings, saved.settings
         same_strategy = asked["strategy"] == was["strategy"]
         self._restore(agent, saved, same_strategy, asked["model"] == was["model"])

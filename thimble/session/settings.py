@@ -1,4 +1,4 @@
-"""Settings, and where each comes from: flag > resumed session > environment > ./thimble.toml > user config."""
+"""Settings and their sources: flag > resumed session > environment > ./thimble.toml > user config."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from thimble.session.settings_table import ADDRESS_OF, AUTO, BACKENDS, SETTINGS,
 ADDRESSES = tuple(dict.fromkeys(ADDRESS_OF.values()))
 SETTINGS_FILE_BYTES = 1_000_000
 REFUSED = (ValueError, OverflowError, OSError, RuntimeError)
-"""What reading a value may raise; RuntimeError for a ~user that nobody is."""
+"""The errors of reading a value; RuntimeError for an unknown ~user."""
 MEMORY_FILE = "THIMBLE.md"
 """The name of the memory file (`session.memory_file`)."""
 FOLDERS = "./thimble.toml"
-"""The origin of a setting that the folder's file brings along."""
-HOW_TO_SET = "say it with a flag, in the environment or in your own config.toml"
-"""How to mend that a folder's file may not set it."""
+"""The origin of a setting from the current folder's file."""
+HOW_TO_SET = "set it with a flag, in the environment or in your own config.toml"
+"""How to fix a setting that the folder's file may not set."""
 HARDWARE_ROWS = "hardware"
-"""The key of a file under which its rows of hardware stand (`session.hardware`). No value of them does harm."""
+"""The key of the hardware rows in a file (`models.hardware`). None of their values can do harm."""
 SESSION = "session"
-"""The origin of a setting that a resumed session brings along."""
+"""The origin of a setting from a resumed session."""
 
 
 class Settings(SettingsTable):
-    """What a session starts with: a value for each row of the table, never changed.
+    """The settings that a session starts with: a value for each row of the table, never changed.
 
     Attributes:
-        origins: Where each of them came from.
+        origins: The source of each.
         asked: The settings without those of a resumed session.
-        left_out: Those that the folder's file names and may not set.
+        left_out: The settings that the folder's file names but may not set.
         memory_file: The user's memory file (`session.memory_file`); None if none is read.
-        hardware: The described machines by name, those of the files among them.
+        hardware: The described machines by name, including those of the files.
     """
 
     origins: Mapping[str, str]
@@ -66,7 +66,7 @@ class Settings(SettingsTable):
 
     @property
     def paces(self) -> tuple[Pace, Pace]:
-        """The paces of the reader as the agent's model, and as the memory model beside it."""
+        """The paces of the reader: as the agent's model, and as the memory model."""
         return paces(self.pace, self.hardware)
 
     @property
@@ -76,7 +76,7 @@ class Settings(SettingsTable):
 
     @property
     def notices(self) -> list[str]:
-        """What the user is told at the start: a line where something is left out."""
+        """Notices for the start: a line if settings were left out."""
         names = ", ".join(self.left_out)
         return [f"Left out of {FOLDERS}, as it could do harm: {names}. If you want it, {HOW_TO_SET}."] if names else []
 
@@ -84,12 +84,12 @@ class Settings(SettingsTable):
 def resolve(flags: Mapping[str, object], environ: Mapping[str, str] | None = None, folder: Path = Path()) -> Settings:
     """The settings, each from the strongest source that gives it.
 
-    Of the folder's file counts only what is harmless; the rest is `left_out`, whatever its value.
+    Only harmless settings of the folder's file count; the others are `left_out`, whatever their values.
 
     Args:
-        flags: what was given on the command line, by setting name; other names are ignored.
+        flags: values from the command line, by setting name; other names are ignored.
         environ: the environment; the process's own by default. Empty values count as not set.
-        folder: where `thimble.toml` is looked for.
+        folder: the folder of `thimble.toml`.
 
     Raises:
         UsageError: an unknown key, an illegal value or a file that cannot be read; it names the source.
@@ -122,32 +122,32 @@ def resolve(flags: Mapping[str, object], environ: Mapping[str, str] | None = Non
 
 
 def refuse_code(spec: str, what: str, how: str) -> None:
-    """Raise UsageError for a strategy that is code, which only the user's own word may run."""
+    """Raise UsageError for a strategy that is code, which only the user may choose to run."""
     from thimble.strategies.spec import is_code  # not at the start: it imports all strategies
 
     if is_code(spec):
-        raise UsageError(f"{what} under {spec[:60]}, which is code", f"if it is yours, {how} with the same behind it")
+        raise UsageError(f"{what} under {spec[:60]}, which is code", f"if it is yours, {how} with the same SPEC")
 
 
 def resume_settings(settings: Settings, own: Mapping[str, object]) -> Settings:
-    """The settings with which a session goes on that has some of its own. Only flags are stronger than these.
+    """The settings of a resumed session: its `own` settings replace the given ones, except flags.
 
-    No session brings the address of a server along: that is always the user's word, and so is a strategy that is code.
+    A session never sets the address of a server: only the user does, as for a strategy that is code.
 
     Raises:
-        UsageError: one of its own is not possible any more, such as a folder that is gone, or is code.
+        UsageError: one of its own is no longer valid, such as a folder that is gone, or is code.
     """
     asked = settings.asked or settings
     own = {name: value for name, value in own.items() if name != "base_url" and not names_server(name, value)}
     if "strategy" in own and "strategy" not in asked.flags and own["strategy"] != asked.strategy:
-        refuse_code(str(own["strategy"]), "the session goes on", "say thimble --resume ID --strategy")
+        refuse_code(str(own["strategy"]), "the session continues", "run thimble --resume ID --strategy")
     taken = {name: own[name] for name in SETTINGS if name in own and name not in asked.flags}
     values = {name: _read(name, Given(value, SESSION, Path())) for name, value in taken.items()}
     return asked.replace(**values, origins={**asked.origins, **dict.fromkeys(taken, SESSION)}, asked=asked)
 
 
 def _is_harmless(name: str, value: object) -> bool:
-    """Whether a folder's file may say this."""
+    """Whether a folder's file may set this value."""
     from thimble.strategies.spec import is_code
 
     return SETTINGS[name].harmless and not (name == "strategy" and is_code(str(value)))
@@ -159,15 +159,15 @@ def names_server(name: str, value: object) -> bool:
 
 
 def sends_key(kind: str, settings: Settings) -> bool:
-    """Whether a server of this kind gets the user's key: they named it by its address, or as the backend."""
+    """Whether a server of this kind gets the user's key: the user named its address, or it as the backend."""
     return bool(address_of(kind, settings)) or (settings.asked or settings).backend == kind
 
 
 def address_of(backend: str, settings: Settings, environ: Mapping[str, str] | None = None) -> str:
-    """Where the server of a backend is: where all are said to be, else where its own variable says; "" for neither."""
+    """The address of a backend's server: the one set for all, else that of its own variable; "" for neither."""
     origin = settings.origins.get("base_url", "flag")
     if origin in ("default", *(f"environment {variable}" for variable in ADDRESSES)):
-        if backend not in BACKENDS:  # that of an installed package: no variable is its own
+        if backend not in BACKENDS:  # from an installed package: it has no variable of its own
             return ""
         return (os.environ if environ is None else environ).get(ADDRESS_OF.get(backend, ADDRESSES[0]), "")
     return settings.base_url
@@ -179,7 +179,7 @@ def _read(name: str, given: Given) -> Any:
         return setting.read(given)
     except REFUSED as error:
         known = BACKENDS if name == "backend" else ()
-        other = f"take another with --{name.replace('_', '-')}; " if given.origin == SESSION else ""
+        other = f"choose another with --{name.replace('_', '-')}; " if given.origin == SESSION else ""
         what = f"{name} cannot be {shown(name, repr(given.value))[:80]} ({given.origin})"
         rows = f", of {', '.join(given.hardware or HARDWARE)}" if name == "pace" else ""
         rest = f"{other}it takes {setting.legal}{rows}"
@@ -187,7 +187,7 @@ def _read(name: str, given: Given) -> Any:
 
 
 def shown(name: str, value: object) -> str:
-    """The value of a setting for display: without the name and password in an address."""
+    """The value of a setting for display, without the name and password in an address."""
     return hidden(str(value)) if name == "base_url" else masked(str(value))
 
 
@@ -212,7 +212,7 @@ def _from_file(path: Path, called: str) -> dict[str, Given]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
-        raise UsageError(f"{called} cannot be read: {error.strerror}", "mend it or remove it") from error
+        raise UsageError(f"{called} cannot be read: {error.strerror}", "fix it or remove it") from error
     import tomllib
 
     try:
@@ -231,7 +231,7 @@ def _from_file(path: Path, called: str) -> dict[str, Given]:
 
 
 def unknown(name: str, what: str) -> UsageError:
-    """What to raise for a setting that there is not, with the nearest that there is."""
+    """The error for an unknown setting, with the nearest known one."""
     from thimble.strategies.table import STRATEGIES
 
     if name in STRATEGIES:
@@ -240,7 +240,7 @@ def unknown(name: str, what: str) -> UsageError:
 
 
 def settings_files(folder: Path = Path()) -> dict[str, Path]:
-    """The files of settings, the stronger first, by what they are called where a setting comes from them."""
+    """The settings files, the stronger first, by the name of each as an origin."""
     user = _user_folder() / "config.toml"
     return {FOLDERS: folder / "thimble.toml", str(user): user}
 

@@ -1,4 +1,4 @@
-"""The one table of settings: default, how each is read, what `--help` says, whether a folder or a session may bring it.
+"""The table of settings: default, parser, help, and whether a folder's file or a session may set it.
 
 Nothing heavy is imported here, so that `--help` answers at once.
 """
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 BACKENDS = ("auto", "ollama", "vllm", "openai", "gguf", "reader")
 ADDRESS_OF = {"ollama": "OLLAMA_HOST", "vllm": "OPENAI_BASE_URL", "openai": "OPENAI_BASE_URL"}
-"""Where the address of a backend's server stands in the environment, if not in OLLAMA_HOST."""
+"""The environment variable with the address of each backend's server; others have OLLAMA_HOST."""
 THINK = ("on", "off", "low", "medium", "high")
 CALLS = ("auto", "tools", "schema")
 AUTO = "auto"
 STATIC, NONE = "static", "none"
 EMBEDDINGS = (AUTO, STATIC, NONE)
-"""Embeddings without a server; `auto` is `static` where its files are installed, else `none`."""
+"""Embeddings without a server; `auto` is `static` if its files are installed, else `none`."""
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 MOST_SEED = 2**31 - 1
 
 
 Given = namedtuple("Given", "value origin folder hardware", defaults=[None])
-"""A value as a source gives it, the name of that source, the folder that its paths are relative to, and hardware.
+"""A value from a source, the name of that source, the folder that its paths are relative to, and hardware.
 
-`hardware` are the machines that a pace may name; None for those of the program.
+`hardware` are the machines that a pace may name; None for the built-in ones.
 """
 
 
@@ -41,14 +41,14 @@ class Setting:
     """A row of `SettingsTable`. A setting's key in a file is its name, its variable is THIMBLE_NAME, its flag --name.
 
     Attributes:
-        read: A value as a source gives it; raises ValueError for one that is not `legal`.
-        legal: What it can be, in words.
-        help: What `--help` says of its flag; "" if it has no flag.
-        metavar: What stands for the value in `--help`; "" for a flag without a value.
-        flag: How the flag is written. One that begins with --no- takes the setting away.
-        harmless: Whether a folder's file may set it, which somebody else may have written: at worst an answer is poor,
-            slow or dear. No such value runs code, chooses a server, a model, a folder or a file, or sets prices.
-        kept: Whether a session that is resumed brings it along.
+        read: Parses a value from a source; raises ValueError for one that is not `legal`.
+        legal: The legal values, in words.
+        help: The help of its flag; "" if it has no flag.
+        metavar: The placeholder of the value in `--help`; "" for a flag without a value.
+        flag: The flag. One that starts with --no- turns the setting off.
+        harmless: Whether a folder's file, which somebody else may have written, may set it: at worst an answer is poor,
+            slow or expensive. No such value runs code, chooses a server, a model, a folder or a file, or sets prices.
+        kept: Whether a resumed session keeps it.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Setting:
 
     @property
     def default(self) -> Any:
-        """Its value where no source gives one."""
+        """Its value if no source gives one."""
         return self._default() if callable(self._default) else self._default
 
     @property
@@ -170,7 +170,7 @@ def price_card(given: Given) -> str:
 
 
 def pacing(given: Given) -> str:
-    """A pace, as it is written."""
+    """A pace, as written."""
     from thimble.models.hardware import HARDWARE
     from thimble.models.pace import paces
 
@@ -181,7 +181,7 @@ def pacing(given: Given) -> str:
 
 
 def duration(given: Given) -> str:
-    """A time as Ollama takes it."""
+    """A duration in Ollama's form."""
     import re
 
     written = str(given.value).strip()
@@ -191,7 +191,7 @@ def duration(given: Given) -> str:
 
 
 def folder(given: Given) -> Path:
-    """A folder that is there."""
+    """A folder that exists."""
     path = _path(given)
     if not path.is_dir():
         raise ValueError
@@ -199,7 +199,7 @@ def folder(given: Given) -> Path:
 
 
 def new_folder(given: Given) -> Path:
-    """A folder that is there or can be made."""
+    """A folder that exists or can be made."""
     path = _path(given)
     if path.exists() and not path.is_dir():
         raise ValueError
@@ -207,7 +207,7 @@ def new_folder(given: Given) -> Path:
 
 
 def file(given: Given) -> str:
-    """A file in a folder that is there."""
+    """A file in a folder that exists."""
     path = _path(given)
     if path.is_dir() or not path.parent.is_dir():
         raise ValueError
@@ -229,7 +229,7 @@ SECONDS = "a number of seconds, 1 to 86,400"
 
 
 def sessions_folder() -> Path:
-    """Where sessions are kept unless another place is named."""
+    """The default folder of sessions."""
     from pathlib import Path
 
     from platformdirs import user_state_dir
@@ -249,10 +249,10 @@ setting: Callable[..., Any] = Setting
 
 
 class SettingsTable:
-    """The settings, a row each: its name, its type, its default, and the rest as `Setting` has it.
+    """The settings, a row each: name, type, default, and the attributes of `Setting`.
 
     `model` and `base_url` are "" for the backend's own choice, `summariser` for the agent's model, `memory` for the
-    summariser, `notes` for none; `temperature` and `seed` are None for what the server takes by itself.
+    summariser, `notes` for none; `temperature` and `seed` are None for the server's default.
     """
 
     backend: str = setting(
@@ -274,7 +274,7 @@ class SettingsTable:
         "",
         text,
         "the address of a model server",
-        "where the server is; default: OLLAMA_HOST, or OPENAI_BASE_URL",
+        "the address of the server; default: OLLAMA_HOST, or OPENAI_BASE_URL",
         "URL",
     )
     strategy: str = setting(
@@ -314,7 +314,7 @@ class SettingsTable:
         AUTO,
         embedding_model,
         f"{', '.join(EMBEDDINGS)}, or a model of a server: ollama:NAME, openai:NAME, vllm:NAME, or openai:NAME@URL",
-        "what the search by meaning uses: static, none, ollama:NAME, openai:NAME or vllm:NAME; default: auto",
+        "the embeddings for search by meaning: static, none, ollama:NAME, openai:NAME or vllm:NAME; default: auto",
         "HOW",
         kept=True,
     )
@@ -322,7 +322,7 @@ class SettingsTable:
         AUTO,
         price_card,
         "auto, or a card such as cached=0.1,output=4,dollars=3: cached 0 to 1, output 0 to 1000, dollars 0 to 1000",
-        "what a token costs, as in cached=0.1,output=4; dollars=3 is for a million computed ones; default: auto",
+        "the price of a token, as in cached=0.1,output=4; dollars=3 is for a million computed ones; default: auto",
         "CARD",
         kept=True,
     )
@@ -406,7 +406,7 @@ class SettingsTable:
         None,
         unless_auto(number(int, 0, MOST_SEED)),
         f"a whole number, 0 to {MOST_SEED:,}; auto sends none",
-        "where a server's random numbers begin; default: auto, none is sent",
+        "the seed of the server's random numbers; default: auto, none is sent",
         "N",
         harmless=True,
         kept=True,

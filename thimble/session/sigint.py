@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextmanager
 def defer_sigint() -> Iterator[None]:
-    """Handle Ctrl-C at the end of this."""
+    """Handle Ctrl-C at the end of this block."""
     heard: list[tuple[int, FrameType | None]] = []
     try:
         with _handled_by(lambda number, frame: heard.append((number, frame))):
@@ -24,7 +24,7 @@ def defer_sigint() -> Iterator[None]:
 
 @contextmanager
 def ignore_sigint() -> Iterator[None]:
-    """Ignore Ctrl-C meanwhile. A process that is started meanwhile ignores it for good."""
+    """Ignore Ctrl-C in this block. A process that is started in it ignores it for good."""
     with _handled_by(signal.SIG_IGN):
         yield
 
@@ -32,7 +32,7 @@ def ignore_sigint() -> Iterator[None]:
 @contextmanager
 def _handled_by(handler: Callable[[int, FrameType | None], object] | signal.Handlers) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
-        yield  # another thread handles it, or what Python is embedded in
+        yield  # another thread handles it, or the program that embeds Python
         return
     before = signal.signal(signal.SIGINT, handler)
     try:

@@ -1,4 +1,4 @@
-"""A worker for replays: what is asked in the background ends after so many calls of the agent, not seconds."""
+"""A worker for replays: background calls end after a number of the agent's calls, not of seconds."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from thimble.agent.background import BackgroundCall
 
 
 class StepWorker:
-    """A worker without a thread: an errand ends when the agent has prepared `steps` calls without it.
+    """A worker without a thread: a background call ends when the agent has prepared `steps` calls without it.
 
-    So a replay decides the same each time. With 0 the next call has it, as in Algorithm 1.
+    So a replay is deterministic. With 0 the agent's next call has the reply, as in Algorithm 1.
     """
 
     def __init__(self, steps: int = 0) -> None:
         self.steps = steps
 
     def start(self, errand: BackgroundCall) -> None:
-        """Nothing yet."""
+        """Do nothing yet."""
 
     def look(self, errand: BackgroundCall) -> None:
-        """Run it where it is due."""
+        """Run the call if it is due."""
         if errand.steps >= self.steps:
             errand.run()
 
     def wait(self, errand: BackgroundCall) -> None:
-        """Run it."""
+        """Run the call."""
         errand.run()

@@ -1,6 +1,6 @@
 """The story of a branch: its exchanges, each a question with the model calls and their results up to the answer.
 
-Screens, exports and the live page read this; none of them reads the lines of a journal.
+Screens, exports and the live page read it instead of the lines of a journal.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from thimble.session.journal.state import SavedState
 from thimble.session.journal.tree import Tree
 
 IDLE = (Branched, Switched, Resumed, Toured)
-"""Records that change nothing in a session by themselves."""
+"""Records that by themselves change nothing in a session."""
 
 
 class Recorded(NamedTuple):
     """A record, the number of its line, and its time in seconds since 1970.
 
-    `spent`: the model call that it is about, as it was known then; None if it is about none, or costs are left out.
+    `spent`: the model call that it belongs to, as known then; None if it belongs to no call, or without costs.
     """
 
     number: int
@@ -49,7 +49,7 @@ class Recorded(NamedTuple):
 class ModelCall:
     """A model call with the results of the tools that it asked for; fields without a value are None.
 
-    `spent`: what it cost; None without a reply. `asides`: what its strategy and its tools asked a model.
+    `spent`: its cost; None without a reply. `asides`: the side calls of its strategy and its tools.
     """
 
     prepared: Prepared
@@ -60,7 +60,7 @@ class ModelCall:
 
     @property
     def cached(self) -> Amount:
-        """What of its prompt was cached: as the ledger has it, without a reply as it is expected."""
+        """The cached tokens of its prompt: from the ledger, or as expected if there is no reply."""
         return self.spent.cached if self.spent else Amount(self.prepared.view.cached, exact=False)
 
 
@@ -68,8 +68,8 @@ class ModelCall:
 class Exchange:
     """A question, or a planted fact with the number 0, and all records up to the next one.
 
-    `after` is the line behind which it was asked: the last one before it that changed something. `first_call`: how many
-    model calls the exchanges before it have.
+    `after` is the line after which it was asked: the last one before it that changed something. `first_call`: the
+    number of model calls in the exchanges before it.
     """
 
     number: int
@@ -96,13 +96,13 @@ class Exchange:
 
     @property
     def answered(self) -> Answered:
-        """The answer, and what is known of its grounds; an empty one if there was none."""
+        """The answer with its sources; an empty one if there was none."""
         given = Answered(self.planted.messages[-1].content if self.planted else "", "answered")
         return next((one.record for one in reversed(self.records) if isinstance(one.record, Answered)), given)
 
     @property
     def ending(self) -> str:
-        """How it ended: as `Answered` has it, or planted, cancelled, withdrawn or unfinished."""
+        """How it ended: an ending of `Answered`, or planted, cancelled, withdrawn or unfinished."""
         for one in reversed(self.records):
             match one.record:
                 case Answered(ending=ending):
@@ -115,7 +115,7 @@ class Exchange:
 
     @property
     def calls(self) -> list[ModelCall]:
-        """Its model calls, but those of strategies and tools."""
+        """Its model calls, except those of strategies and tools."""
         calls: list[ModelCall] = []
         asides: list[SideCalled] = []
         for _, _, record, spent in self.records:
@@ -137,7 +137,7 @@ class Exchange:
 
 
 def exchanges(records: Iterable[Recorded]) -> list[Exchange]:
-    """The exchanges in the records of a branch, which are given from the first one on."""
+    """The exchanges in the records of a branch, which must start with its first one."""
     found: list[Exchange] = []
     asked = after = calls = 0
     for one in records:
@@ -179,13 +179,13 @@ def turn_lines(lines: Iterable[Line], place: str) -> range:
 
 
 def records(lines: Iterable[Line]) -> Iterator[Recorded]:
-    """The records of these lines, without costs; a view has its figures only."""
+    """The records of these lines, without costs; views have only their figures."""
     return (Recorded(line.number, line.at, line.record) for line in lines)
 
 
 @dataclass
 class Story:
-    """A branch with all that was recorded on the way to where it is now.
+    """A branch with all records that lead to its present state.
 
     `past` is the session after the last record, `tree` has all branches, `damaged` are the numbers of unreadable lines.
     """
@@ -202,11 +202,11 @@ class Story:
         return exchanges(self.records)
 
     def read(self, line: Line, whole: bool = True) -> None:
-        """Go on by one line; with `whole` off a view has its figures only."""
+        """Add a line; with `whole` off, views have only their figures."""
         self._keep(line.number, line.at, self.past.read(line, whole))
 
     def add(self, number: int, at: float, record: Record) -> None:
-        """Go on by a record that was just written."""
+        """Add a record that was just written."""
         self.past.go_on(record)
         self._keep(number, at, record)
 

@@ -1,4 +1,4 @@
-"""Totals: sums over the calls of a ledger, and what they cost."""
+"""Totals: sums over the calls of a ledger, and their cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from thimble.agent.ledger import Amount, Call
 
 
 def cost(spent: Call | Totals, prices: Prices) -> float | None:
-    """What calls cost at these prices, in computed prompt tokens; None if it is not known."""
+    """The cost of calls at these prices, in computed prompt tokens; None if unknown."""
     prompt, cached, output = spent.prompt.tokens, spent.cached.tokens, spent.output.tokens
     if prompt is None or cached is None or output is None:
         return None
@@ -21,7 +21,7 @@ def cost(spent: Call | Totals, prices: Prices) -> float | None:
 class Totals:
     """Sums over calls, in tokens and seconds. `turns` does not count the calls of strategies.
 
-    `over` counts those over the budget, and `most_over` are the tokens by which one was, at most.
+    `over` counts the calls over the budget; `most_over` is the most tokens over it.
     """
 
     calls: int
@@ -39,7 +39,7 @@ class Totals:
 
 
 def totals(calls: Iterable[Call]) -> Totals:
-    """Add up calls. One unknown value makes a sum unknown but for a least value; one estimate makes it an estimate."""
+    """Add up calls. One unknown leaves only a least value of a sum; one estimate makes it an estimate."""
     rows = list(calls)
     return Totals(
         calls=len(rows),
@@ -58,7 +58,7 @@ def totals(calls: Iterable[Call]) -> Totals:
 
 
 def priced(sums: Totals, prices: Prices) -> Amount:
-    """The cost of calls; a prompt token that is computed anew costs 1."""
+    """The cost of calls; a computed prompt token costs 1."""
     total = cost(sums, prices)
     exact = sums.prompt.exact and sums.prefill.exact and sums.output.exact
     return Amount(None) if total is None else Amount(round(total), exact)

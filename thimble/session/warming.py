@@ -1,4 +1,4 @@
-"""Warming: the server of a model computes the fixed beginning of every prompt before the first question needs it."""
+"""Warming: have a model's server compute the fixed prefix of every prompt before the first question."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from thimble.agent.reply import Reply
 from thimble.agent.side import TEMPERATURE, SideModel
 
 HELLO = Message("hello", "user", "Hello.")
-"""Many chat templates want a message of the user."""
+"""Many chat templates require a user message."""
 
 
 def warming(agent: Agent) -> BackgroundCall:
-    """Ask for one token behind the system message, the tools and the worked examples, as the first prompt has them.
+    """Ask for one token after the system message, the tools and the worked examples of the first prompt.
 
-    The model is loaded for it. `then` enters the call into the agent, as one beside the conversation, unless it was
-    stopped or failed.
+    This loads the model. `then` enters the call into the agent as a side call, unless it was stopped or failed.
     """
     backend, tools, side = agent.backend, agent.schemas(), SideModel(agent.backend)
     messages = [Message("system", "system", agent.state.system), *agent.examples, HELLO]
@@ -31,7 +30,7 @@ def warming(agent: Agent) -> BackgroundCall:
             for delta in stream:
                 reply.take(delta)
                 check()
-                if reply.thinking:  # it has room of its own, and the prompt is computed
+                if reply.thinking:  # thinking has its own limit, and the prompt is computed
                     break
         agent.prefixes.read(backend.id, tools, messages, backend.counter)
 

@@ -1,4 +1,4 @@
-"""A strategy of the user's own whose file is read anew when it has changed."""
+"""The user's own strategy, reloaded when its file has changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from thimble.strategies.spec import Kind, parse_spec
 
 
 def saved(file: Path) -> tuple[int, int, int] | None:
-    """What changes whenever a file is saved, also where an editor renames a new one into place; None for no file."""
+    """Values that change when a file is saved, even if an editor renames a new one into place; None without a file."""
     try:
         found = file.stat()
     except OSError:  # between the two steps of a save
@@ -20,23 +20,23 @@ def saved(file: Path) -> tuple[int, int, int] | None:
 
 
 class WatchedStrategy:
-    """A SPEC, and when its files were saved last. Raises UsageError for a SPEC without a file."""
+    """A SPEC, and the state of its files when last saved. Raises UsageError for a SPEC without a file."""
 
     def __init__(self, spec: str) -> None:
         self.spec = spec
         self._files = [Path(part.name).expanduser() for part in parse_spec(spec) if part.kind is Kind.FILE]
         if not self._files:
-            raise UsageError(f"{spec!r} is no file", "only a file can be watched: /strategy ./mine.py watch")
+            raise UsageError(f"{spec!r} is not a file", "only a file can be watched: /strategy ./mine.py watch")
         self._saved = [*map(saved, self._files)]
 
     def has_changed(self) -> bool:
-        """Whether a file was saved, or has gone or come back, since the last look."""
+        """Whether a file was saved, deleted or restored since the last call."""
         before, self._saved = self._saved, [*map(saved, self._files)]
         return before != self._saved
 
 
 def carried(state: Any, strategy: Strategy) -> bool:
-    """Give a strategy the state of another; whether there is one and it fits, so that nothing of it is lost."""
+    """Give a strategy the state of another; whether the state exists and was taken over completely."""
     try:
         strategy.state = state
     except UsageError:

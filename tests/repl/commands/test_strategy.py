@@ -97,7 +97,7 @@ def test_a_saved_file_is_read_at_the_next_question(tmp_path: Path) -> None:
     assert session.news() == []
     save(path, NEWEST.replace("list(messages)", "[m for m in messages if m.role != 'assistant']"))
     ask(session)
-    assert session.news() == [f"{path} has changed: it begins anew."]
+    assert session.news() == [f"{path} has changed: it starts afresh."]
     assert session.agent.ledger.view is not None
     assert "assistant" not in {message.role for message in session.agent.ledger.view.messages}
     ask(session)
@@ -111,11 +111,11 @@ def test_state_is_kept_where_it_fits_and_begun_anew_where_not(tmp_path: Path) ->
     before = counted(session)["calls"]
     save(path, COUNTS.format(field="calls", step=10))
     ask(session)
-    assert session.news() == [f"{path}:Counts has changed: it goes on with its state."]
+    assert session.news() == [f"{path}:Counts has changed: it keeps its state."]
     assert counted(session)["calls"] == before + 10
     save(path, COUNTS.format(field="asked", step=1))
     ask(session)
-    assert session.news() == [f"{path}:Counts has changed: it begins anew."]
+    assert session.news() == [f"{path}:Counts has changed: it starts afresh."]
     assert counted(session) == {"asked": 1}
 
 
@@ -135,4 +135,4 @@ def test_a_broken_file_is_one_line_once_and_the_old_strategy_stays(tmp_path: Pat
     assert session.agent.strategy is old
     save(path, NEWEST)
     ask(session)
-    assert session.news() == [f"{path} has changed: it begins anew."]
+    assert session.news() == [f"{path} has changed: it starts afresh."]

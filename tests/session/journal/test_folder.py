@@ -130,7 +130,7 @@ def test_it_is_found_by_id_name_and_beginning(tmp_path: Path) -> None:
     assert shelf.find(tmp_path) == two
     for wanted, found in {one.stem: one, "2026-11-22-02": one, "a talk": two, "2026-11": three}.items():
         assert shelf.find(tmp_path, wanted) == found
-    with pytest.raises(UsageError, match="2 sessions begin with 2026-11-22") as caught:
+    with pytest.raises(UsageError, match="2 sessions start with 2026-11-22") as caught:
         shelf.find(tmp_path, "2026-11-22")
     assert f"{two.stem}, {one.stem}" in caught.value.fix
     with pytest.raises(UsageError, match="no session 'a tolk'") as caught:
@@ -224,7 +224,7 @@ def test_a_model_that_is_asked_for_is_looked_for_on_a_server() -> None:
 def test_a_setting_that_is_not_possible_any_more_is_told_with_a_way_to_mend_it(name: str, value: object) -> None:
     with pytest.raises(UsageError, match="session") as caught:
         resume_settings(Settings(), {name: value})
-    assert f"take another with --{name}" in caught.value.fix
+    assert f"choose another with --{name}" in caught.value.fix
 
 
 def test_what_no_session_may_bring_along_is_left_alone(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_a_full_disk_is_told_at_once_and_what_is_missing_is_written_later(
     assert len(told) == 3
     assert told[0] == f"{path} cannot be written: File too large. {IN_MEMORY}"
     assert told[1] == "told by now"
-    assert told[2] == f"{path} can be written again, and nothing of the session is missing in it."
+    assert told[2] == f"{path} can be written again, and nothing of the session is missing from it."
     lines, damaged = Journal.reopen(path).read()
     assert not damaged
     assert saved_state(lines).ledger.exchanges == 4
@@ -233,7 +233,7 @@ def test_a_file_that_is_deleted_meanwhile_is_told(replaced: bool, folder: Path) 
         said(here, "/load other")
     said(here, "/undo")
     here.leave()
-    assert here.notices[-1] == f"{'The end of this' if replaced else 'This'} session is not kept: {GONE}."
+    assert here.notices[-1] == f"{'The end of this' if replaced else 'This'} session is not saved: {GONE}."
     assert not replaced or path.read_text() == "another"
 
 
@@ -242,7 +242,7 @@ def test_a_folder_that_cannot_be_made_is_told_at_once(environ: dict[str, str], t
     run = thimble(environ, *READER, "-p", QUESTION, "-p", "And what helps?")
     assert run.returncode == 0
     assert run.stderr.count(".jsonl cannot be written: ") == 1
-    assert run.stderr.splitlines()[-1].startswith("This session is not kept: ")
+    assert run.stderr.splitlines()[-1].startswith("This session is not saved: ")
     assert run.stderr.index(".jsonl cannot be written: ") < run.stderr.index("› And what helps?")
 
 
@@ -353,6 +353,6 @@ def test_it_goes_on_with_the_server_and_the_model_that_answered(environ: dict[st
     stopped = thimble(started, "--resume", "-p", "And now?")
     assert (stopped.returncode, stopped.stdout) == (3, "")
     assert url in stopped.stderr
-    resume_settings = re.search(r"or go on without it: thimble (--resume \S+ --backend reader)", stopped.stderr)
+    resume_settings = re.search(r"or continue without it: thimble (--resume \S+ --backend reader)", stopped.stderr)
     assert resume_settings
     assert thimble(environ, *resume_settings[1].split(), "-p", "What is a context window?").returncode == 0

@@ -1,6 +1,6 @@
-"""The journal: a session as JSON Lines, written as it happens and only ever appended to; and the way back.
+"""The journal: a session as JSON Lines, written as it happens and only ever appended to; and how to read it.
 
-`records` are what is written beside the loop's events, `strand` writes a text that changes little from line to line as
-what is new of it, `lines` is one record as one line and back, `past` is the session that lines tell of, `tree` its
-branches, `file` the file with its lock, `shelf` the folder of all of them.
+`records` are the records other than the loop's events, `lines` converts a record to a line and back, with `values` for
+long parts and `checksum_lines` against damage; `header` is the first line, `state` the session that lines describe,
+`tree` its branches, `journal` the file with its lock, `folder` the folder of all sessions.
 """

@@ -12,7 +12,7 @@ from typing import Any
 CHECK = len(',"crc":"01234567"}')
 CUT_OFF = "the end is missing"
 INEXACT_FROM = 2**53
-"""The smallest whole number that is too large: as a float, as in other readers of JSON, it equals the next one."""
+"""The smallest integer that is too large: as a float, as in other JSON parsers, it equals the next one."""
 
 
 encode = json.JSONEncoder(separators=(",", ":")).encode  # one encoder: `dumps` makes one a call
@@ -24,9 +24,9 @@ def as_json(value: object) -> str:
 
 
 def as_fields(value: Any, defaults: bool = True) -> Any:
-    """A value in JSON types: a dataclass becomes its fields by name, one that is marked `if_set` only where it is.
+    """A value in JSON types: a dataclass becomes its fields by name, `if_set` ones only if set.
 
-    With `defaults` off every field that has its default is left out: on reading it has it again.
+    With `defaults` off, fields that have their defaults are left out; reading restores them.
     """
     if isinstance(value, str | int | float | None):
         return value
@@ -52,25 +52,25 @@ def _fields(kind: Any) -> list[tuple[str, Any, bool]]:
 
 
 def checked(line: Mapping[str, Any]) -> str:
-    """The line of these fields (at least one), its end included."""
+    """The line with these fields (at least one), line end included."""
     body = as_json(line)
     return f'{body[:-1]},"crc":"{zlib.crc32(body.encode()):08x}"}}\n'
 
 
 def check(raw: bytes) -> None:
-    """Raise ValueError if a line, given without its end, is not as it was written."""
+    """Raise ValueError if a line, given without its end, has changed since it was written."""
     before, end = memoryview(raw)[:-CHECK], raw[-CHECK:]
     if not (end.startswith(b',"crc":"') and end.endswith(b'"}') and len(end) == CHECK):
         raise ValueError(CUT_OFF)
     if b"%08x" % zlib.crc32(b"}", zlib.crc32(before)) != end[8:16]:
-        raise ValueError("its checksum is another")
+        raise ValueError("its checksum is wrong")
 
 
 def fields_of(raw: bytes) -> dict[str, Any]:
     """The fields of a line, given without its end.
 
     Raises:
-        ValueError, RecursionError: the line is not as it was written.
+        ValueError, RecursionError: the line has changed since it was written.
     """
     check(raw)
     fields = json.loads(raw)

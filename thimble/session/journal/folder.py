@@ -1,4 +1,4 @@
-"""The folder of all sessions. What is listed of a session is found in its file without reading each line."""
+"""The folder of all sessions. A session is listed without reading each line of its file."""
 
 from __future__ import annotations
 
@@ -35,11 +35,10 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A session as it is listed. `at` is when it was written last, in seconds since 1970.
+    """A session in a list. `at` is the time of its last change, in seconds since 1970.
 
-    `strategy` and `model` are its newest.
-    `one_shot` says that it is no conversation: its prompts were given, and nobody came back to it or named it.
-    `trouble` says why a session cannot be read, or not wholly.
+    `strategy` and `model` are its newest. `one_shot`: it is not a conversation, since its prompts were given and it was
+    never resumed or named. `trouble`: the reason why it cannot be read, or not wholly.
     """
 
     path: Path
@@ -54,7 +53,7 @@ class Listed:
 
     @property
     def id(self) -> str:
-        """What it is called where it has no name."""
+        """The id, which also is its name if the user gave it none."""
         return self.path.stem
 
     def has(self, words: str) -> bool:
@@ -64,30 +63,30 @@ class Listed:
 
 
 def new_path(folder: Path) -> Path:
-    """Where a new session is kept: its id says when it began, in local time, and is short to type."""
+    """The file of a new session: its id has the time of its start, in local time, and is short to type."""
     letters = "".join(ID_LETTERS[byte % len(ID_LETTERS)] for byte in os.urandom(4))
     return folder / f"{time.strftime('%Y-%m-%d-%H%M')}-{letters}{SUFFIX}"
 
 
 def paths(folder: Path) -> list[Path]:
-    """The files of all sessions, the one that was written last first. Raises UsageError for a closed folder."""
+    """The files of all sessions, the newest change first. Raises UsageError for an unreadable folder."""
     try:
         there = [path for path in folder.iterdir() if path.suffix == SUFFIX]
     except FileNotFoundError:
         return []
     except OSError as error:
         what = f"the sessions in {folder} cannot be listed: {error.strerror}"
-        raise UsageError(what, "take another folder with --session-dir") from error
+        raise UsageError(what, "choose another folder with --session-dir") from error
     found = []
     for path in there:
-        with suppress(OSError):  # a link to nowhere, or a file that is gone by now
+        with suppress(OSError):  # a broken link, or a file that was just deleted
             about = path.stat()
             found += [(about.st_mtime_ns, path)] if stat.S_ISREG(about.st_mode) else []
     return [path for _, path in sorted(found, reverse=True)]
 
 
 def listed(path: Path) -> Listed:
-    """What is listed of a session. Never raises: what cannot be read is its `trouble`."""
+    """The entry of a session in a list. Never raises: an error becomes its `trouble`."""
     try:
         at, data = path.stat().st_mtime, file_bytes(path, MOST_BYTES)
     except OSError as error:
@@ -114,19 +113,19 @@ def listed(path: Path) -> Listed:
 
 
 def written_after(path: Path, folder: Path) -> int:
-    """How many sessions of the folder were written after this one."""
+    """The number of sessions in the folder that were changed after this one."""
     return sum(1 for _ in takewhile(lambda other: other != path, paths(folder)))
 
 
 def found_by(folder: Path, path: Path) -> str:
-    """What `find` finds this session by: its id, or its file where another folder has it."""
+    """The text by which `find` finds this session: its id, or its file if that is in another folder."""
     if path.suffix == SUFFIX:
         return path.stem if path.parent.absolute() == folder.absolute() else str(path)
     return str(path.absolute())
 
 
 def find(folder: Path, wanted: str = "") -> Path:
-    """The session of this file, id, name or beginning of an id. Raises UsageError.
+    """The session with this file, id, name or start of an id. Raises UsageError.
 
     For "" it is the newest conversation, or the newest one-shot if there is no conversation.
     """
@@ -134,7 +133,7 @@ def find(folder: Path, wanted: str = "") -> Path:
         return Path(wanted)
     found = paths(folder)
     if not found:
-        raise UsageError(f"there is no session in {folder}", "one is kept from its first question on")
+        raise UsageError(f"there is no session in {folder}", "a session is saved from its first question on")
     if not wanted:
         return next((path for path in found if not listed(path).one_shot), found[0])
     by_id = {path.stem: path for path in found}
@@ -148,17 +147,17 @@ def find(folder: Path, wanted: str = "") -> Path:
         return by_id[begun[0]]
     if begun:
         several = ", ".join(begun[:MOST_NAMED]) + (", …" if len(begun) > MOST_NAMED else "")
-        raise UsageError(f"{len(begun)} sessions begin with {wanted}", f"write more of one: {several}")
+        raise UsageError(f"{len(begun)} sessions start with {wanted}", f"type more of one: {several}")
     rest = "/sessions lists them (thimble -p /sessions)"
     raise UsageError(f"there is no session {wanted[:60]!r}", did_you_mean(wanted, [*by_name, *by_id], rest))
 
 
 def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, SavedState]:
-    """A session to go on with, as `Session` takes it: its own settings but for flags, its journal, its state.
+    """Reopen a session, for `Session`: its settings, unless flags replace them, its journal, its state.
 
     Raises:
-        UsageError: another process has it, a newer thimble wrote it, or a setting of its own is not possible any more,
-            or not its to decide.
+        UsageError: another process uses it, a newer thimble wrote it, or one of its settings is no longer valid or only
+            the user's to choose.
     """
     from thimble.session.journal.header import settings_of
     from thimble.session.journal.journal import Journal

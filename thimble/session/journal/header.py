@@ -1,4 +1,4 @@
-"""The first line of a journal: what a session began with, and the settings with which it continues."""
+"""The first line of a journal: the settings that a session started with, and those with which it continues."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 SAMPLING = ("temperature", "seed")
 KEPT = tuple(name for name, setting in SETTINGS.items() if setting.kept)
-"""The settings that shape what a model is sent, beside those that can be swapped."""
+"""The settings that affect a request, except those that can be swapped."""
 MODEL_SETTINGS = ("backend", "model")
-"""The settings that say which model answers."""
+"""The settings that choose the model."""
 
 
 def opened(journal: Journal, settings: Settings, agent: Agent, widest: int) -> Opened:
-    """The first line, as the session is now, but with its largest budget so far, in tokens."""
+    """The first line, with the session's present settings, but its largest budget so far, in tokens."""
     kept = {name: AUTO if (value := getattr(settings, name)) is None else value for name in KEPT}
     kept |= {name: str(kept[name]) for name in ("corpus", "files")}
     kept = {name: value for name, value in kept.items() if not names_server(name, value)}
@@ -32,12 +32,12 @@ def opened(journal: Journal, settings: Settings, agent: Agent, widest: int) -> O
 
 
 def sampling(began: Opened) -> dict[str, Value]:
-    """The temperature and the seed that a session began with, as far as it sent them."""
+    """The temperature and the seed that a session started with, if it sent them."""
     return {name: began.settings[name] for name in SAMPLING if began.settings.get(name, AUTO) != AUTO}
 
 
 def settings_of(saved: SavedState, others: Container[str] = ()) -> dict[str, object]:
-    """The settings with which the session goes on, where `others` are asked for: with another server another model."""
+    """The settings with which a session continues; if `others` name another server, not its model."""
     own: dict[str, object] = {name: value for name, value in saved.opened.settings.items() if name in KEPT}
     model = ModelId.read(saved.model)
     own |= {**saved.settings, "backend": model.backend, "model": model.name}

@@ -1,4 +1,4 @@
-"""A journal's file: appended to line by line, by one process at a time, and never rewritten."""
+"""The file of a journal: appended to line by line, by one process at a time, and never rewritten."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from thimble.session.journal.tree import Tree
 from thimble.session.sigint import defer_sigint
 
 PASSING = ReplyPiece | Waiting | Remark
-"""Records that change nothing of a session."""
+"""Records that do not change a session."""
 BEGINNING = b'{"type":"opened",'
-"""What the first line begins with, of which that may be all that there is."""
+"""The start of the first line; a cut-off file may have only a part of it."""
 GONE = "the file was deleted or replaced"
 IN_MEMORY = "Until it can be, the session is in memory only. Another folder: --session-dir FOLDER."
-ALONE = "The session is kept all the same: open it in one thimble at a time."
+ALONE = "The session is saved all the same: open it in one thimble at a time."
 SAID_SECONDS = 0.1
-"""Pieces of a reply that come within this time stand on one line."""
+"""Pieces of a reply that arrive within this time are written as one line."""
 
 
 class Journal:
-    """Writes lines and reads them back. What cannot be written waits, is read all the same, and is written later.
+    """Writes lines and reads them back. Lines that cannot be written wait, can still be read, and are written later.
 
     Attributes:
         path: The file, made when the first line is written; None keeps all lines in memory.
-        count: How many lines there are.
-        begun: Whether the line that says what the session began with is there.
-        tree: The branches, without the lines of events that leave nothing behind.
-        damaged: The lines that could not be read when it was opened again.
-        error: Why lines wait; "" while none does.
-        clock: The time of a line, in seconds since 1970.
-        listener: Is told of each new line: its number, its record, its time.
-        one_shot: Whether a new one is a run of given prompts, and no conversation.
-        run: The agent whose recorded run a new one is; "" for none.
-        unlocked: Why nothing keeps another process from writing it too; "" where a lock does, or `write` has said so.
+        count: The number of lines.
+        begun: Whether the first line, with the settings of the session, is written.
+        tree: The branches, without the lines of records that do not change a session.
+        damaged: The lines that could not be read when it was reopened.
+        error: The reason why lines wait; "" if none does.
+        clock: Gives the time of a line, in seconds since 1970.
+        listener: Called with the number, record and time of each new line.
+        one_shot: Whether a new session is a run of given prompts, not a conversation.
+        run: The agent whose recorded run a new session is; "" for none.
+        unlocked: The reason why it has no lock against other processes; "" if it has, or once `write` has said so.
     """
 
     def __init__(self, path: Path | None = None, one_shot: bool = False, run: str = "") -> None:
@@ -68,32 +68,32 @@ class Journal:
 
     @property
     def id(self) -> str:
-        """What the session is called where it has no name."""
+        """The session's id, which also is its name if the user gave it none."""
         return self.path.stem if self.path else ""
 
     @classmethod
     def reopen(cls, path: Path) -> Journal:
-        """Go on with a journal that is there; nothing in it is changed, not even a last line that was cut off.
+        """Open an existing journal; nothing in it is changed, not even a cut-off last line.
 
-        Nothing is written before there is something to write.
+        Nothing is written before the first new record.
 
         Raises:
-            UsageError: it cannot be opened, is too large or is no journal; another process has it, or a newer thimble
-                wrote it.
+            UsageError: it cannot be opened, is too large or is not a journal; another process uses it, or a newer
+                thimble wrote it.
         """
         journal = cls(path)
         try:
             journal._file = open_file(path, os.O_RDWR | os.O_APPEND)
         except (OSError, ValueError) as error:  # ValueError: a NUL in its name
             raise UsageError(
-                f"{str(path)[:200]} cannot be opened: {_why(error)}", "/sessions lists the sessions that there are"
+                f"{str(path)[:200]} cannot be opened: {_why(error)}", "/sessions lists the sessions"
             ) from error
         try:
             journal._lock()
             data = journal._data()
             lines, journal.damaged = read(data, journal._writer.values)
             if not lines and not BEGINNING.startswith(data[: len(BEGINNING)]):
-                raise UsageError(f"{path} is no journal of a session", "/sessions lists those that there are")
+                raise UsageError(f"{path} is not the journal of a session", "/sessions lists the sessions")
         except UsageError:
             journal.close()
             raise
@@ -105,14 +105,14 @@ class Journal:
         return journal
 
     def write(self, record: Record, memory: str = "") -> list[str]:
-        """Append a line, at once; what the user should know of it. Never raises for a disk that is full or gone.
+        """Append a line at once; return notices for the user. Never raises for a full or missing disk.
 
-        A remark alone neither begins a journal nor resumes one: it waits for the first other record.
+        A remark alone neither starts a journal nor resumes one: it waits for the first other record.
         """
         if isinstance(record, ReplyPiece) and self._joins(record):
             return []
         waited = self.error
-        with defer_sigint():  # no line is written twice, or counted and not written
+        with defer_sigint():  # so that no line is written twice, or counted and not written
             if isinstance(record, Remark) and (self._resumes or not self.begun):
                 self._remarks.append(record)
                 return []
@@ -136,18 +136,18 @@ class Journal:
         if self.error and not waited:
             notices.append(f"{self.path} cannot be written: {self.error}. {IN_MEMORY}")
         elif waited and not self.error:
-            notices.append(f"{self.path} can be written again, and nothing of the session is missing in it.")
+            notices.append(f"{self.path} can be written again, and nothing of the session is missing from it.")
         return notices
 
     def _joins(self, piece: ReplyPiece) -> bool:
-        """Whether a piece of a reply waits, to be written on one line with those before it."""
+        """Whether a piece of a reply waits to be written in one line with those before it."""
         joins = bool(self._said) and self._said[0].kind == piece.kind and not piece.was_text
         joins = joins and self.clock() - self._said_at < SAID_SECONDS
         self._said += [piece] if joins else []
         return joins
 
     def _append(self, record: Record, memory: str = "") -> None:
-        at = max(0.0, self.clock())  # no clock is before 1970, but those that are wrong
+        at = max(0.0, self.clock())  # a wrong clock may be before 1970
         line, text = self._writer.line(self.count + 1, record, at, memory)
         self._waiting += text.encode()
         self.count += 1
@@ -159,7 +159,7 @@ class Journal:
             self.listener(self.count, record, line.at)
 
     def flush(self) -> None:
-        """Write what waits, where that can be done by now."""
+        """Write the lines that wait, if the file can be written."""
         if self.path is None or not self._waiting:
             return
         try:
@@ -171,13 +171,13 @@ class Journal:
             self.error = error.strerror or type(error).__name__
 
     def read(self) -> tuple[list[Line], list[Damage]]:
-        """All lines, and what of them cannot be read."""
+        """All lines, and those that cannot be read."""
         return read(self._data() + self._waiting)
 
     def state(self, branch: int = 0, until: float = math.inf) -> SavedState:
-        """The session as a branch left it, after line `until`; by default as the journal was left.
+        """The state of a branch after line `until`; by default the newest state of the journal.
 
-        What is not of a branch alone is that of the whole journal: the name, the largest budget, what is lost.
+        The name, the largest budget and the losses are those of the whole journal, not of the branch alone.
         """
         tree = self.tree
         saved = saved_state(line for line in tree.path(branch or tree.current) if line.number <= until)
@@ -186,7 +186,7 @@ class Journal:
         return saved
 
     def close(self) -> None:
-        """Release the file for others."""
+        """Write the lines that wait, and release the file for others."""
         self.flush()
         if self._file is not None:
             os.close(self._file)
@@ -211,12 +211,12 @@ class Journal:
             ) from error
 
     def _lock(self) -> None:
-        """Hold the file for this process alone, until it ends, however it ends. Raises UsageError."""
+        """Lock the file for this process until the process ends, however it ends. Raises UsageError."""
         try:
             lock_file(self._file or 0)
         except BlockingIOError as error:
             what = f"the session {self.id} is in use by another thimble"
-            raise UsageError(what, "leave it in the other one first, or begin a new session") from error
+            raise UsageError(what, "leave it there first, or start a new session") from error
         except OSError as error:
             self.unlocked = error.strerror or type(error).__name__
 

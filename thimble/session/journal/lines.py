@@ -1,4 +1,4 @@
-"""One record, one line of JSON: printable ASCII, with its number, the time and a check; and back, whatever it holds."""
+"""One record as one line of JSON in printable ASCII, with its number, time and checksum; and back."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 
 NAMES = {kind: name for name, kind in KINDS.items()}
 VIEW_LISTS = ("messages", "fates", "left_out", "steps")
-"""The fields of a view that are as long as the history; its `history` and `inserted` follow from them."""
+"""The fields of a view that are as long as the history; its `history` and `inserted` are computed from them."""
 FIGURES = tuple(one.name for one in fields(View) if one.name not in (*VIEW_LISTS, "history", "lawful", "inserted"))
 BODY_PIECE = re.compile(r"(?<=\},)(?= ?\{)")
-"""Where a request is cut: between the objects of its lists, so that each message is written once."""
+"""A request body is cut between the objects of its lists, so that each message is written once."""
 Head = tuple[int, float, dict[str, Any], list[Any]]
-"""What a line has beside its record: its number, its time, its long parts, its new values."""
+"""The parts of a line other than its record: its number, its time, its long parts, its new values."""
 EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that could be read: its number, counted from 1, and when it was written, in seconds since 1970.
+    """A readable line: its number, counted from 1, and the time at which it was written, in seconds since 1970.
 
-    `long` has the parts that only somebody who looks needs, as they are packed: the view and the tools of `Prepared`,
-    the body of `Sent`, and `memory`, where what the session remembers has changed. `record` does not have them:
-    `SavedState.read` puts them there. So a line that is lost costs its own record, and the views with its values.
+    `long` has the parts that are unpacked only when needed: the view and the tools of `Prepared`, the body of `Sent`,
+    and `memory`, if the session's memory has changed. `record` lacks them: `SavedState.read` fills them in. So a lost
+    line costs its own record, and the views that use its values.
     """
 
     number: int
@@ -58,7 +58,7 @@ class Line:
     values: Values = field(default_factory=Values, compare=False, repr=False)
 
     def part(self, name: str, kind: Any) -> Any:
-        """A long part, of this kind; None if it is lost, or something else."""
+        """A long part, of this type; None if it is lost or of another type."""
         try:
             data = self.values.unpack(self.long[name])
             if name in VIEW_LISTS:
@@ -70,14 +70,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A line that could not be read, and why."""
+    """A line that could not be read, and the reason."""
 
     number: int
     why: str
 
 
 class Writer:
-    """Records as lines, one after the other. `values` are those of the lines before."""
+    """Writes records as lines, one after the other. `values` are those of the lines before."""
 
     def __init__(self, values: Values | None = None) -> None:
         self.values = values or Values()
@@ -85,11 +85,11 @@ class Writer:
         self._memory = ""
 
     def line(self, number: int, record: Record, at: float, memory: str = "") -> tuple[Line, str]:
-        """The line of this number, and its text. `memory`, as JSON, is left out where it has not changed."""
+        """The line of this number, and its text. `memory`, as JSON, is left out if it has not changed."""
         values = self.values
         values.begin(number)
         if isinstance(record, Change):
-            self._memory = ""  # it may be another branch that follows
+            self._memory = ""  # another branch may follow, with another memory
         long: dict[str, Any] = {}
         plain: Record = record
         if isinstance(record, Prepared):
@@ -114,7 +114,7 @@ class Writer:
         return line, checked({**head, **data, **({"long": long} if long else {}), **new})
 
     def _packed(self, message: Message) -> Any:
-        everything = EVERYTHING(message)  # also what no comparison looks at
+        everything = EVERYTHING(message)  # also the fields that are not compared
         if (packed := self._messages.get(everything)) is None:
             data = as_fields(message, defaults=False)
             packed = self._messages[everything] = self.values.reference(data) or self.values.pack(data)
@@ -122,7 +122,7 @@ class Writer:
 
 
 def _lists(view: View) -> dict[str, Any]:
-    """What became of the messages. Reasons by rule: one rule may leave out a thousand messages."""
+    """The fates of the messages. Reasons are listed by rule: one rule may leave out a thousand messages."""
     left_out: dict[str, list[str]] = {}
     for id_, rule in view.left_out.items():
         left_out.setdefault(rule, []).append(id_)
@@ -132,13 +132,13 @@ def _lists(view: View) -> dict[str, Any]:
 
 
 def read(data: bytes, values: Values | None = None) -> tuple[list[Line], list[Damage]]:
-    """The lines of a journal by number, and what of it could not be read. A last line without an end is not damage.
+    """The lines of a journal by number, and its damage. A last line without an end is not damage.
 
     Raises:
         UsageError: another version of thimble wrote it, or it has too many lines or branches.
     """
     if data.count(b"\n") > MOST_LINES:
-        raise UsageError(f"a session has at most {MOST_LINES:,} lines, and this file more", "give another one")
+        raise UsageError(f"a session has at most {MOST_LINES:,} lines; this file has more", "give another file")
     values = values or Values()
     lines: dict[int, Line] = {}
     damaged: list[Damage] = []
@@ -154,24 +154,24 @@ def read(data: bytes, values: Values | None = None) -> tuple[list[Line], list[Da
             torn.append(Damage(number, str(error).splitlines()[0][:100]))
             continue
         damaged += [one for one in torn if not (one.why == CUT_OFF and isinstance(line.record, Resumed))]
-        torn = []  # what was cut off before somebody resumed: the writer died there
+        torn = []  # a line cut off before a resumption: the writer died there
         if line.number in lines:
             damaged.append(Damage(line.number, "it is here twice"))
         elif line.number < last:
             damaged.append(Damage(line.number, "it is not where it was written"))
         number = last = line.number
         lines.setdefault(number, line)
-    with suppress(ValueError, RecursionError):  # nothing but its end may be missing
+    with suppress(ValueError, RecursionError):  # only its end may be missing
         line = read_line(unfinished, values)
         lines.setdefault(line.number, line)
     ordered = [lines[each] for each in sorted(lines)]
     if sum(isinstance(line.record, Branched) for line in ordered) > MOST_BRANCHES:
-        raise UsageError(f"a session has at most {MOST_BRANCHES:,} branches, and this file more", "give another one")
+        raise UsageError(f"a session has at most {MOST_BRANCHES:,} branches; this file has more", "give another file")
     return ordered, sorted([*damaged, *torn, *_gaps(ordered, known)], key=attrgetter("number"))
 
 
 def _gaps(lines: list[Line], known: Container[int]) -> Iterator[Damage]:
-    """What is missing between the lines, beside the lines that could not be read."""
+    """The gaps between the lines, except the lines that could not be read."""
     before = 0
     for line in lines:
         gap = range(before + 1, line.number)
@@ -181,7 +181,7 @@ def _gaps(lines: list[Line], known: Container[int]) -> Iterator[Damage]:
 
 
 def read_line(raw: bytes, values: Values) -> Line:
-    """The line that these bytes are, its end left off; `values` then have those that it adds.
+    """Parse a line, given without its end, and add its new values to `values`.
 
     Raises:
         ValueError, RecursionError: it cannot be read.
@@ -193,10 +193,10 @@ def read_line(raw: bytes, values: Values) -> Line:
     kind = KINDS.get(str(fields.pop("type", "")))
     if kind is Opened and isinstance(version := fields.get("version"), int) and version != VERSION:
         newer = version > VERSION
-        what = f"{'a newer' if newer else 'an older'} thimble wrote this session, in a form that this one does not read"
-        raise UsageError(what, f"{'update thimble' if newer else 'begin a new one'}; nothing was changed")
+        what = f"{'a newer' if newer else 'an older'} thimble wrote this session, and this one cannot read its format"
+        raise UsageError(what, f"{'update thimble' if newer else 'start a new session'}; nothing was changed")
     if kind is None:
-        raise ValueError("it is of no known type")
+        raise ValueError("its type is unknown")
     number, at, long, new = adapter(Head).validate_python(
         (fields.pop("line", None), fields.pop("at", None), fields.pop("long", {}), fields.pop("new", []))
     )
@@ -214,7 +214,7 @@ def read_line(raw: bytes, values: Values) -> Line:
 
 @cache
 def adapter(kind: Any) -> TypeAdapter[Any]:
-    """Reads values of this kind, made once."""
+    """The validator of values of this type, made once."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)

@@ -1,4 +1,4 @@
-"""What a session file holds beside the events of a session."""
+"""The records of a session file that are not events of the loop."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from thimble.agent.protocols import Sent, Waiting
 VERSION = 5
 """Journals of another version are not read."""
 Value = str | bool | int | float
-"""What a setting can be."""
+"""The types of a setting's value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The first line: the version of the form, which session it is, and what it began with.
+    """The first line: the version of the format, the id of the session, and its settings at the start.
 
-    `settings` are those that shape what a model is sent, those of `Changed` among them; none of them is a secret.
-    `one_shot` says that its prompts were given beforehand, with -p or through a pipe. `run`: whose recorded run it is.
+    `settings` are those that affect a request, including those of `Changed`; none of them is a secret. `one_shot`: its
+    prompts were given beforehand, with -p or through a pipe. `run`: the agent whose recorded run it is.
     """
 
     version: int
@@ -32,7 +32,7 @@ class Opened:
 
     @property
     def changes(self) -> list[events.Changed]:
-        """Its settings that change while a session runs. Raises ValueError where one cannot be that."""
+        """Its settings that can change while a session runs. Raises ValueError for an impossible value."""
         found = ((name, self.settings[name]) for name in events.CHANGEABLE if name in self.settings)
         return [events.Changed(name, value) for name, value in found]  # type: ignore[arg-type]  # it checks
 
@@ -42,7 +42,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """Somebody opened the journal again. A line before it that has no end was cut off when its writer died."""
+    """The journal was reopened. A line before it without an end was cut off when its writer died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Toured:
-    """The session is on this tour, with so many steps behind it; "" on none. It holds for all branches."""
+    """The session is on this tour ("" for none), with `step` steps done. It holds for all branches."""
 
     tour: str
     step: int
@@ -62,7 +62,7 @@ class Toured:
 
 @dataclass(frozen=True, slots=True)
 class Branched:
-    """What follows belongs to a new branch, which begins as the session was behind line `after` (counted from 1)."""
+    """The next lines belong to a new branch, which starts from the state after line `after` (counted from 1)."""
 
     branch: int
     after: int
@@ -70,7 +70,7 @@ class Branched:
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """What follows belongs to this branch, which there is already."""
+    """The next lines belong to this existing branch."""
 
     branch: int
 
@@ -84,7 +84,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """A command asked a model in a copy of the session: `asked` says what, `came` is the outcome, as JSON."""
+    """A command asked a model in a copy of the session: `asked` is its question, `came` the outcome, as JSON."""
 
     asked: tuple[str, ...]
     came: Any
@@ -92,7 +92,7 @@ class Aside:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """The exchange ended without an answer: by an error of this class, or "" where the user stopped it.
+    """The exchange ended without an answer: by an error of this class, or "" if the user stopped it.
 
     `figures` are the needed and the available tokens of a BudgetError.
     """
@@ -104,11 +104,11 @@ class Unanswered:
 
 
 Change = Opened | Resumed | events.Changed | Override | Named | Toured | Branched | Switched
-"""What changes a session beside its exchanges."""
+"""Records that change a session between its exchanges."""
 Remark = Command | Aside | Unanswered
-"""What a session needs to be played, and not to go on."""
+"""Records that are needed to play a session, but not to resume it."""
 Record = events.Entry | Opened | Resumed | Named | Toured | Branched | Switched | Remark
-"""All that can be written."""
+"""Every record that can be written."""
 KINDS: dict[str, type] = {
     "opened": Opened,
     "resumed": Resumed,
@@ -141,4 +141,4 @@ KINDS: dict[str, type] = {
     "aside": Aside,
     "unanswered": Unanswered,
 }
-"""What each `type` of a line is."""
+"""The record class of each `type` of a line."""

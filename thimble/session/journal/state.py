@@ -30,15 +30,14 @@ from thimble.session.journal.records import (
 )
 
 LOST_LINE = Opened(VERSION, "", {})
-"""Stands for a first line that is lost."""
+"""Replaces a lost first line."""
 
 
 @dataclass
 class SavedState(State):
-    """A state with what else the lines of a journal say of the session. `lost` is what could not be read.
+    """A state, with the other data of a session from the lines of its journal. `lost` names the unreadable parts.
 
-    `widest` is the largest budget on any branch, in tokens. `at` is when the newest line was written, in seconds since
-    1970.
+    `widest` is the largest budget on any branch, in tokens. `at` is the time of the newest line, in seconds since 1970.
     """
 
     strategy: str = "observation-masking"
@@ -53,11 +52,11 @@ class SavedState(State):
 
     @property
     def kept(self) -> dict[str, Any] | None:
-        """What the session remembered beside its state; None where that is lost."""
+        """The memory of the session; None if it is lost."""
         return {} if self._memory is None else self._memory.part("memory", dict[str, Any])
 
     def read(self, line: Line, whole: bool = True) -> Record:
-        """Go on by one line; the record that was written there. With `whole` off a view has its figures only."""
+        """Apply a line and return its record. With `whole` off, a view has only its figures."""
         record = self.record(line, whole)
         if "memory" in line.long:
             self._memory = line
@@ -66,7 +65,7 @@ class SavedState(State):
         return record
 
     def go_on(self, record: Record) -> None:
-        """Go on by one record."""
+        """Apply a record."""
         match record:
             case Opened():
                 self.opened = record
@@ -78,11 +77,11 @@ class SavedState(State):
                 pass
             case _:
                 if isinstance(record, Replied) and self.ledger.prepared is None:
-                    self.lost.append("what a reply cost")
+                    self.lost.append("the cost of a reply")
                 self.take(record)
 
     def _append(self, *messages: Message) -> None:
-        """Lengthen the list itself: who keeps one while lines are read takes a copy."""
+        """Append to the list itself, for speed: to keep it while lines are read, copy it."""
         self.history += messages if self.history else (Message("m1", "system", self.system), *messages)
 
     def branch(self) -> SavedState:
@@ -90,7 +89,7 @@ class SavedState(State):
         return replace(self, history=[*self.history], ledger=self.ledger.copy(), lost=[*self.lost])
 
     def record(self, line: Line, whole: bool = True) -> Record:
-        """The record of a line, for which those before it have been read; with `whole` off a view has its figures."""
+        """The record of a line, once those before it have been read; with `whole` off, a view has only its figures."""
         if not whole:
             return line.record
         match line.record:
@@ -103,11 +102,11 @@ class SavedState(State):
     def _prepared(self, record: Prepared, line: Line) -> Prepared:
         view = self._viewed(record.view, line)
         if not view.messages:
-            self.lost.append(f"what the call of line {line.number} was sent")
+            self.lost.append(f"the prompt of line {line.number}")
         return replace(record, view=view, tools=self._schemas(line), before=self.ledger.view)
 
     def _viewed(self, view: View, line: Line) -> View:
-        """The view with its messages and what became of those of the history; as it is where they are lost."""
+        """The view with its messages and the fates of the history's messages; unchanged if these are lost."""
         messages, fates = line.part("messages", list[Message]), line.part("fates", tuple[Fate, ...])
         left_out = line.part("left_out", dict[str, list[str]])
         steps = line.part("steps", dict[str, list[ViewStep]])
@@ -128,7 +127,7 @@ class SavedState(State):
         )
 
     def _schemas(self, line: Line) -> Sequence[Schema]:
-        """What the call was told of tools; nothing where that is lost."""
+        """The tool schemas of the call; empty if they are lost."""
         packed = line.long.get("tools")
         if packed != self._tools[0]:
             self._tools = packed, line.part("tools", list[dict[str, Any]]) or []
@@ -136,7 +135,7 @@ class SavedState(State):
 
 
 def _shared(message: Message, original: Message | None) -> Message:
-    """The message of the history itself where that is what was sent."""
+    """The history's own message if an equal one was sent."""
     return original if original and EVERYTHING(original) == EVERYTHING(message) else message
 
 
@@ -149,9 +148,9 @@ def saved_state(lines: Iterable[Line]) -> SavedState:
     if saved.ledger.view and not saved.ledger.view.messages:
         saved.ledger.prepared, saved.ledger.prepared_in, saved.ledger.sent, saved.ledger.replied = None, 0, None, False
     if saved.kept is None:
-        saved.lost.append("what the session remembered")
+        saved.lost.append("the memory of the session")
     if not is_sound(saved.history):
-        saved.lost.append("messages between those that are left")
+        saved.lost.append("messages between the others")
         saved.history = repair(saved.history).messages
         left = {message.id for message in saved.history}
         saved.planted = tuple(planted for planted in saved.planted if planted.holder.id in left)

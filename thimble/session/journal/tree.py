@@ -1,4 +1,4 @@
-"""The branches of a journal. A branch begins behind some line of another; nothing of either is ever lost."""
+"""The branches of a journal. A branch starts after some line of another; nothing of either is ever lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRUNK = 1
 
 @dataclass
 class Branch:
-    """Its number, the branch that it grew from (0 for none) behind which line of it, and the lines of its own."""
+    """Its number, its parent (0 for none) and the parent's line after which it starts, and its own lines."""
 
     number: int
     parent: int = 0
@@ -25,10 +25,10 @@ class Branch:
 
 
 class Tree:
-    """The branches by number, the one that a session is on behind the last line, and what the session is called.
+    """The branches by number, the current one after the last line, and the session's name.
 
-    `tour` is the tour that it is on, if any, with the steps behind it. `widest` is the largest budget that
-    any branch had, in tokens.
+    `tour` is the tour that the session is on, if any, with its progress. `widest` is the largest budget that any branch
+    had, in tokens.
     """
 
     def __init__(self, lines: Iterable[Line] = ()) -> None:
@@ -42,11 +42,11 @@ class Tree:
 
     @property
     def newest(self) -> int:
-        """The number of the newest line of the branch in use; 0 before there was any."""
+        """The number of the newest line of the current branch; 0 without lines."""
         return max((line.number for line in self.branches[self.current].lines[-1:]), default=0)
 
     def path(self, number: int) -> list[Line]:
-        """The lines that led to where a branch is now, from the first line on."""
+        """The lines that lead to the present state of a branch, from the first line on."""
         branch, last = self.branches[number], math.inf
         parts: list[list[Line]] = []
         while True:
@@ -56,7 +56,7 @@ class Tree:
             branch, last = self.branches[branch.parent], min(last, branch.after)
 
     def take(self, line: Line) -> None:
-        """Grow by one line."""
+        """Add a line."""
         match line.record:
             case Branched(number, after) if number > TRUNK and number not in self.branches:
                 self.branches[number] = Branch(number, self._before(after), after)
@@ -74,7 +74,7 @@ class Tree:
         self.branches[self.current].lines.append(line)
 
     def _before(self, after: int) -> int:
-        """The branch of the lines that led to here which line `after` belongs to."""
+        """The branch with line `after`, among the current branch and its ancestors."""
         branch = self.branches[self.current]
         while branch.parent and after <= branch.after:
             branch = self.branches[branch.parent]

@@ -1,9 +1,9 @@
-"""The long parts of a session's records: each is written once, on the line that first needs it, and referred to later.
+"""The long parts of a session's records: each is written once, in the line that first needs it, and referred to later.
 
 A long text becomes `{"$": "LINE.PLACE"}`, which names one of the `new` values of that line, or its message. A long list
-is cut into chunks where the hash of an item says so, each chunk a value of its own (`{"+": "LINE.PLACE …"}`), and the
-list of chunks again: two lists that differ in one item share all chunks but a few, wherever the item is. So a file
-grows with what is new.
+is cut into chunks after items with certain hashes, each chunk a value of its own (`{"+": "LINE.PLACE …"}`), and the
+list of chunks is cut again: two lists that differ in one item share all but a few chunks, wherever the item is. So a
+file grows only with new content.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Any
 from thimble.session.journal.checksum_lines import as_json
 
 SHORT = 60
-"""Characters of JSON that are written where they are, since a reference takes nearly as many."""
+"""A value of at most this many characters of JSON is written in place, since a reference is nearly as long."""
 LONG_LIST, CUT_AT, MOST_ITEMS = 12, 6, 24
-"""Items of a list that is cut into chunks; one item in so many ends a chunk; a chunk of equal items has no such end."""
+"""A list of more items is cut; one item in `CUT_AT` ends a chunk; equal items may not, so a chunk has a maximum."""
 VALUE, CHUNK, PAIRS = "$", "+", "%"
-"""The one key of an object that stands for a value, the items of a chunk, an object that is long or has such keys."""
+"""The only key of an object that refers to a value, refers to chunks, or wraps one that is long or has such keys."""
 MOST_READ = 50_000_000
-"""A record whose parts are more, in characters and a hundred for each item, is damage: values can name others."""
+"""A record with more, in characters and a hundred for each item, is damage: values can refer to others."""
 
 
 class Values:
-    """The values of one session, by reference. What they hold is shared: it is read, and never changed."""
+    """The values of one session, by reference. Their contents are shared, so they must not be changed."""
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
@@ -37,9 +37,9 @@ class Values:
         self.new: list[Any] = []
 
     def add(self, line: int, new: Sequence[Any], message: Any = None) -> None:
-        """Know the values of a line: the new ones, and the message of its record.
+        """Add the values of a line: the new ones, and the message of its record.
 
-        Of a line that is there twice they are the first ones.
+        If a line occurs twice, the first values count.
         """
         values = [*enumerate(new), *([("message", message)] if message else [])]
         for place, value in values:
@@ -48,22 +48,22 @@ class Values:
                 self._unhashed.append(key)
 
     def begin(self, line: int) -> None:
-        """What is packed from here on is for the line of this number."""
+        """Start packing for the line of this number."""
         self._line, self.new = line, []
 
     def reference(self, data: Any) -> Any:
-        """A reference to what is on a line before as it is; None if it is on none."""
+        """A reference to an equal value in an earlier line; None without one."""
         self._hash()
         key = self._keys.get(_digest(as_json(data)))
         return {VALUE: key} if key else None
 
     def _hash(self) -> None:
-        while self._unhashed:  # after a session was read, once it is written to again
+        while self._unhashed:  # only when a session that was read is written to again
             key = self._unhashed.pop()
             self._keys.setdefault(_digest(as_json(self._values[key])), key)
 
     def pack(self, data: Any) -> Any:
-        """JSON data with references to its long parts; those that no line before has are in `new`."""
+        """JSON data with references to its long parts; the parts that no earlier line has are in `new`."""
         if isinstance(data, str):
             text = as_json(data)
         elif isinstance(data, dict):
@@ -78,16 +78,16 @@ class Values:
         return data if len(text) <= SHORT else {VALUE: self._key(text, data)}
 
     def pack_list(self, items: list[Any]) -> Any:
-        """The same for a list of what is packed."""
+        """The same for a list of packed items."""
         items = self._chunked(items)
         text = as_json(items)
         return items if len(text) <= SHORT else {VALUE: self._key(text, items)}
 
     def unpack(self, data: Any) -> Any:
-        """The data as it was packed.
+        """The original of packed data.
 
         Raises:
-            ValueError: a value is lost, or there is more than any session has.
+            ValueError: a value is lost, or the data is larger than any session's.
         """
         return _Reader(self._values).whole(data)
 
@@ -117,7 +117,7 @@ class Values:
 
 
 class _Reader:
-    """Puts one record together."""
+    """Unpacks one record."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self._values, self._left = values, MOST_READ
@@ -151,7 +151,7 @@ class _Reader:
 
 
 def _joined(items: list[Any]) -> list[Any]:
-    """The items, with references to chunks that follow one another as one."""
+    """The items, with adjacent references to chunks joined into one."""
     found: list[Any] = []
     keys: list[str] = []
     for item in items:
@@ -164,7 +164,7 @@ def _joined(items: list[Any]) -> list[Any]:
 
 
 def _item(item: Any) -> str:
-    """The JSON of an item: most are references or a word."""
+    """The JSON of an item; faster for references and words, which most are."""
     if isinstance(item, dict) and len(item) == 1:
         ((mark, key),) = item.items()
         if mark in (VALUE, CHUNK):
