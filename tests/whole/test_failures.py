@@ -26,7 +26,7 @@ AGAIN = "ask again"
 ADDRESS = "--base-url"
 
 FAILURES: dict[str, tuple[str, str]] = {
-    "401": ("requires a key|does not take the key|401|may not use", "set |log|sign in"),
+    "401": ("requires a key|rejects the key|401|may not use", "set |log|sign in"),
     "404": ("404|not found|no /v1", ADDRESS + "|log"),
     "429": ("busy|429", AGAIN),
     "500": ("500", AGAIN + "|log"),

@@ -103,7 +103,7 @@ def first_sentences(text: str, most: int) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """The text on one line, cut between words with `…` where it is longer than `limit` characters."""
+    """The text on one line, cut between words with `…` if it is longer than `limit` characters."""
     line = " ".join(text.split())
     if len(line) <= limit:
         return line

@@ -53,7 +53,7 @@ def score(exchange: Exchange, answer: str, kind: str = "") -> Score:
 
 
 def shows(exchange: Exchange, passages: str, kind: str) -> bool:
-    """Whether passages hold every fact, however long they are; what is no answer is not judged further."""
+    """Whether passages hold every fact, however long they are; nothing else is judged."""
     said = [one for line in CITED_SOURCE.sub("", passages).split("\n") for one in sentences(line)]
     states_ = holds if kind in NATURAL else states
     return bool(exchange.facts) and all(

@@ -1,4 +1,4 @@
-"""The refusals that mean the same on every model server, and what becomes of all others: the server's own words."""
+"""Errors for requests that a model server refuses: known refusals by pattern, others in the server's own words."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ REFUSALS: tuple[tuple[str, type[ModelError], str, str], ...] = (
         "choose a smaller model or budget, or stop what fills the memory",
     ),
 )
-"""Patterns of what servers say, with what the error is, says, and advises. The first that matches counts."""
+"""Patterns of servers' error messages, each with the class, the text and the fix of our error. The first match wins."""
 
 
 def refusal(status: int, error: str, model: str, after_seconds: float | None = None) -> ModelError:

@@ -122,9 +122,9 @@ PACKED = {"gzip": ZEROS, "GZIP": ZEROS, "gzip, gzip": gzip.compress(ZEROS), "br"
 @pytest.mark.parametrize("packing", family(PACKED))
 def test_a_packed_answer_is_refused_before_it_is_unpacked(kind: str, status: int, packing: str) -> None:
     header = {"content-encoding": packing}
-    assert "packs its answer" in failure(kind, (status, PACKED[packing], header)).what
+    assert "compresses its answer" in failure(kind, (status, PACKED[packing], header)).what
     wire = httpx.MockTransport(lambda _: httpx.Response(status, headers=header, content=iter([PACKED[packing]])))
-    with pytest.raises(ModelError, match="packs its answer"):
+    with pytest.raises(ModelError, match="compresses its answer"):
         Connection("http://box", wire).listed()
 
 

@@ -1,4 +1,4 @@
-"""Embeddings of the models of this machine: there are none."""
+"""Embeddings of local models, which are not supported."""
 
 from __future__ import annotations
 

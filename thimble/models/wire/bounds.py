@@ -1,7 +1,6 @@
-"""The bounds of what a model server may send, and what an answer has used of them.
+"""The bounds of an answer of a model server, and the allowance that is left of them.
 
-`agent.foreign` bounds the depth of what is sent, `agent.reply` how long a call may be, and
-`agent.loop` how many are run.
+`agent.foreign` bounds the depth of JSON, `agent.reply` the length of a call, and `agent.loop` the number of calls.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from time import monotonic
 from thimble.agent.errors import ModelError
 
 ASK_SECONDS = 10.0
-"""Longest silence in an answer other than a model's reply …"""
+"""The longest silence in an answer other than a model's reply; a shorter setting for replies holds here too."""
 ASK_WHOLE_SECONDS = 30.0
-"""… and the longest time for all of it. The settings of a reply bound both too, if they are shorter."""
+"""The longest time for such an answer; a shorter setting for replies holds here too."""
 CONNECT_SECONDS = 5.0
 REPLY_SECONDS = 1_800.0
 """The longest time for a whole reply, if no setting says another: its retries and pauses included."""
@@ -33,7 +32,7 @@ TOLD_CHARACTERS = 300
 
 
 class Late(ModelError):
-    """A server was given its time, and has not answered, or not all of it."""
+    """A server has not answered in its time, or not completely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class Bounds:
 
 
 class Allowance:
-    """What an answer may still use of its bounds. httpx itself ends a silence."""
+    """The seconds and bytes that an answer may still use. httpx itself ends a silence."""
 
     def __init__(self, bounds: Bounds, url: str) -> None:
         self.bounds = bounds
@@ -81,5 +80,5 @@ def silent(url: str, seconds: float) -> Late:
 
 
 def name(value: object) -> str:
-    """A name or an id that a server gives; "" for what is none."""
+    """A name or an id that a server gives; "" for any other value."""
     return value if isinstance(value, str) and len(value) <= NAME_CHARACTERS else ""

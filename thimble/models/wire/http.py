@@ -1,4 +1,4 @@
-"""What a model server answers over HTTP: the lines of a stream, bodies, and the errors that users see."""
+"""Answers of a model server over HTTP: the lines of a stream, bodies, and the errors that users see."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ FINISH = {
     **dict.fromkeys(["length", "max_tokens", "max_output_tokens", "model_length"], "length"),
     **dict.fromkeys(["refusal", "content_filter", "safety"], "refusal"),
 }
-"""The ends of a reply that say all is well, that it was too long, or that the server declined."""
+"""The finish reasons of servers: the reply is complete, was too long, or was declined."""
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
 def refuse_detours(response: httpx.Response, url: str) -> None:
-    """Refuse what leads elsewhere, and what is packed: a few bytes may unpack to any number of them."""
+    """Refuse redirects, and compressed bodies: a few bytes may unpack to any number of them."""
     if response.is_redirect:
         raise moved(url, api_key.hidden(response.headers.get("location", "")))
     packed = response.headers.get("content-encoding", "").strip().lower()
     if packed not in ("", "identity"):
-        what = f"the server packs its answer ({_one_line(packed)[:40]}), though it was asked not to"
-        raise ModelError(what, "switch compression off in the server, or in what stands before it")
+        what = f"the server compresses its answer ({_one_line(packed)[:40]}), though it was asked not to"
+        raise ModelError(what, "switch compression off in the server, or in the proxy in front of it")
 
 
 def lines(response: httpx.Response, allowance: Allowance) -> Iterator[bytes]:
@@ -121,7 +121,7 @@ def reason(body: str) -> str:
 
 
 def beginning(answer: bytes) -> str:
-    """What an answer is that a server of this kind would not send, in a few words without the key."""
+    """The beginning of an answer that a server of this kind would not send, or a word for it; without the key."""
     text = api_key.hidden(answer.strip().decode(errors="replace"))[:60]
     return "a web page" if text.startswith("<") else repr(text) if text else "nothing"
 
