@@ -34,8 +34,8 @@ FAILURES: dict[str, tuple[str, str]] = {
     "a web page": ("a web page", ADDRESS),
     "cut in a call": ("stopped in the middle of a reply", AGAIN),
     "ended in a call": ("stopped in the middle of a reply", AGAIN),
-    "never answers": ("nothing came from .* for 1 seconds", AGAIN + "|smaller"),
-    "never starts": ("nothing came from .* for 1 seconds", AGAIN + "|smaller"),
+    "never answers": ("sent nothing for 1 seconds", AGAIN + "|smaller"),
+    "never starts": ("sent nothing for 1 seconds", AGAIN + "|smaller"),
     "too long": ("longer than the model's context", "--budget N"),
 }
 """What is wrong and how to mend it, in words that must be among the two lines."""

@@ -198,13 +198,13 @@ def _part(part: object) -> tuple[str, str]:
         return _taken(name, part)
     text = part.get("text", part.get("refusal"))
     if not isinstance(text, str):
-        raise ValueError(f"has a part {name!r:.40} without text: its tokens are not known")
+        raise ValueError(f"has a part {name!r:.40} without text, so its tokens cannot be counted")
     return "text", text
 
 
 def _taken(name: str, value: object) -> tuple[str, str]:
     if TAKEN[name] == "refused":
-        raise ValueError(f"has {name}, which is another form")
+        raise ValueError(f"has {name}, which is not of the chat-completions form")
     return TAKEN[name], _thought(value) if TAKEN[name] == "thinking" else f"[{name}]"
 
 

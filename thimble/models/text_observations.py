@@ -44,7 +44,7 @@ def recognise(messages: Sequence[Message], pattern: str | None = None) -> list[M
         own = re.compile(pattern or "(?!)")  # which matches nothing
     except re.error as error:
         what = f"--observations {pattern!r:.80} is not a regular expression: {error}"
-        raise UsageError(what, "give one that observations match: --observations '^RESULT'") from error
+        raise UsageError(what, "give one that matches observations: --observations '^RESULT'") from error
     found = [*messages]
     for at, (said, answer) in enumerate(pairwise(messages)):
         if (said.role, answer.role, said.calls) == ("assistant", "user", ()):

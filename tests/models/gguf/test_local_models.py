@@ -78,7 +78,7 @@ def test_pulled_models_have_the_names_that_ollama_shows(pulled: Path, tiny: Path
 def test_parts_that_cannot_be_used_are_told(pulled: Path, tiny: Path) -> None:
     pull(pulled, "registry.ollama.ai/library/seeing/latest", tiny, "projector", "params", "template")
     pull(pulled, "registry.ollama.ai/library/adapted/latest", tiny, "adapter")
-    assert "sees pictures" in LocalModels().found("seeing").unused
+    assert "vision" in LocalModels().found("seeing").unused
     with pytest.raises(ModelError, match="adapted:latest has an adapter") as caught:
         LocalModels().choose("adapted")
     assert caught.value.fix

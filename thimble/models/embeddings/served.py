@@ -92,9 +92,9 @@ class ServedEmbedder(ABC):
         try:
             rows = np.array(vectors, np.float32)
         except (ValueError, TypeError, OverflowError) as error:
-            raise misshapen("something else than rows of numbers") from error
+            raise misshapen("something other than rows of numbers") from error
         if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():
-            raise misshapen("something else than rows of numbers")
+            raise misshapen("something other than rows of numbers")
         if len(rows) != wanted:
             raise misshapen(f"{len(rows)} vectors for {wanted} texts")
         if rows.shape[1] != (self._numbers or rows.shape[1]):
@@ -114,4 +114,4 @@ class ServedEmbedder(ABC):
 
 def misshapen(what: str) -> ModelError:
     """The error for an answer without the vectors of the texts."""
-    return ModelError(f"the server answers with {what}", "check that it speaks this protocol; its log may say more")
+    return ModelError(f"the server answered with {what}", "check that it speaks this protocol; its log may say more")

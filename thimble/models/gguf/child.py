@@ -116,8 +116,8 @@ def fits(path: Path) -> None:
     read_header(path)
     needed, free = path.stat().st_size, free_bytes()
     if free is not None and needed > free:
-        what = f"{path.name} takes {needed / 1e9:,.1f} GB and the memory of its context, and {free / 1e9:,.1f} are free"
-        raise ModelError(what, "take a smaller model")
+        what = f"{path.name} needs {needed / 1e9:,.1f} GB and room for its context; only {free / 1e9:,.1f} GB are free"
+        raise ModelError(what, "choose a smaller model")
 
 
 def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:

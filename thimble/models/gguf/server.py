@@ -128,8 +128,8 @@ def _pulled(name: str, manifest: Path) -> LocalModel:
         for layer in foreign.read(file.read(MANIFEST_BYTES))["layers"]:
             digests[layer["mediaType"].rpartition(".")[2]] = str(layer["digest"])
     if "adapter" in digests:
-        raise ModelError(f"{name} has an adapter, which only Ollama can put on its model", "start it: ollama serve")
+        raise ModelError(f"{name} has an adapter, which only Ollama can apply", "start Ollama: ollama serve")
     blob = manifest.parents[4] / "blobs" / digests.get("model", "").replace(":", "-")
     if not blob.is_file():
         raise ModelError(f"the weights of {name} are not where its manifest says", f"ollama pull {name}")
-    return LocalModel(name, blob, "the part that sees pictures" if "projector" in digests else "")
+    return LocalModel(name, blob, "its vision part" if "projector" in digests else "")

@@ -33,9 +33,9 @@ def refusal(status: int, body: str, model: str, url: str, after_seconds: float |
 
 def too_long(tokens: int, context: int) -> TooLong:
     """The error for a prompt that is longer than the context of the loaded model, both in tokens."""
-    what = f"the prompt has {tokens:,} tokens, the model is loaded with {context:,}"
+    what = f"the prompt has {tokens:,} tokens, but the model is loaded with a context of {context:,}"
     budget = fitting(context)
-    return TooLong(what, f"lower the budget: /budget {budget}, --budget {budget}; or take a model that holds more")
+    return TooLong(what, f"lower the budget: /budget {budget}, --budget {budget}; or choose a model that holds more")
 
 
 def pull_refusal(body: str, model: str) -> ModelError:

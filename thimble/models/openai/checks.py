@@ -24,9 +24,9 @@ def checks(server: OpenAIServer, caller: ToolCaller) -> Iterator[Check]:
     yield Check(f"{_version(server.connection, '/version') or 'answers'} at {server.url}")
     if api_key.origin() and not api_key.is_private(server.url):
         what = f"the key in {api_key.origin()} is not sent: without https, everyone on the way could read it"
-        yield Check(what, "take its https:// address, or a tunnel to this machine (ssh -L)")
+        yield Check(what, "use its https:// address, or a tunnel to this machine (ssh -L)")
     if _version(server.connection, "/api/version"):
-        yield Check("this is an Ollama, which would load the model: no reply is asked for", "--backend ollama")
+        yield Check("this is an Ollama server, which would load the model: no reply is requested", "--backend ollama")
         return
     *_, usage = caller.stream(_HELLO, [_TOOL], max_tokens=1)
     if getattr(usage, "cached_tokens", None) is None:

@@ -55,7 +55,7 @@ def _locked(status: int, error: str, url: str) -> ModelError:
         return ModelError(f"the server at {url} requires a key ({status})", f"set {api_key.VARIABLES[0]} to it")
     if not api_key.is_private(url):
         what = f"the server at {url} requires a key, and the one in {name} is not sent unencrypted to another machine"
-        return ModelError(what, "take its https:// address, or a tunnel to this machine (ssh -L)")
+        return ModelError(what, "use its https:// address, or a tunnel to this machine (ssh -L)")
     what = f"the server at {url} rejects the key in {name} ({status}: {error})"
     return ModelError(what, f"set {name} to a valid key")
 

@@ -59,8 +59,8 @@ def hidden(text: str) -> str:
 
 def kept_back(url: str) -> ModelError:
     """The error for a server that requires a key and gets none, since the user has not named its address."""
-    what = f"the server at {url} requires a key, and gets none: you have not named this address yourself"
-    return ModelError(what, f"if you trust it with the key in {origin()}, say --base-url {url}")
+    what = f"the server at {url} requires a key, and none is sent: you have not named this address yourself"
+    return ModelError(what, f"if you trust it with the key in {origin()}, add --base-url {url}")
 
 
 def _key() -> str:

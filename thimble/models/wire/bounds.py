@@ -63,19 +63,19 @@ class Allowance:
         if self._bytes > self.bounds.bytes:
             raise endless()
         if self.seconds_left() <= 0:
-            what = f"no whole answer came from {self._url} in {self.bounds.whole_seconds:g} seconds"
-            fix = "ask for less at once, take a faster model, or wait longer: --reply-timeout SECONDS"
+            what = f"{self._url} did not finish its answer in {self.bounds.whole_seconds:g} seconds"
+            fix = "ask for less at once, choose a faster model, or wait longer: --reply-timeout SECONDS"
             raise Late(what, fix)
 
 
 def endless() -> ModelError:
     """The error for an answer that is longer than any that makes sense."""
-    return ModelError("the server does not end its answer", "ask again, or take another model or server")
+    return ModelError("the server does not end its answer", "ask again, or choose another model or server")
 
 
 def silent(url: str, seconds: float) -> Late:
     """The error for a server that sends nothing."""
-    what = f"nothing came from {url} for {seconds:g} seconds"
+    what = f"{url} sent nothing for {seconds:g} seconds"
     return Late(what, "it may be loading the model or answering others: ask again, or choose a smaller model")
 
 

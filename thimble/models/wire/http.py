@@ -65,7 +65,7 @@ def lines(response: httpx.Response, allowance: Allowance) -> Iterator[bytes]:
             rest.append(first)
             length = len(more[-1]) if more else length + len(first)
             if length > LINE_BYTES:
-                raise ModelError("the server sends a line without an end", WHERE)
+                raise ModelError("the server sent a line of more than 4 MB", WHERE)
             if more:
                 whole = [b"".join(rest), *more]
                 rest = [whole.pop()]
@@ -128,7 +128,7 @@ def beginning(answer: bytes) -> str:
 
 def moved(base_url: str, location: str) -> ModelError:
     """The error for a redirect, which is not followed: questions go only to the address that the user gave."""
-    what = f"the server at {base_url} sends requests on to {_one_line(location) or 'another address'}"
+    what = f"the server at {base_url} redirects requests to {_one_line(location) or 'another address'}"
     return ModelError(what, f"{WHERE}, with http:// or https:// and the path before /api or /v1")
 
 
@@ -157,7 +157,7 @@ def as_model_errors(base_url: str, allowance: Allowance, start: str) -> Iterator
     except (httpx.ConnectError, httpx.ConnectTimeout) as error:
         raise _unreachable(base_url, str(error) or "timed out", start) from error
     except httpx.ProxyError as error:
-        raise ModelError(f"the proxy before {base_url} refuses: {_one_line(str(error))}", NO_PROXY) from error
+        raise ModelError(f"the proxy in front of {base_url} refuses: {_one_line(str(error))}", NO_PROXY) from error
     except httpx.TimeoutException as error:
         raise silent(base_url, allowance.bounds.quiet_seconds) from error
     except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
@@ -173,7 +173,7 @@ def _unreachable(base_url: str, why: str, start: str) -> ModelError:
         return ModelError(f"the certificate of {base_url} is not trusted: {_one_line(why)}", CERTIFICATES)
     if "ssl" in why.lower():  # a handshake that takes too long names only _ssl.c
         what = f"no secure connection to {base_url}: {_one_line(why)}"
-        return ModelError(what, f"{WHERE}: does it begin with http:// rather than https://?")
+        return ModelError(what, f"{WHERE}: should it start with http:// instead of https://?")
     return ModelError(f"nothing answers at {base_url} ({_one_line(_ERRNO.sub('', why))})", start)
 
 
