@@ -11,7 +11,7 @@ from thimble.corpus.observations import SOURCE
 from thimble.corpus.words import terms
 
 ENOUGH, SECOND = 0.35, 0.5
-"""The least share of an answer that its source has; the least share of that which a second source adds."""
+"""Minimum share of an answer that its source has, and of that share that a second source adds."""
 READ = re.compile(r"# .*\nslug: (\S+)|(\S.*) · (?:lines|entries) \d")
 """The beginning of an article that was read, or of a file."""
 SOURCES_BEHIND = re.compile(r"(?: \[[^\[\]\s]+\])+$", re.MULTILINE)
@@ -19,9 +19,9 @@ SOURCES_BEHIND = re.compile(r"(?: \[[^\[\]\s]+\])+$", re.MULTILINE)
 
 
 def pieces(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
-    """The pieces of the results in these messages, after their source: an article's slug, a path, `path:line`, or "".
+    """Each piece of the results in these messages, after its source: an article's slug, a path, `path:line`, or "".
 
-    Masked text and errors are left out. An earlier answer with one source is a piece, too.
+    Masked text and errors are left out. An earlier answer with one source is a piece too.
     """
     for message in messages:
         if message.role == "assistant" and (
@@ -41,7 +41,7 @@ def pieces(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
 
 
 def attribute(answer: str, pieces: Iterable[tuple[str, str]]) -> list[str]:
-    """The source that shares most words and runs of three words with an answer; of equals the last.
+    """The source that shares most words and runs of three words with an answer; on a tie, the last.
 
     A second one is named if it adds half as much. Empty if no source has enough of the answer.
     """

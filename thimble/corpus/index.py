@@ -29,11 +29,11 @@ TABLE = """CREATE VIRTUAL TABLE passages USING fts5(
 ARTICLE_ROWS = 1 << 20
 """Row numbers for each article: more than the passages of any file."""
 MISSPELT = 40
-"""The most letters of a word that may be a misspelling."""
+"""Maximum letters of a word that may be a misspelling."""
 COMPARED_TERMS = 5_000
-"""The most known words that it is compared with, letter by letter."""
+"""Maximum number of known words that it is compared with."""
 ALIKE = 0.8
-"""The least similarity of an unknown word to the known word that it misspells: a ratio of difflib."""
+"""Minimum similarity of an unknown word to the known word that it misspells: a ratio of difflib."""
 
 
 class PassagePlace(NamedTuple):

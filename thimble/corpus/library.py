@@ -21,7 +21,7 @@ from thimble.corpus.words import content_words, slugify, stem, terms
 ARTICLES = Path(__file__).parent / "articles"
 MOST_ARTICLES = 100_000
 COMPARED_SLUGS = 500
-"""The most slugs that an unknown one is compared with, letter by letter."""
+"""Maximum number of slugs that an unknown one is compared with, letter by letter."""
 
 
 @dataclass(frozen=True)

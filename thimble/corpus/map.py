@@ -11,7 +11,7 @@ from thimble.corpus.markdown import shorten
 from thimble.corpus.search import Search
 
 NEAR_ARTICLES = 5
-"""The most articles named as near another one."""
+"""Maximum number of articles named as near another."""
 WORTH = {"title": 1.0, "summary": 0.5, "near": 0.25, "sections": 0.125}
 """The weight of each kind of line: the higher an article ranks, the more of its lines are shown."""
 

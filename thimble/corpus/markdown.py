@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 HEADING_CHARACTERS = 300
-"""The most characters of a heading; a longer line is prose."""
+"""Maximum characters of a heading; a longer line is prose."""
 MARKDOWN_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 MARKUP = (
     (re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,500}\)"), r"\1"),

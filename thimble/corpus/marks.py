@@ -16,7 +16,7 @@ NOTE_MARK = re.compile(
     r"^\[(?:(?:left out: [^\n]*?|[\d,]+ lines of JSON as tables: [^\n]*)\]\n?|[\d,]+ times\] )",
     re.MULTILINE,
 )
-"""A note on text that is there."""
+"""A note on text that is present."""
 ALL = r'; recall\(id="(?P<{}>[^"\n]+)"\) shows (?:all|it)\b'
 CUT_MARK = r"\n\[… [\d,]+ tokens cut …\]\n| ?\[…\]\Z"
 ABOVE = " as above, "

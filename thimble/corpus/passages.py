@@ -12,13 +12,13 @@ from thimble.corpus.markdown import HEADING_CHARACTERS, ITEM, MARKDOWN_FENCE, ma
 MOST_WORDS, LEAST_WORDS = 60, 30
 """A passage with fewer than the least takes in the next sentence, however long."""
 SENTENCE_CHARACTERS = 2_000
-"""The most characters of a sentence; a longer one is cut, since it may be a whole file without a full stop."""
+"""Maximum characters of a sentence; a longer one is cut, since it may be a whole file without a full stop."""
 COLUMN = 100
-"""The most characters of the name of a column, which each row repeats."""
+"""Maximum characters of the name of a column, which each row repeats."""
 PROSE = 0.6
 """A text is sentences if more than this share of its words are nothing but letters."""
 LETTERS = 12
-"""The characters that count as one word in scripts without blanks."""
+"""Characters that count as one word, for scripts without blanks."""
 RUN_IN = re.compile(r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]?\s")
 """Bold words at the start of a paragraph: a heading for this paragraph, as in a glossary."""
 

@@ -19,7 +19,7 @@ BEGINS = re.compile(
 WHOLE = re.compile(r"^\W*(?:what(?:['’]?s| is| are)|define|explain)\b(?! the\b)\W+\w", re.IGNORECASE)
 """A question with this is complete, however short: `define attention`."""
 FEW_WORDS, HALF = 6, 3
-"""The most content words of a question with a pronoun that leans, and of half a sentence."""
+"""Maximum content words of a question that leans: one with a pronoun, and half a sentence."""
 _AND = r"\s+(?:and|with|to|from|versus|vs\.?|against)\s+"
 COMPARISON = re.compile(
     rf"\bcompare\b(?:.*?\b(?:about|of|between)\b)?\s+(?P<one>[^?]+?){_AND}(?P<other>[^?]+?)\W*$"

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 MAX_TERMS = 32
 QUERY = 4_000
-"""The most characters that are read of a query, and of its context."""
+"""Maximum characters that are read of a query, and of its context."""
 K1 = 1.2
 """As in the BM25 of SQLite: a term in a passage adds at most (K1 + 1) times its rarity."""
 OF_SECTION = 32
-"""The most passages of one section that are ranked."""
+"""Maximum number of passages of one section that are ranked."""
 EARLIER = 0.6
 """The weight of a word of the context."""
 ASKING_WEIGHT = 0.4
@@ -37,7 +37,7 @@ OF_ASKING = frozenset(
 AT_HAND = 0.1
 """Added to the score of a passage of a cited article."""
 DEFINED = 0.9
-"""The least score of the entry of a term, if a query asks for nothing but that term."""
+"""Minimum score of the entry of a term, if a query asks for nothing but that term."""
 SAID_WEIGHT = 0.5
 """The weight of a word that a better passage has already."""
 

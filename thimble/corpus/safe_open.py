@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 from thimble.corpus.reading import OPEN_FLAGS, text_of
 
 DEEPEST = 64
-"""The most folders below each other."""
+"""Maximum depth of folders."""
 LINKS = 16
-"""The most links on the way to a file."""
+"""Maximum number of links on the way to a file."""
 MOST_ENTRIES = 500_000
-"""The most names that are looked at below a folder."""
+"""Maximum number of names that are read below a folder."""
 BY_DESCRIPTOR = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 FOLDER_FLAGS = OPEN_FLAGS | getattr(os, "O_DIRECTORY", 0)
 JUNCTION = 0xA0000003

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 CITED_BEFORE = re.compile(r"\[([^\[\]]+)\]")
 ENOUGH, ENOUGH_WORDS = 0.235, 0.2
-"""The least score of an answer to a query, and the same if words alone count."""
+"""Minimum score of an answer to a query, and the same if words alone count."""
 FITTING_PASSAGES = 8
-"""The most passages of an article that count for its fit."""
+"""Maximum number of passages of an article that count for its fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Search:
 
     @property
     def enough(self) -> float:
-        """The least score of an answer to a query."""
+        """The minimum score of an answer to a query."""
         return ENOUGH if self._embedder else ENOUGH_WORDS
 
     def find(self, query: str, limit: int = 5, earlier: str = "", per_section: int = 1) -> list[Hit]:

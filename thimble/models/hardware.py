@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LEAST_OUTPUT = 8
 """Tokens of the shortest reply in the fit: a shorter one says little about the seconds per token."""
 LEAST_SPREAD = 1.5
-"""The least ratio of the longest context to the shortest one: below it, the slope cannot be estimated."""
+"""Minimum ratio of the longest context to the shortest one: below it, the slope cannot be estimated."""
 NEWEST_CALLS = 100
 """Calls in the fit: the server may have changed since older ones."""
 
@@ -69,7 +69,7 @@ def largest_ratio(on: Hardware, output: int) -> float:
 
 
 def largest_summary(on: Hardware, full: int, output: int) -> int:
-    """The most tokens of a summary that pays in place of a full context (Eq. 8); 0 if none pays."""
+    """The longest summary, in tokens, that pays in place of a full context (Eq. 8); 0 if none pays."""
     return max(0, math.ceil(largest_ratio(on, output) * full) - 1)
 
 

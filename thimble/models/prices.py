@@ -31,7 +31,7 @@ def read_prices(text: str) -> Prices:
         name, _, number = (word.strip() for word in part.partition("="))
         if name not in HIGHEST_PRICES:
             fix = did_you_mean(name, HIGHEST_PRICES, "written cached=0.1,output=4")
-            raise UsageError(f"{name[:40]!r} is not a price of a card", fix)
+            raise UsageError(f"{name[:40]!r} is not the name of a price", fix)
         try:
             given[name] = float(number)
         except ValueError:

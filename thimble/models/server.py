@@ -23,16 +23,16 @@ REPLY_TOKENS = 2_048
 """Room for a reply, and for the error of an estimate of the prompt."""
 
 NAMES_TOLD = 8
-"""The most names of models in an error."""
+"""Maximum number of names of models in an error."""
 
 THINKING_TOKENS = 4_096
 """Room for thinking, in addition to the reply."""
 
 
 def fitting(context: int, thinks: bool = False) -> int:
-    """The largest budget whose prompts and replies fit into a context of this many tokens, thinking included.
+    """The largest budget whose prompts and replies fit into a context of this many tokens, with any thinking.
 
-    If none fits, the least budget.
+    If none fits, the minimum budget.
     """
     return max(LEAST_BUDGET, context - REPLY_TOKENS - THINKING_TOKENS * thinks)
 

@@ -61,7 +61,7 @@ PATTERNS: Mapping[str, str] = {
 WHOLE_WORDS = frozenset(
     ["llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "lfm2", "tekken", "glm4"]
 )
-"""Here a word of the vocabulary is one token whether or not merges produce it. All but glm4 add a token to a prompt."""
+"""Pre-tokenizers that take a word of the vocabulary as one token, merges or not; all but glm4 add one to a prompt."""
 
 _NORMAL, _SPECIAL = 1, (2, 3, 4)
 

@@ -13,10 +13,10 @@ from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.models.text_observations import as_written
 
 REMEMBERED = 131_072
-"""The most counts in the cache, which is then emptied."""
+"""Maximum number of counts in the cache, which is then emptied."""
 
 REMEMBERED_TOOLS = 16
-"""The most sets of tools whose tokens are cached."""
+"""Maximum number of sets of tools whose tokens are cached."""
 
 TOOLS_PREAMBLE_TOKENS = 77
 """Tokens that the Qwen2.5 chat template puts around the tool schemas."""
@@ -25,10 +25,10 @@ PLAUSIBLE = (0.5, 2.0)
 """The range of reported over counted tokens that another tokenizer can explain."""
 
 LEAST_ONCE_KNOWN = 0.75
-"""The least ratio if we count with the model's own vocabulary, or after a calibration."""
+"""Minimum ratio if we count with the model's own vocabulary, or after a calibration."""
 
 PIECE_LENGTH, SEARCHED = 4_096, 512
-"""The most characters of a piece of a long text; and of its end, in which it is cut after a word."""
+"""Maximum characters of a piece of a long text, and of its end in which it is cut after a word."""
 _WORD_ENDS = r"(?<=\S)(?= )|(?<=[^\W_])(?=[\n.,;:!?，。、！？；：])|(?<=[A-Za-z])(?=[0-9])"
 _PIECE = re.compile(rf"(?s).{{{PIECE_LENGTH - SEARCHED},{PIECE_LENGTH}}}(?:{_WORD_ENDS})|.{{1,{PIECE_LENGTH}}}")
 
@@ -68,7 +68,7 @@ class MessageCounter(Counter):
         return tokens if self._ratio == 1.0 else self._scaled(tokens)
 
     def counts(self, messages: Sequence[Message]) -> list[int]:
-        """Tokens of each of these messages; cached counts are looked up in one go."""
+        """Tokens of each of these messages; cached counts are looked up in one pass."""
         if self._ratio != 1.0:
             return super().counts(messages)
         known = map(self._known[0].get, map(id, messages))

@@ -29,7 +29,7 @@ class GgufBackend(OpenAIBackend):
     Args:
         model: The model.
         child: Its process, which other backends may use too.
-        needed: Tokens of prompt and reply that should fit; the room is at most what the model was trained for.
+        needed: Tokens of prompt and reply that should fit; the room is at most the trained context.
         options: Settings of the requests.
 
     Raises ModelError for a file that is not a model.

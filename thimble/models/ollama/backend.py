@@ -97,7 +97,7 @@ class Ollama(Backend):
         return min(self.room, self._info().context or self.room)
 
     def longest_prompt(self) -> int:
-        """The most tokens of a prompt that leave room for a reply."""
+        """The longest prompt, in tokens, that leaves room for a reply."""
         return fitting(self.context, self._thinks())
 
     def stream(

@@ -14,7 +14,7 @@ from thimble.models.wire.http import figure
 
 Level = bool | str
 LEVELS = 8
-"""The most levels of thinking that are read for a model."""
+"""Maximum number of levels of thinking that are read for a model."""
 SECONDS_OF = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 

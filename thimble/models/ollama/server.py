@@ -31,7 +31,7 @@ PULL_SECONDS = 600.0
 """Longest silence of a download: the server sends nothing while it verifies a large layer."""
 PULL_WHOLE_SECONDS, PULL_BYTES = 86_400.0, 1_000_000_000
 LAYERS = 1_000
-"""The most layers of a download that are counted."""
+"""Maximum number of layers of a download that are counted."""
 VERSION_CHARACTERS = 40
 
 Body = Mapping[str, Any]

@@ -16,7 +16,7 @@ from thimble.models.wire.calls import arguments, given
 from thimble.models.wire.http import figure, finish
 
 MOST_EQUAL = 30
-"""The most equal tokens in a row, ignoring blanks, that the guard accepts. Source: `llm/server.go`, 0.33.0."""
+"""Maximum run of equal tokens, ignoring blanks, that the guard accepts. Source: `llm/server.go`, 0.33.0."""
 
 
 def prompt(messages: Sequence[Message]) -> list[dict[str, Any]]:

@@ -133,7 +133,7 @@ class OpenAIBackend(Backend):
         return bool(self._connection.thinking)
 
     def longest_prompt(self) -> int:
-        """The most tokens of a prompt that leave room for a reply."""
+        """The longest prompt, in tokens, that leaves room for a reply."""
         return fitting(self.room, self._thinks)
 
     def with_room(self, tokens: int) -> OpenAIBackend:

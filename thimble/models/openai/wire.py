@@ -19,7 +19,7 @@ STREAM_DONE = b"[DONE]"
 THOUGHTS = ("reasoning", "reasoning_content")
 """Fields of a reply that hold thinking."""
 EVENT_LINES = 10_000
-"""The most lines of data of one event."""
+"""Maximum number of lines of data of one event."""
 
 
 def chat(messages: Sequence[Message], tools: Sequence[Schema], thinking: str) -> dict[str, Any]:

@@ -22,15 +22,15 @@ from thimble.models.reader.view import CLOSEST_PASSAGES, I_CANNOT, Call, ReaderV
 QUESTION_CALLS = 8
 """Calls for one question, after which the reader answers with what it has."""
 QUOTED_WORDS = 110
-"""The most words that an answer quotes."""
+"""Maximum words quoted in an answer."""
 MOST_HITS = 5
-"""The most lines of files that an answer quotes, if they have all words of the query."""
+"""Maximum lines of files quoted in an answer, if they have all words of the query."""
 MOST_PASSAGES = 3
 SECOND = 0.8
 """A second passage is quoted if it has this share of the first one's score."""
 DIGEST_WORDS = 140
 MOST_LINES, LINES_CHARACTERS = 40, 1_500
-"""The most lines and characters that are quoted of a file."""
+"""Maximum lines and characters quoted of a file."""
 LONG_LIST = 8
 """Articles above which a list gives titles only."""
 UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."

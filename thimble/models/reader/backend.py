@@ -126,7 +126,7 @@ class Reader(Backend):
         return count(Message("draft", "assistant", text)) - count(Message("draft", "assistant"))
 
     def _cut(self, text: str, most: int) -> str:
-        """The most whole words from the start that have at most this many tokens."""
+        """The longest run of whole words from the start with at most this many tokens."""
         pieces = PIECE.findall(text)
         ends = range(len(pieces) + 1)
         kept = bisect_right(ends, most, key=lambda end: self._tokens("".join(pieces[:end])))

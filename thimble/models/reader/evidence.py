@@ -24,9 +24,9 @@ from thimble.models.reader.request import (
 from thimble.models.reader.view import Call, ReaderView, states
 
 SURE = 0.4
-"""The least score of an answer; passages below it are only shown. Tuned on the development questions."""
+"""Minimum score of an answer; passages below it are only shown. Tuned on the development questions."""
 NEAR_SCORE = 0.27
-"""The least score of a passage that is shown, except in a follow-up. About thimble, the least score of an answer."""
+"""Minimum score of a passage that is shown, except in a follow-up; for a question about thimble, that of an answer."""
 IN_FILE = 0.15
 """Added to the score of a line of a file, if the question is about files."""
 NAME = re.compile(r"(?:(?<=[\w,;)”] )[(“]?(?=[A-Z])|\b(?=\w[\w.+-]*[A-Z]))\w[\w.+-]*\w")

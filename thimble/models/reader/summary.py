@@ -22,13 +22,13 @@ SECTION_KINDS = {
 """The kind of points in a section, by words of its name; by default `found`."""
 PENDING = "not answered yet: "
 POINT_WORDS = 60
-"""The most words of a question or an error."""
+"""Maximum words of a question or an error."""
 Points = dict[str, list[str]]
 """The points of each kind, the most important first."""
 
 
 def asked_summary(messages: Sequence[Message], tools: Sequence[Schema]) -> tuple[list[str], int] | None:
-    """The names of the sections of the summary that the last message asks for, and its most words."""
+    """The names of the sections of the summary that the last message asks for, and its limit in words."""
     if tools or not messages or messages[-1].role != "user":
         return None
     asked, _, rest = messages[-1].content.replace("\r\n", "\n").partition("\nSections:\n")

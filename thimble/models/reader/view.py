@@ -36,7 +36,7 @@ ASKS = re.compile(
 )
 """A sentence that asks for something."""
 USER_STATES = re.compile(r"^\W*(?:(?:\w+,? ){0,4}?)(?:i|we|my|our)\b", re.IGNORECASE)
-"""The beginning of a statement of users about themselves."""
+"""The beginning of a user's statement about themselves."""
 CITATION = re.compile(rf"(?<!\w)\[({SLUG}|[^\[\]\s:]+:\d{{1,9}})\]")
 """Brackets directly after a word are not a citation: `web[2]`."""
 LED_IN = re.compile(r"^(?:(?:[-*•]|\d+[.)])\s+|Found: |Perhaps: )?(?:“[^“”]+”(?: — [^\[\]:]{0,200})?(?:: |$))?")
@@ -100,7 +100,7 @@ class ReaderView:
         return [act.shows for act in self.acts if act.shows.form == "page" and act.shows.entries[0].slug == slug]
 
     def shows(self, call: Call) -> Result:
-        """The result of the newest call of just this form that is in view or can be recalled."""
+        """The result of the newest identical call that is in view or can be recalled."""
         made = [act.shows for act in reversed(self.acts) if (act.name, act.arguments) == call]
         return next((shows for shows in made if shows.more or shows.form != "gone"), NOTHING_SHOWN)
 

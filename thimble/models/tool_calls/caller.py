@@ -67,7 +67,7 @@ class ToolCaller(Backend):
         return getattr(self.inner, "tools", None) is not False and way not in self._refused
 
     def longest_prompt(self) -> int | None:
-        """The most tokens of a prompt that its model has room for."""
+        """The longest prompt, in tokens, that leaves room for a reply."""
         return self.inner.longest_prompt()
 
     @property
