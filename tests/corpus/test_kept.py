@@ -134,7 +134,7 @@ def test_damage_that_a_search_meets_is_told_and_read_anew_the_next_time(folder: 
     with closing(sqlite3.connect(keep)) as connection, connection:
         connection.execute("DELETE FROM passages_docsize")
     known = load(folder, keep)
-    with pytest.raises(UsageError, match="cannot be read any more"):
+    with pytest.raises(UsageError, match="the cache of the articles is damaged"):
         Search(known).find("cache")
     assert opened(folder, keep) == opened(folder)
 

@@ -33,7 +33,7 @@ def test_quoting_everything_is_not_answering(length: int) -> None:
         ("About 84 % of a turn.", "does not cite: observation-masking"),
         ("About 84 % of a turn [context-rot].", "does not cite: observation-masking"),
         ("About 80 % of a turn [observation-masking].", "does not say: 84 %"),
-        ("It is 84 %, or 51 % [observation-masking].", "states what is wrong: 51 %"),
+        ("It is 84 %, or 51 % [observation-masking].", "states something wrong: 51 %"),
         ("I cannot answer that; perhaps 84 % [observation-masking].", "declined"),
     ],
 )
@@ -106,7 +106,7 @@ each_natural = pytest.mark.parametrize("kind", NATURAL)
         ("It uses functions, cycle after cycle.", ""),
         ("It acts again and again.", ""),
         ("It calls tools. Then it loops.", "does not say: loop|cycle tool|function"),
-        ("It calls tools in a loop, in 51 % of cases.", "states what is wrong: 51 %"),
+        ("It calls tools in a loop, in 51 % of cases.", "states something wrong: 51 %"),
         ("I cannot find this. Tools in a loop.", "declined"),
         ("", "does not say: loop|cycle tool|function"),
     ],

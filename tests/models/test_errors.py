@@ -42,14 +42,14 @@ EITHER = [
     (200, b"[1]\n", "it answered '[1]'", "--base-url"),
     (429, worded("slow down"), "is busy (429): slow down", "again"),
     (503, worded("queue full"), "is busy (503): queue full", "again"),
-    ((307, b"", {"location": "https://box.example/v1"}), None, "sends requests on to https://box", "--base-url"),
+    ((307, b"", {"location": "https://box.example/v1"}), None, "redirects requests to https://box", "--base-url"),
     ((429, worded("slow"), {"retry-after": "3600"}), None, "is busy (429): slow", "ask again in 3600 seconds"),
     (httpx.ConnectError("[Errno 111] Connection refused"), None, "nothing answers at {url} (Connection r", "serve"),
     (httpx.ConnectTimeout(""), None, "nothing answers at {url} (timed out)", "serve"),
-    (httpx.ReadTimeout("timed out"), None, "nothing came from {url} for 300 seconds", "loading"),
+    (httpx.ReadTimeout("timed out"), None, "{url} sent nothing for 300 seconds", "loading"),
     (httpx.ReadError("reset"), None, "closed the connection without a reply", "log"),
     (httpx.WriteError("broken pipe"), None, "closed the connection without a reply", "log"),
-    (httpx.ProxyError("403 Forbidden"), None, "the proxy before {url} refuses: 403 Forbidden", "NO_PROXY"),
+    (httpx.ProxyError("403 Forbidden"), None, "the proxy in front of {url} refuses: 403 Forbidden", "NO_PROXY"),
     (httpx.DecodingError("gzip"), None, "stopped in the middle of a reply", "log"),
     (httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed (_ssl.c:1006)"), None,
      "is not trusted: self-signed", "SSL_CERT_FILE"),
@@ -118,7 +118,7 @@ def test_ollama_tells_the_tokens_of_a_prompt_that_is_too_long(status: int) -> No
     inner = {"code": 400, "message": words, "type": "exceed_context_size_error", "n_prompt_tokens": 6010, "n_ctx": 4096}
     error = failure("ollama", (status, json.dumps({"error": json.dumps({"error": inner})}).encode()))
     assert isinstance(error, TooLong)
-    assert error.what == "the prompt has 6,010 tokens, the model is loaded with 4,096"
+    assert error.what == "the prompt has 6,010 tokens, but the model is loaded with a context of 4,096"
     assert error.fix.startswith("lower the budget: /budget 2048, --budget 2048")
 
 
@@ -180,7 +180,7 @@ def test_a_silent_server_is_given_up_on_and_sees_that_a_reply_is_cancelled(kind:
     options = ServerOptions(timeout_seconds=0.3, reply_seconds=2)
     with Serving(kind) as server:
         model = backend_on(server_at(kind, server.url, options), "tiny", 100)
-        with pytest.raises(ModelError, match=r"nothing came from .* for 0\.3 s"):
+        with pytest.raises(ModelError, match=r"sent nothing for 0\.3 s"):
             list(model.stream([USER], []))
     word = {"ollama": b'{"message":{"content":"A"}}\n', "openai": chunk('"content":"A"')}[kind]
     with Serving(kind, (b"HTTP/1.1 200 OK\r\n\r\n", *(word, 0.01) * 1_000)) as server:

@@ -219,7 +219,7 @@ def test_a_model_that_was_named_is_never_replaced(backend: str) -> None:
 
 
 def test_an_address_that_is_none_is_named() -> None:
-    with pytest.raises(UsageError, match="no address"):
+    with pytest.raises(UsageError, match="not an address"):
         _ = Session(Settings(base_url="::::")).agent
     assert reader(base_url="::::").backends.names() == ["reader"]
 
@@ -301,7 +301,7 @@ def test_a_model_beside_that_cannot_be_used_is_told_with_a_way_to_mend(name: str
     with ollama() as url, pytest.raises(ModelError, match="'mistral' is not installed") as caught:
         _ = Session(Settings(backend="ollama", base_url=url, **{name: "mistral"})).agent
     assert "ollama pull mistral" in caught.value.fix
-    with pytest.raises(UsageError, match="no address"):
+    with pytest.raises(UsageError, match="not an address"):
         _ = reader(**{name: "x"}, base_url="::::").agent
     for half in ("@", "x@", "@127.0.0.1:11434"):
         with pytest.raises(UsageError, match=f"{called} cannot be"):

@@ -208,9 +208,9 @@ def test_folders_in_a_file_are_relative_to_that_file(home: Path, monkeypatch: py
         (b"[hardware.mine]\nprefill = 0\ntoken_seconds = 1\n", "prefill of [hardware.mine] cannot be 0", "0.1 to"),
         (b"[hardware.mine]\nprefill = 9\ntoken_seconds = nan\n", "cannot be nan", "0 to 60"),
         (b"[hardware.mine]\nprefill = 9\ntoken_seconds = true\n", "cannot be True", "0 to 60"),
-        (b"[hardware.key]\n", "hardware cannot be called 'key'", "small letters"),
+        (b"[hardware.key]\n", "hardware cannot be called 'key'", "lower-case letters"),
         (b"[hardware.a100-32b]\n", "hardware cannot be called 'a100-32b'", "not one of"),
-        (b"[hardware.'a b']\n", "hardware cannot be called 'a b'", "small letters"),
+        (b"[hardware.'a b']\n", "hardware cannot be called 'a b'", "lower-case letters"),
     ],
 )
 def test_what_a_file_gets_wrong_is_named(home: Path, text: bytes, what: str, fix: str) -> None:

@@ -26,7 +26,7 @@ AGAIN = "ask again"
 ADDRESS = "--base-url"
 
 FAILURES: dict[str, tuple[str, str]] = {
-    "401": ("requires a key|does not take the key|401|may not use", "set |log|sign in"),
+    "401": ("requires a key|rejects the key|401|may not use", "set |log|sign in"),
     "404": ("404|not found|no /v1", ADDRESS + "|log"),
     "429": ("busy|429", AGAIN),
     "500": ("500", AGAIN + "|log"),
@@ -34,8 +34,8 @@ FAILURES: dict[str, tuple[str, str]] = {
     "a web page": ("a web page", ADDRESS),
     "cut in a call": ("stopped in the middle of a reply", AGAIN),
     "ended in a call": ("stopped in the middle of a reply", AGAIN),
-    "never answers": ("nothing came from .* for 1 seconds", AGAIN + "|smaller"),
-    "never starts": ("nothing came from .* for 1 seconds", AGAIN + "|smaller"),
+    "never answers": ("sent nothing for 1 seconds", AGAIN + "|smaller"),
+    "never starts": ("sent nothing for 1 seconds", AGAIN + "|smaller"),
     "too long": ("longer than the model's context", "--budget N"),
 }
 """What is wrong and how to mend it, in words that must be among the two lines."""

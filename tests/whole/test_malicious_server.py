@@ -51,7 +51,7 @@ DRAWN = {
     "texts: titles, links and the clipboard, in a reply": "turns 2",
     "texts: erase, in an error": "check the address",
     "streams: ever other words, without an end": STOPPED,
-    "framing: 100 Continue, in drips": "no whole answer came",
+    "framing: 100 Continue, in drips": "did not finish its answer",
 }
 """Modes before a terminal that is drawn, and what is seen of each in the end."""
 FOREIGN = re.compile("\x1b\\]|\x1bP|\x1b_|\x1b\\^|[\x80-\x9f]|\x1b\\[(3J|\\?2J|9999|20P)")

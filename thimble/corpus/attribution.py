@@ -1,4 +1,4 @@
-"""Attribution: the sources that an answer has its words from, found by code in what was read."""
+"""Attribution: the sources of an answer's words, found by code in the results that were read."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from thimble.corpus.observations import SOURCE
 from thimble.corpus.words import terms
 
 ENOUGH, SECOND = 0.35, 0.5
-"""The share of an answer that its source has; the share of that which a second source adds."""
+"""Minimum share of an answer that its source has, and of that share that a second source adds."""
 READ = re.compile(r"# .*\nslug: (\S+)|(\S.*) · (?:lines|entries) \d")
-"""How what was read of an article begins, or of a file."""
+"""The beginning of an article that was read, or of a file."""
 SOURCES_BEHIND = re.compile(r"(?: \[[^\[\]\s]+\])+$", re.MULTILINE)
 """The sources at the end of an answer, or of each part of it."""
 
 
 def pieces(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
-    """What results among these messages show, with its source: an article's slug, a path, `path:line`, or "".
+    """Each piece of the results in these messages, after its source: an article's slug, a path, `path:line`, or "".
 
-    What a strategy has masked is not shown, and an error shows nothing. An earlier answer shows its one source.
+    Masked text and errors are left out. An earlier answer with one source is a piece too.
     """
     for message in messages:
         if message.role == "assistant" and (
@@ -41,9 +41,9 @@ def pieces(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
 
 
 def attribute(answer: str, pieces: Iterable[tuple[str, str]]) -> list[str]:
-    """The source that shares most with an answer, words and runs of three words; of equals the last.
+    """The source that shares most words and runs of three words with an answer; on a tie, the last.
 
-    A second one is named if it adds half as much. None if the words of the answer stand nowhere.
+    A second one is named if it adds half as much. Empty if no source has enough of the answer.
     """
     said = _parts(SOURCES_BEHIND.sub("", answer))
     shares = dict[str, set[tuple[str, ...]]]()
@@ -58,6 +58,6 @@ def attribute(answer: str, pieces: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _parts(text: str) -> set[tuple[str, ...]]:
-    """The words of a text that tell something, and its runs of three of them."""
+    """The content words of a text, and its runs of three of them."""
     said = terms(text)
     return {*zip(said, strict=True), *zip(said, said[1:], said[2:], strict=False)}

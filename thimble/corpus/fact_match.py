@@ -23,7 +23,7 @@ def missing(text: str, fact: str, known: str = "") -> list[str] | None:
 
     Words that `known` states, such as the question, do not count, since any answer may echo them. None if `known`
     states the whole fact: then an answer looks like an echo. A text that denies nothing does not state a fact that
-    denies something. A fact of signs or function words only is searched as it is.
+    denies something. A fact of signs or function words only is searched for verbatim.
     """
     text, fact, known = map(_folded, (text, fact, known))
     every = tokens(fact)

@@ -21,7 +21,7 @@ LASTING = (errno.EILSEQ, errno.EFBIG)
 
 
 class Skipped(NamedTuple):
-    """A file that was left out, or what of it, and why."""
+    """A file that was left out, or a part of one, and why."""
 
     path: str
     reason: str

@@ -1,7 +1,7 @@
 """Front matter: the YAML or TOML fields at the head of an article, every value read as text.
 
-What other programs take for YAML often is not: `title: Masking: a survey`. Such a head is read field by field, and a
-line that is not a field is text of the article; so is a head that cannot be read even then.
+Heads that other programs accept are often not valid YAML: `title: Masking: a survey`. Such a head is read field by
+field, and a line that is not a field is text of the article; so is a head that cannot be read even then.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ NAME = re.compile(r"[\w.:/-]+(?: [\w-]+){0,2}")
 
 
 def split(text: str) -> tuple[dict[str, list[str]], str, str]:
-    """The texts of the known fields, the text without the head, and what of a head is not used, in words.
+    """The texts of the known fields, the text without the head, and a note on the unused part of a head, or "".
 
-    What may as well be prose between two rules stays in the text.
+    A head that may as well be prose between two rules stays in the text.
     """
     head = HEAD.match(text)
     if not head:
@@ -40,7 +40,7 @@ def split(text: str) -> tuple[dict[str, list[str]], str, str]:
 
 
 def _by_field(block: str, mark: str) -> dict[str, list[str]]:
-    """The texts of each field; of one that the parser refuses, as they are written."""
+    """The texts of each field; a field that the parser refuses is taken as written."""
     found: dict[str, list[str]] = {}
     for field in re.split(rf"(?={FIELD})", block, flags=re.MULTILINE)[1:]:
         name, value = re.split(r"[ \t]*[:=]", field, maxsplit=1)

@@ -1,4 +1,4 @@
-"""The graph of a library: which articles link to which, and how often a reader who follows the links comes by each."""
+"""The graph of a library: which articles link to which, and how often a reader who follows links visits each."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from thimble.corpus.article import Article
 from thimble.corpus.words import slugify
 
 FOLLOWS = 0.3
-"""The chance that the reader follows a link; else it begins anew. Page's 0.85 leads away from the question."""
+"""The chance that the reader follows a link, and does not restart. Page's 0.85 leads away from the question."""
 POWER_STEPS = 25
-"""After so many steps, what is left to change is a share of 0.3 to the power of 25."""
+"""Steps of the power iteration, after which the error is at most a share of 0.3 to the power of 25."""
 LINK = re.compile(r"\]\(([^()\s]{1,500})\)|\[\[([^\[\]|#\n]{1,200})")
 """The target of `[words](target)` or `[[target]]`."""
 
@@ -29,11 +29,11 @@ class Graph:
     def pagerank(self, restart: Sequence[float]) -> list[float]:
         """The share of time that the reader spends in each article; they sum to 1.
 
-        PageRank (Page et al. 1999) by power iteration. It begins anew in an article by its share of `restart`, also
-        from one without links: the personalised, or topic-sensitive, form (Haveliwala 2002).
+        PageRank (Page et al. 1999) by power iteration. The reader restarts in an article by its share of `restart`,
+        also from one without links: the personalised, or topic-sensitive, form (Haveliwala 2002).
 
         Args:
-            restart: Numbers from 0, of which one is larger.
+            restart: A number for each article, not negative, and not all 0.
         """
         import numpy as np
 
@@ -53,7 +53,7 @@ class Graph:
 
     @cached_property
     def _beside(self) -> dict[int, list[int]]:
-        """What each article links to, then what links to it."""
+        """The articles that each article links to, then those that link to it."""
         found: dict[int, list[int]] = {}
         for source, target in [*self.links, *((target, source) for source, target in self.links)]:
             found.setdefault(source, []).append(target)
@@ -76,7 +76,7 @@ def graph_of(articles: Sequence[Article]) -> Graph:
 
 
 def _linked(text: str) -> Iterator[str]:
-    """The names of what a text links to; an address of the web is none."""
+    """The names in the links of a text; web addresses are left out."""
     for match in LINK.finditer(text):
         target = (match[1] or match[2]).partition("#")[0]
         if "://" not in target:

@@ -1,4 +1,4 @@
-"""The index: the passages of articles or files in an SQLite database, where FTS5 finds their words."""
+"""The index: the passages of articles or files in an SQLite database, searched with FTS5."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ TABLE = """CREATE VIRTUAL TABLE passages USING fts5(
     title, heading, text, section UNINDEXED, line UNINDEXED, above UNINDEXED, said UNINDEXED,
     tokenize='unicode61 remove_diacritics 0')"""
 ARTICLE_ROWS = 1 << 20
-"""So many rows belong to one article, more than passages fit into a file."""
+"""Row numbers for each article: more than the passages of any file."""
 MISSPELT = 40
-"""The most letters of a word that may be a misspelling."""
+"""Maximum letters of a word that may be a misspelling."""
 COMPARED_TERMS = 5_000
-"""The most known words that it is compared with, letter by letter."""
+"""Maximum number of known words that it is compared with."""
 ALIKE = 0.8
-"""How like a known word an unknown one must be to count as its misspelling: a ratio of difflib."""
+"""Minimum similarity of an unknown word to the known word that it misspells: a ratio of difflib."""
 
 
 class PassagePlace(NamedTuple):
-    """A passage and where it stands: the article in its library, the section in the article, the line in that."""
+    """A passage and its place: the article in the library, the section in the article, the line in the section."""
 
     article: int
     section: int
@@ -50,8 +50,8 @@ class Index:
 
     Args:
         connection: A database with the table; closed when the index is not used any more.
-        places: Where an article stands in its library, by the number under which it was added.
-        file: The file of the database; None where it is in memory.
+        places: The place of an article in its library, by the number under which it was added.
+        file: The file of the database; None if it is in memory.
     """
 
     def __init__(
@@ -94,14 +94,14 @@ class Index:
 
     @cached_property
     def sections(self) -> NDArray[np.int64]:
-        """A number for the section of every passage, in the order of `rows`; no other section has it."""
+        """A unique number for the section of every passage, in the order of `rows`."""
         import numpy as np
 
         within = dict(self.ask("SELECT rowid, section FROM passages"))
         return np.array([row // ARTICLE_ROWS * ARTICLE_ROWS + within[row] for row in self.rows.tolist()], np.int64)
 
     def bm25(self, term: str) -> NDArray[np.float32]:
-        """The BM25 of each passage for one term, in the order of `rows`; 0 where it does not occur."""
+        """The BM25 of each passage for one term, in the order of `rows`; 0 if the term does not occur."""
         import numpy as np
 
         found = np.zeros(len(self.rows), np.float32)
@@ -114,7 +114,7 @@ class Index:
         return found
 
     def entries(self, terms: Iterable[str]) -> NDArray[np.bool_]:
-        """Which passages, in the order of `rows`, are the entry of a term: they stand below it, and begin with it."""
+        """Which passages, in the order of `rows`, are the entry of a term: heading ends and text begins with it."""
         import numpy as np
 
         term = " ".join(terms)
@@ -122,11 +122,11 @@ class Index:
         return np.isin(self.rows, [row for (row,) in self.ask(sql, term, term)] if term else [])
 
     def often(self, term: str) -> int:
-        """In how many passages a term occurs."""
+        """The number of passages in which a term occurs."""
         return int(next(iter(self.ask("SELECT doc FROM vocabulary WHERE term = ?", term)), (0,))[0])
 
     def nearest(self, term: str) -> str:
-        """The term itself if it occurs, else the known one that it may be a misspelling of, else itself."""
+        """The term if it occurs, else the known term that it may misspell, else the term."""
         if term not in self._nearest:
             self._nearest[term] = self._alike(term)
         return self._nearest[term]
@@ -150,7 +150,7 @@ class Index:
         return found
 
     def place(self, row: int) -> PassagePlace:
-        """Where a passage stands, and its text."""
+        """The place of a passage, and its text."""
         ((section, line, text),) = self.ask("SELECT section, line, said FROM passages WHERE rowid = ?", row)
         return PassagePlace(self._places[row // ARTICLE_ROWS], section, line, text)
 
@@ -160,7 +160,7 @@ class Index:
         return set(all_of_it.split())
 
     def ask(self, sql: str, *values: object) -> list[Any]:
-        """The rows that a statement selects. Raises UsageError where the file that it is kept in is damaged."""
+        """The rows that a statement selects. Raises UsageError if the file of the database is damaged."""
         import sqlite3
 
         with self._lock:
@@ -171,8 +171,8 @@ class Index:
                     raise
                 with suppress(OSError):
                     self._file.unlink()
-                what = "what was kept of the articles cannot be read any more"
-                raise UsageError(what, "leave and begin again: they are read anew") from error
+                what = "the cache of the articles is damaged"
+                raise UsageError(what, "leave and start again: the articles are read again") from error
 
 
 @lru_cache(maxsize=4)
@@ -203,7 +203,7 @@ def _rows(article: Article) -> Iterable[tuple[str, int, int, str, str]]:
 def insert(
     connection: sqlite3.Connection, number: int, title: str, rows: Iterable[tuple[str, int, int, str, str]]
 ) -> None:
-    """Add passages under a number: for each its heading, section, line, what stands above it, and its text."""
+    """Add passages under a number: for each its heading, section, line, the titles above it, and its text."""
     sql = (
         "INSERT INTO passages(rowid, title, heading, text, section, line, above, said) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
     )

@@ -1,8 +1,8 @@
 """A cache of a folder's articles in an SQLite file: the next time, only changed files are read.
 
-A cache file is never written to: its successor is made beside it and takes its name, so an open session keeps the
-articles that it began with. If the file is damaged or of another version, it is made again; if none can be written, all
-is read into memory.
+A cache file is never written to: its successor is made beside it and takes its name, so an open session keeps its
+articles. If the file is damaged or of another version, it is made again; if none can be written, all is read into
+memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from thimble.corpus.folder import File, Skipped, read
 from thimble.corpus.index import TABLE, Index, add, remove
 
 COMMITTED = 100
-"""After so many files, what was read stays even if the reading is ended."""
+"""Files between two commits: the most that are read again if the reading is interrupted."""
 
 Progress = Callable[[int, int], object]
 """Called with the number of files read, and the number of files to read."""
@@ -54,7 +54,7 @@ def kept(path: Path, files: Sequence[File], progress: Progress) -> tuple[list[Ar
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """The cache file, to read. Raises sqlite3.Error, also if another version made it."""
+    """The cache file, opened to read. Raises sqlite3.Error, also if another version made it."""
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, check_same_thread=False)
     try:
         if connection.execute("PRAGMA user_version").fetchone()[0] != version():
@@ -71,7 +71,7 @@ def _marks(path: Path) -> dict[bytes, str]:
 
 
 def _renew(path: Path, files: Sequence[File], progress: Progress) -> None:
-    """Replace the cache file by one of these files; what was read before Ctrl-C is in it too."""
+    """Replace the cache file by one of these files; after Ctrl-C it has the files that were read."""
     from shutil import copyfile
     from tempfile import mkstemp
 

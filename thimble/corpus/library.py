@@ -21,7 +21,7 @@ from thimble.corpus.words import content_words, slugify, stem, terms
 ARTICLES = Path(__file__).parent / "articles"
 MOST_ARTICLES = 100_000
 COMPARED_SLUGS = 500
-"""The most slugs that an unknown one is compared with, letter by letter."""
+"""Maximum number of slugs that an unknown one is compared with, letter by letter."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Library:
 
     @cached_property
     def graph(self) -> Graph:
-        """Which articles lead to which; made when it is first used."""
+        """The links between the articles; made when first used."""
         return graph_of(self.articles)
 
     @cached_property
@@ -122,7 +122,7 @@ def load(
     """Read every Markdown and text file below `folder`; hidden ones and links to folders are ignored.
 
     `skipped` names each file that cannot be used, with the reason: not text, unreadable, larger than 2 MB, empty, a
-    link that leaves the folder, not a regular file. So it does with front matter that cannot be used whole.
+    link that leaves the folder, not a regular file. It also names front matter with an unused part.
 
     Args:
         folder: The folder of the files.

@@ -1,4 +1,4 @@
-"""The manual: thimble's own pages as a library, in which a search looks for who asks about thimble itself."""
+"""The manual: thimble's own pages as a library, searched for questions about thimble itself."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ PACKAGE = Path(__file__).parents[1]
 PAGES = PACKAGE / "docs" if (PACKAGE / "docs").is_dir() else PACKAGE.parent / "docs"
 """Where the pages are: a wheel holds them in the package, a checkout beside it."""
 MANUAL_SLUG = "thimble-"
-"""How the slug of each page begins."""
+"""The beginning of each page's slug."""
 COMMANDS_PAGE = f"[{MANUAL_SLUG}command-line]"
-"""The page that is preferred, as if it had been spoken of: who asks mostly wants a command or a setting."""
+"""The page that is preferred, as if it had been cited: most questions are about a command or a setting."""
 RESULT_PAGES = "results/"
-"""The pages that hold measurements, and tell nobody how to use thimble."""
+"""Pages of measurements, which do not explain how to use thimble."""
 TABLES_PAGE = "reference/command-line.md"
-"""The page that the tables of commands, keys, flags and settings write; each row is found by itself."""
+"""The page of the tables of commands, keys, flags and settings; each row is a section of its own."""
 SETTINGS_SECTION = "Settings"
 ROW = re.compile(r"^\| (`.+?`) \|(.+)\|$", re.MULTILINE)
 
@@ -40,7 +40,7 @@ def _ours(page: Article) -> Article:
 
 
 def _rows(page: Article) -> Iterator[Section]:
-    """A section for each row of its tables, named after what that tells of, such as `/stats`; and the rest.
+    """A section for each row of its tables, named after the row's subject, such as `/stats`; and the rest.
 
     The table of settings repeats the flags, with fewer words.
     """

@@ -1,4 +1,4 @@
-"""The map of a library: what there is for a question and how it hangs together, in as many tokens as one has for it."""
+"""The map of a library: the articles for a question and the links between them, in as many tokens as there is room."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from thimble.corpus.markdown import shorten
 from thimble.corpus.search import Search
 
 NEAR_ARTICLES = 5
-"""The most articles named as near another one."""
+"""Maximum number of articles named as near another."""
 WORTH = {"title": 1.0, "summary": 0.5, "near": 0.25, "sections": 0.125}
-"""What a line about an article is worth; more of it is shown the higher its article ranks."""
+"""The weight of each kind of line: the higher an article ranks, the more of its lines are shown."""
 
 
 class Map:
     """Draws the part of a library's map that a question needs most. The idea is the repository map of Aider.
 
-    Articles rank by PageRank (Page et al. 1999) personalised to the question (Haveliwala 2002): the reader begins anew
-    in an article by the square of how well it fits the question (`Search.fits`), in all alike without one. So an
-    article that shares no word with the question can rank too, by the links to it.
+    Articles rank by PageRank (Page et al. 1999) personalised to the question (Haveliwala 2002): the reader restarts in
+    an article by the square of its fit to the question (`Search.fits`), in all equally without one. So an article that
+    shares no word with the question can rank too, by the links to it.
     """
 
     def __init__(self, library: Library) -> None:
@@ -44,7 +44,7 @@ class Map:
         away, if a longer text is never smaller.
 
         Args:
-            question: The words to draw it for; all articles alike without any.
+            question: The words to draw it for; without any, all articles count equally.
             room: The largest size.
             size: Measures a text, in characters or tokens.
         """

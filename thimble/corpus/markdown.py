@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 HEADING_CHARACTERS = 300
-"""The most characters of a heading; a longer line is prose."""
+"""Maximum characters of a heading; a longer line is prose."""
 MARKDOWN_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 MARKUP = (
     (re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,500}\)"), r"\1"),
@@ -103,7 +103,7 @@ def first_sentences(text: str, most: int) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """The text on one line, cut between words with `…` where it is longer than `limit` characters."""
+    """The text on one line, cut between words with `…` if it is longer than `limit` characters."""
     line = " ".join(text.split())
     if len(line) <= limit:
         return line

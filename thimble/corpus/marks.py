@@ -1,4 +1,4 @@
-"""Marks: how a copy of a result says what is not in it. Strategies write them; a reader must not take them for text."""
+"""Marks: notes in a copy of a result on its missing parts. Strategies write them; a reader must not quote them."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ NOTE_MARK = re.compile(
     r"^\[(?:(?:left out: [^\n]*?|[\d,]+ lines of JSON as tables: [^\n]*)\]\n?|[\d,]+ times\] )",
     re.MULTILINE,
 )
-"""What is told of a text that is there."""
+"""A note on text that is present."""
 ALL = r'; recall\(id="(?P<{}>[^"\n]+)"\) shows (?:all|it)\b'
 CUT_MARK = r"\n\[… [\d,]+ tokens cut …\]\n| ?\[…\]\Z"
 ABOVE = " as above, "
-"""What every reference has."""
+"""Words of every reference."""
 REPEATED = re.compile(
     rf"^\[(?P<lines>\d[\d,]{{0,10}}) lines?{ABOVE}(?:now )?from `(?P<first>.*)`(?:{ALL.format('repeated')})?\]$",
     re.MULTILINE,
 )
-"""A reference: so many lines, the first of which begins so, stand above in the view (`compression.references`)."""
+"""A reference to lines above in the view: their number, and the beginning of the first (`compression.references`)."""
 GAP = re.compile(
     rf"(?P<cut>{CUT_MARK})|(?:\A\[[\d,]+ of [\d,]+ [^\[\]\n]+?{ALL.format('excerpt')}"
     rf"|\[[\d,]+ (?:left out|more characters))\]\n?|{REPEATED.pattern}\n?",
     re.MULTILINE,
 )
-"""What stands in the place of a part; `cut` is one that begins and ends anywhere."""
+"""A mark in the place of a missing part; `cut`: the part begins and ends anywhere."""
 REFERENCE = re.compile(rf"\A[^\n]*?{ALL.format('id')}")
 OUR_MARK = re.compile(
     r"^\[(?:left out: |[\d,]+ (?:times\] |lines (?:of JSON as tables: |as above, ))|…|[^\[\]\n]*recall\(id=)",
     re.MULTILINE,
 )
-"""A line that looks like one of ours: a result with one is written in no form, since nobody could tell them apart."""
+"""A line that looks like a mark of ours: a result with one is not rewritten, since the two could not be separated."""
 END = re.compile(r"[.!?](?=\s)|\n")
 """The end of a sentence or of a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a result in view is.
+    """The part of a result that is in view.
 
-    `text` is what can be quoted: without marks, and without the halves of sentences around a gap. `whole`: nothing of
-    the result is left out. `id`: what `recall` shows all of it by, "" where no mark says so.
+    `text` is the part to quote: without marks, and without the halves of sentences around a gap. `whole`: no part of
+    the result is left out. `id`: the id by which `recall` shows all of it, "" if no mark names one.
     """
 
     text: str
@@ -56,10 +56,9 @@ class Shown:
 
 
 def shown(content: str, copy_of: str = "") -> Shown:
-    """What a result shows, whatever a strategy did to it.
+    """The part of a result that is in view, whatever a strategy did to it.
 
-    `copy_of`: the id of the message that it is a copy of. Only a copy has marks: what a tool gave is text, whatever
-    stands there.
+    `copy_of`: the id of the message that it is a copy of. Only a copy has marks: an original result is all text.
     """
     if content in (CANCELLED, NO_RESULT):
         return Shown("", False)
@@ -85,7 +84,7 @@ def shown(content: str, copy_of: str = "") -> Shown:
 
 
 def _gaps(text: str, copy_of: str) -> Iterator[re.Match[str]]:
-    """The gaps of a copy: those of `fit`, and others from the one on that has its id."""
+    """The gaps of a copy: those of `fit`, and all others from the first one on that has its id."""
     named = False
     for gap in GAP.finditer(text):
         id_ = gap["excerpt"] or gap["repeated"]

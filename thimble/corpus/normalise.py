@@ -95,7 +95,7 @@ def states(text: str, answer: str) -> bool:
 def holds(sentence: str, way: str) -> bool:
     """Whether a sentence has a word for each place of a way: `loop|cycle tool|tools` has two places.
 
-    `_` in a word stands for itself or for a blank: `84_%` is one place.
+    `_` in a word means itself or a blank: `84_%` is one place.
     """
     places = (place.split("|") for place in way.split())
     return all(

@@ -1,4 +1,4 @@
-"""What the tools print and the reader reads back: one form a line, by which it is both written and read.
+"""The lines that the tools print and the reader reads back: one form for each, to write it and to read it.
 
 `read` never raises.
 """
@@ -18,7 +18,7 @@ from thimble.corpus.words import TERMINAL_STYLE
 
 
 class Form:
-    """A line with fields, such as `{slug} — {title}`; `patterns` say what a field may hold, else it is any text."""
+    """A line with fields, such as `{slug} — {title}`; `patterns` are those of fields, by default any text."""
 
     def __init__(self, template: str, **patterns: str) -> None:
         self._template = template
@@ -40,7 +40,7 @@ PRINTED_NUMBER = r"\d{1,9}"
 FILE_PATH = r"\S[^:\n]*"
 PART = Form("page {page} of {pages}", page=PRINTED_NUMBER, pages=PRINTED_NUMBER)
 PAGE_REST = Form("[{place}: {call} has {what}]", place=r"(?:page|lines|entries) [^\[\]:]+", call=r"\w+\(.*\)")
-"""The last line of a page after which there are more."""
+"""The last line of a page, unless it is the last page."""
 ARTICLE = Form("slug: {slug} · {place} · {length}", slug=SLUG, length=r"[\d,]+ words?")
 """The second line of an article, below its title; its place is a page, or a section."""
 SECTIONS_LINE = Form("sections: {titles}")
@@ -56,7 +56,7 @@ PASSAGE = Form(
 """The line above a passage that a search found."""
 NEAR_ARTICLE = Form("- {slug} — {title}", slug=SLUG)
 BELOW = "   "
-"""What a line begins with that tells of the one above it."""
+"""The beginning of a line that belongs to the line above it."""
 FILE_PAGE = Form(
     "{path} · {unit} {first}-{last} of {of}",
     path=r"\S.*",
@@ -71,7 +71,7 @@ FOUND_LINE = Form("{path}:{number}: {text}", path=FILE_PATH, number=PRINTED_NUMB
 NEAR_LINE = Form("{path}:{number}: {text} (score {score})", path=FILE_PATH, number=PRINTED_NUMBER, score=r"\d\.\d+")
 LISTED_FILE = Form("{path} ({facts})", path=r"\S.*", facts=r"[\d.,]+ (?:bytes?|KB)\b.*|binary|not readable")
 CITED_LINE = Form("[{source}] {text}", source=r"[^\[\]\s]+")
-"""A piece that `search` found in articles and files, or a title in what `list` listed."""
+"""A passage of an article or a file in a result of `search`, or a title in one of `list`."""
 NOTE_LINE = Form("{number}. {title}: {text}", number=PRINTED_NUMBER, title=r"[^:\n]+", text=".*")
 SAVED_NOTE = Form("Saved note {number}: {title}", number=PRINTED_NUMBER)
 RECALLED = Form("{id} · {of} · {place}", id=r"\w+", of=r"result of \w+|words of the \w+")
@@ -79,17 +79,17 @@ SOURCE = re.compile(r"^\[([^\[\]\s]{1,200})\](?: |$)", re.MULTILINE)
 """A source at the beginning of a line of a result, as `search` and `list` write it."""
 NO_RESULTS = Form("No results for {query}.")
 NOTHING_FITS = Form("Nothing fits {query} well. The nearest:")
-"""The first line of what a search found where nothing answers its query."""
+"""The first line of a search result in which nothing answers the query."""
 
 USER = "user"
-"""The source of what the user said."""
+"""The source of the user's own words."""
 CERTAIN = 1.0
-"""The score of a line that holds every word that was searched for."""
+"""The score of a line that holds every word of the query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words that can be quoted, and what they are cited by: a slug, `path:line`, `USER`, or "" if nothing is known."""
+    """Words that can be quoted, and their source: a slug, `path:line`, `USER`, or "" if it is not known."""
 
     text: str
     source: str = ""
@@ -98,18 +98,18 @@ class Quote:
 
     @property
     def path(self) -> str:
-        """The file that it stands in, "" if it stands in none."""
+        """The file that it is from, "" if it is not from a file."""
         return self.source.rpartition(":")[0]
 
     @property
     def line(self) -> int:
-        """The line of the file where it begins, 0 if it stands in none."""
+        """The line of the file on which it begins, 0 if it is not from a file."""
         return int(self.source.rpartition(":")[2]) if self.path else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An article that a result names, and its summary where that is shown."""
+    """An article that a result names, and its summary if that is shown."""
 
     slug: str
     title: str
@@ -118,11 +118,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a result shows.
+    """The content of a result, as far as it is in view.
 
-    `form` is page, hits, listing, lines, matches, list, error, text or gone; `head` its first line. It goes from
-    `first` to `last` of `of`: pages of an article, or lines of a file; 0 where nothing says so. `whole`: no part is
-    left out. `more`: the id by which `recall` shows all of it, "" for none.
+    `form` is page, hits, listing, lines, matches, list, error, text or gone; `head` its first line. It has the pages of
+    an article, or the lines of a file, from `first` to `last` of `of`; 0 if not known. `whole`: no part is left out.
+    `more`: the id by which `recall` shows all of it, "" for none.
     """
 
     form: str
@@ -136,14 +136,14 @@ class Result:
     more: str = ""
 
     def has(self, line: int) -> bool:
-        """Whether it is the page of a file that shows this line, or where nothing stands in its place."""
+        """Whether it is the page of a file with this line; if parts are left out, the line itself must be shown."""
         if self.form != "lines" or self.whole:
             return self.form == "lines" and self.first <= line <= max(self.last, self.first)
         return any(one.line == line for one in self.said) or (line == 1 and self.first == 1 and bool(self.said))
 
 
 def fits(content: str) -> bool:
-    """Whether a result has what was asked for: not an error, and not a search that found nothing that fits."""
+    """Whether a result answers its call: not an error, and not a search without a passage that fits."""
     head = content.partition("\n")[0]
     return bool(head) and not (
         head.startswith("Error: ") or head in (CANCELLED, NO_RESULT) or NO_RESULTS.read(head) or NOTHING_FITS.read(head)
@@ -157,7 +157,7 @@ def sources(content: str) -> list[str]:
 
 @lru_cache(maxsize=512)
 def read(content: str, tool: str = "", path: str = "", copy_of: str = "") -> Result:
-    """What the result of a tool shows; `copy_of` is the id of the message that it is a copy of, see `corpus.marks`."""
+    """The content of a tool result in view; `copy_of` is the id of the message that it copies, see `corpus.marks`."""
     view = shown(TERMINAL_STYLE.sub("", content.replace("\r\n", "\n")), copy_of)
     head, _, rest = view.text.lstrip("\n").partition("\n")
     if recalled := RECALLED.read(head):
@@ -217,7 +217,7 @@ def _listing(text: str, path: str) -> Result:
 
 
 def _lines(text: str, path: str) -> Result:
-    """The lines of a file as they stand; the entries of a JSON file are counted."""
+    """The lines of a file; the entries of a JSON file are counted."""
     head, _, body = text.partition("\n")
     if not (found := FILE_PAGE.read(head)):
         return Result("lines", tuple(_numbered(path, text)), head=path)
@@ -238,7 +238,7 @@ def _numbered(path: str, text: str) -> Iterator[Quote]:
 
 
 def _matches(text: str, path: str) -> Result:
-    """Lines of files; of a table, the names of its columns stand before the first one."""
+    """Lines of files; before the first line of a table are the names of its columns."""
     said = []
     for line in text.split("\n")[1:]:
         if found := NEAR_LINE.read(line):
@@ -277,4 +277,4 @@ _FORMS: Mapping[str, Callable[[str, str], Result]] = {
     "list_files": _as_it_is,
     "read_file": _lines,
 }
-"""How the result of each tool is read; that of any other is text."""
+"""The function that reads the results of each tool; those of any other are text."""

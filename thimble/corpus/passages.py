@@ -12,13 +12,13 @@ from thimble.corpus.markdown import HEADING_CHARACTERS, ITEM, MARKDOWN_FENCE, ma
 MOST_WORDS, LEAST_WORDS = 60, 30
 """A passage with fewer than the least takes in the next sentence, however long."""
 SENTENCE_CHARACTERS = 2_000
-"""Characters of a sentence; what is longer is cut, since it may be a whole file without an end."""
+"""Maximum characters of a sentence; a longer one is cut, since it may be a whole file without a full stop."""
 COLUMN = 100
-"""Characters of the name of a column, which each row repeats."""
+"""Maximum characters of the name of a column, which each row repeats."""
 PROSE = 0.6
-"""The share of a text's words that are nothing but letters, from which on it is sentences."""
+"""A text is sentences if more than this share of its words are nothing but letters."""
 LETTERS = 12
-"""So many characters count as a word at least, for writing without blanks."""
+"""Characters that count as one word, for scripts without blanks."""
 RUN_IN = re.compile(r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]?\s")
 """Bold words at the start of a paragraph: a heading for this paragraph, as in a glossary."""
 
@@ -49,7 +49,7 @@ class Passage(NamedTuple):
 
 
 def prose(path: str, text: str) -> bool:
-    """Whether a file is sentences: Markdown, or a text of words; its lines are else no part of a paragraph."""
+    """Whether a file is sentences: Markdown, or a text of words; the lines of any other file are not joined."""
     if path.endswith((".md", ".markdown")):
         return True
     said = text[:20_000].split() if path.endswith(".txt") else []
@@ -78,7 +78,7 @@ def passages(text: str) -> Iterator[Passage]:
 
 
 def _next(said: list[Sentence], start: int, end: int) -> int:
-    """Where the next passage begins: half-way, or a sentence before or after it that can be understood alone."""
+    """The first sentence of the next passage: half-way, or one before or after it that can be understood alone."""
     middle = start + (end - start + 1) // 2
     near = (at for at in (middle, middle - 1, middle + 1) if start < at <= end and at < len(said))
     return next((at for at in near if not LEANS.match(said[at].text)), middle)

@@ -15,11 +15,11 @@ POINTS = re.compile(
 BEGINS = re.compile(
     r"^\W*(?:ok\W+)?(?:(?:and|but|or|so|then|also)\b|what about|how about|for example|why\W*$)", re.IGNORECASE
 )
-"""How half a sentence begins."""
+"""The beginning of half a sentence."""
 WHOLE = re.compile(r"^\W*(?:what(?:['’]?s| is| are)|define|explain)\b(?! the\b)\W+\w", re.IGNORECASE)
-"""A question with this needs no other, however short it is: what is attention?"""
+"""A question with this is complete, however short: `define attention`."""
 FEW_WORDS, HALF = 6, 3
-"""The most words of its own that a question with a pronoun has, and half a sentence, if it leans."""
+"""Maximum content words of a question that leans: one with a pronoun, and half a sentence."""
 _AND = r"\s+(?:and|with|to|from|versus|vs\.?|against)\s+"
 COMPARISON = re.compile(
     rf"\bcompare\b(?:.*?\b(?:about|of|between)\b)?\s+(?P<one>[^?]+?){_AND}(?P<other>[^?]+?)\W*$"

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 MAX_TERMS = 32
 QUERY = 4_000
-"""The most characters that are read of a query, and of what was said before it."""
+"""Maximum characters that are read of a query, and of its context."""
 K1 = 1.2
 """As in the BM25 of SQLite: a term in a passage adds at most (K1 + 1) times its rarity."""
 OF_SECTION = 32
-"""The most passages of one section that are ranked."""
+"""Maximum number of passages of one section that are ranked."""
 EARLIER = 0.6
-"""The weight of what was said before the query."""
+"""The weight of a word of the context."""
 ASKING_WEIGHT = 0.4
-"""The weight of a word that asks, and says nothing of what it asks about."""
+"""The weight of a word that only asks, and names no topic."""
 OF_ASKING = frozenset(
     terms(
         "want need like know understand explain describe define definition mean meaning exactly simple word please "
@@ -35,9 +35,9 @@ OF_ASKING = frozenset(
     )
 )
 AT_HAND = 0.1
-"""What is added to the score of a passage of an article that was spoken of."""
+"""Added to the score of a passage of a cited article."""
 DEFINED = 0.9
-"""The least score of the entry of a term, where a query asks for nothing but that term."""
+"""Minimum score of the entry of a term, if a query asks for nothing but that term."""
 SAID_WEIGHT = 0.5
 """The weight of a word that a better passage has already."""
 
@@ -45,16 +45,16 @@ SAID_WEIGHT = 0.5
 class Ranking:
     """The passages of an index for one query. A score is the mean of a share of words and a cosine, both at most 1.
 
-    The share of words is BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009), divided by what
-    a passage with every word of the query could get at most. The cosine is that of the embeddings of query and passage.
-    Without an embedder, the share of words counts alone.
+    The share of words is BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009), divided by the
+    most that a passage with every word of the query could get. The cosine is that of the embeddings of query and
+    passage. Without an embedder, the share of words counts alone.
 
     Args:
         index: The passages.
-        query: What is asked, in any words.
-        earlier: What was said before, if the query leans on it; it counts for less.
+        query: The question, in any words.
+        earlier: Its context, if the query leans on one; it counts for less.
         embedder: Makes the vectors.
-        at_hand: The articles that were spoken of, by their place in the library; their passages score a little more.
+        at_hand: The cited articles, by their place in the library; their passages score a little more.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Ranking:
         return found
 
     def best(self) -> Iterator[tuple[int, float]]:
-        """Rows with their scores, the best first; each next one is the best for the words that are still open.
+        """Rows with their scores, the best first; each next one is the best for the words not yet found.
 
         At most `OF_SECTION` of one section come.
 

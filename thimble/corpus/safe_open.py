@@ -1,4 +1,4 @@
-"""Files below a folder, opened part by part: nothing outside it is reached, whatever is swapped meanwhile.
+"""Files below a folder, opened part by part: nothing outside it is reached, even if folders are swapped for links.
 
 Each part of a path is opened below the descriptor of the folder before it, never as a link: `openat` with O_NOFOLLOW,
 on Linux and macOS. A link is read, and its target is followed in the same steps. Windows opens no folders: there the
@@ -18,15 +18,15 @@ from typing import Any, NamedTuple
 from thimble.corpus.reading import OPEN_FLAGS, text_of
 
 DEEPEST = 64
-"""The most folders below each other."""
+"""Maximum depth of folders."""
 LINKS = 16
-"""The most links on the way to a file."""
+"""Maximum number of links on the way to a file."""
 MOST_ENTRIES = 500_000
-"""The most names that are looked at below a folder."""
+"""Maximum number of names that are read below a folder."""
 BY_DESCRIPTOR = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 FOLDER_FLAGS = OPEN_FLAGS | getattr(os, "O_DIRECTORY", 0)
 JUNCTION = 0xA0000003
-"""What Windows calls a folder that stands for another one."""
+"""The tag of a Windows folder that links to another one."""
 FOLDERS_TOO_DEEP = f"it is more than {DEEPEST} folders deep"
 
 Place = int | str
@@ -113,12 +113,12 @@ def walk(
 ) -> Iterator[tuple[tuple[str, ...], os.stat_result | OSError]]:
     """Every wanted entry below an open folder, in order: a folder's files and links, then the folders in it.
 
-    Each comes with its way (as `Opened.parts`) and its own status, which for a link is not that of its target. A folder
-    that cannot be read, or is too deep, comes with the reason.
+    Each comes with its way (as `OpenedFile.parts`) and its own status, which for a link is not that of its target. A
+    folder that cannot be read, or is too deep, comes with the reason.
 
     Args:
         top: The folder.
-        wanted: Told the name of an entry and whether it is a folder, says whether to go on with it.
+        wanted: Called with the name of an entry and whether it is a folder; returns whether to include it.
     """
     left = iter(range(MOST_ENTRIES))
 
@@ -174,7 +174,7 @@ def _open(place: Place, way: tuple[str, ...], status: os.stat_result) -> Place:
 
 
 def _below(target: PurePath, folder: Path) -> PurePath:
-    """The part of an absolute target that lies below the folder, as it is named or as it is."""
+    """The part of an absolute target below the folder, by its given or its resolved path."""
     for top in (folder.absolute(), folder.resolve()):
         if target.is_relative_to(top):
             return target.relative_to(top)

@@ -53,7 +53,7 @@ def score(exchange: Exchange, answer: str, kind: str = "") -> Score:
 
 
 def shows(exchange: Exchange, passages: str, kind: str) -> bool:
-    """Whether passages hold every fact, however long they are; what is no answer is not judged further."""
+    """Whether passages hold every fact, however long they are; nothing else is judged."""
     said = [one for line in CITED_SOURCE.sub("", passages).split("\n") for one in sentences(line)]
     states_ = holds if kind in NATURAL else states
     return bool(exchange.facts) and all(
@@ -66,7 +66,7 @@ def _natural(exchange: Exchange, answer: str, most: int) -> Score:
         return Score(False, "declined")
     judged = [one for line in _first_words(answer, most).split("\n") for one in sentences(line)]
     if wrong := next((phrase for phrase in exchange.reject if any(states(one, phrase) for one in judged)), ""):
-        return Score(False, f"states what is wrong: {wrong}")
+        return Score(False, f"states something wrong: {wrong}")
     for fact in exchange.facts:
         if not any(holds(one, way) for one in judged for way in fact.accept):
             return Score(False, f"does not say: {fact.accept[0]}")
@@ -85,7 +85,7 @@ def _unfit(exchange: Exchange, said: str) -> str:
     if (length := len(said.split())) > ANSWER_WORDS:
         return f"too long: {length} words"
     if wrong := next((phrase for phrase in exchange.reject if states(said, phrase)), ""):
-        return f"states what is wrong: {wrong}"
+        return f"states something wrong: {wrong}"
     if exchange.facts and refuses(said):
         return "declined"
     if not exchange.facts and not refuses(said):

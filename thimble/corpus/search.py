@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 CITED_BEFORE = re.compile(r"\[([^\[\]]+)\]")
 ENOUGH, ENOUGH_WORDS = 0.235, 0.2
-"""The score below which nothing answers a query, and the same where words alone count."""
+"""Minimum score of an answer to a query, and the same if words alone count."""
 FITTING_PASSAGES = 8
-"""The most passages of an article that say how well it fits."""
+"""Maximum number of passages of an article that count for its fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,14 @@ class Search:
 
     @property
     def enough(self) -> float:
-        """The score below which nothing answers a query."""
+        """The minimum score of an answer to a query."""
         return ENOUGH if self._embedder else ENOUGH_WORDS
 
     def find(self, query: str, limit: int = 5, earlier: str = "", per_section: int = 1) -> list[Hit]:
-        """The passages for a query, the best first, and each next one the best for what is still open.
+        """The passages for a query, the best first, and each next one the best for the words not yet found.
 
-        At most `limit`, and `per_section` of one section. What is below `enough` comes too; the caller decides.
-        `earlier` is what the query leans on; an article that is cited there, as [slug], is preferred.
+        At most `limit`, and `per_section` of one section. Passages below `enough` come too; the caller decides.
+        `earlier` is the context that the query leans on; an article that is cited there, as [slug], is preferred.
         """
         ranking = self._ranking(query, earlier)
         taken: Counter[tuple[int, int]] = Counter()

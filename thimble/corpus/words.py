@@ -21,7 +21,7 @@ SEARCHED_LETTERS = 100
 ISO_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 STOPWORDS = frozenset(_FUNCTION_WORDS.split())
 TERMINAL_STYLE = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
-"""A colour of a terminal, which is no part of a word."""
+"""A terminal's colour code, which is not part of a word."""
 
 
 def slugify(text: str) -> str:
@@ -83,7 +83,7 @@ UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff])")
 
 
 SHORT_FOR = re.compile(r"\b(?:large )?language model(?=s?\b)")
-"""What people write as LLM, the one abbreviation that is commoner than its words."""
+"""Folded to LLM, the one abbreviation that is more common than its words."""
 
 
 @lru_cache(maxsize=65_536)

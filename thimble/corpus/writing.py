@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def write_whole(path: Path, pieces: Iterable[str]) -> int:
-    """Write a file; its bytes. A reader meanwhile finds the old one or the new one. Raises OSError."""
+    """Write a file, and return its size in bytes. A reader finds the old file or the new one. Raises OSError."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("x", encoding="utf-8", errors="replace", newline="\n") as file:

@@ -29,9 +29,9 @@ A folder has the files server.py, backend.py, checks.py and embedder.py, each wi
 
 
 def _of(kind: str, part: str) -> Any:
-    """The function of a part of a kind of server, whose file is imported when it is needed.
+    """The function `part` of a kind of server; its module is imported when needed.
 
-    Those of an installed package are in the module that its entry point names. Raises UsageError.
+    For an installed package, that is the module that its entry point names. Raises UsageError.
     """
     if kind in SERVERS:
         return getattr(import_module(f"thimble.models.{SERVERS[kind]}.{part}"), part)
@@ -43,7 +43,7 @@ def _of(kind: str, part: str) -> Any:
 
 
 def built_in(pace: Hardware | None = None) -> Backend:
-    """The built-in reader, at the pace of a described machine; at once where there is none."""
+    """The built-in reader, at the pace of a described machine; without delay for None."""
     from thimble.models.counting.vocabulary import counter_for
     from thimble.models.reader import Reader
 
@@ -59,7 +59,7 @@ def server_at(name: str, base_url: str = "", options: ServerOptions | None = Non
         options: Settings of the requests.
 
     Raises:
-        UsageError: There is no such backend, its package cannot be imported, or the address is invalid.
+        UsageError: The backend is unknown, its package cannot be imported, or the address is invalid.
     """
     if name not in SERVERS and name not in plugins("backends"):
         known = dict.fromkeys([*SERVERS, READER, *plugins("backends")])
@@ -69,7 +69,7 @@ def server_at(name: str, base_url: str = "", options: ServerOptions | None = Non
 
 
 def backend_on(server: Server, model: str, room: int) -> ToolCaller:
-    """A backend for a model of this server, with room for so many tokens of prompt and reply. Raises ModelError."""
+    """A backend for a model of this server, with `room` tokens for prompt and reply. Raises ModelError."""
     from thimble.models.tool_calls.caller import ToolCaller
     from thimble.models.wire.address import is_loopback
 
@@ -84,12 +84,12 @@ def embedder_on(server: Server, model: str) -> Embedder:
 
 
 def checks(server: Server, wanted: str, budget: int) -> Iterator[Check]:
-    """What the doctor finds about a server and its model. Raises ModelError, and UsageError for a broken package.
+    """The doctor's findings about a server and its model. Raises ModelError, and UsageError for a broken package.
 
     Args:
         server: The server to examine.
-        wanted: The model that was asked for; "" for the server's own choice.
-        budget: The tokens of a prompt.
+        wanted: The requested model; "" for the server's own choice.
+        budget: Tokens of a prompt.
     """
     caller = backend_on(server, server.choose(wanted), room(budget))
     yield from _of(server.name, "checks")(server, caller)

@@ -41,9 +41,9 @@ TAKEN: Mapping[object, str] = {
     "tool_use": "refused",
     "tool_result": "refused",
 }
-"""How words under other names are taken: keys of a message, and types of the parts of its content.
+"""The treatment of other keys of a message, and of the types of its content parts.
 
-Thinking and images are counted, and passed on as they came. A part of another type needs a text.
+Thinking and images are counted, and passed on unchanged. A part of another type needs a text.
 """
 IMAGE_TOKENS = 1_105
 """Tokens of an image, whatever its size: those of 2,048 x 4,096 pixels by OpenAI's rule (85, and 170 for each tile)."""
@@ -68,7 +68,7 @@ def conversation(document: object, observations: str | None = None) -> Conversat
     `observations` is a pattern of `recognise`.
 
     Raises:
-        UsageError: the document is not a conversation, or holds what cannot be taken whole; the error names it.
+        UsageError: the document is not a conversation, or a part of it is not supported; the error names the part.
     """
     given: Mapping[str, Any] = document if isinstance(document, Mapping) else {"messages": document}
     entries = given.get("messages", given.get("traj"))
@@ -93,7 +93,7 @@ def conversation(document: object, observations: str | None = None) -> Conversat
 
 
 def read(entries: object) -> list[Message]:
-    """Messages from their chat-completions form; their ids are their places: m1, m2 and so on.
+    """Messages from their chat-completions form; their ids are m1, m2 and so on, by position.
 
     A content of several parts becomes its text; an image becomes its name in brackets.
 
@@ -133,7 +133,7 @@ def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
             written["reasoning_content"] = message.thinking
     written.pop("function_call", None)
     if message.calls:
-        own = chain(written.get("tool_calls") or (), repeat({}))  # a strategy of one's own may have put calls there
+        own = chain(written.get("tool_calls") or (), repeat({}))  # a user's strategy may have put calls there
         written["tool_calls"] = list(map(_called, message.calls, own))
     else:
         written.pop("tool_calls", None)  # a server refuses an empty list
@@ -189,7 +189,7 @@ def _read(entry: object, id_: str) -> Message:
 
 
 def _part(part: object) -> tuple[str, str]:
-    """How a part of a content is taken, and its words."""
+    """The treatment of a content part, as in `TAKEN`, and its words."""
     if isinstance(part, str):
         return "text", part
     if not isinstance(part, Mapping):
@@ -198,18 +198,18 @@ def _part(part: object) -> tuple[str, str]:
         return _taken(name, part)
     text = part.get("text", part.get("refusal"))
     if not isinstance(text, str):
-        raise ValueError(f"has a part {name!r:.40} without text: its tokens are not known")
+        raise ValueError(f"has a part {name!r:.40} without text, so its tokens cannot be counted")
     return "text", text
 
 
 def _taken(name: str, value: object) -> tuple[str, str]:
     if TAKEN[name] == "refused":
-        raise ValueError(f"has {name}, which is another form")
+        raise ValueError(f"has {name}, which is not of the chat-completions form")
     return TAKEN[name], _thought(value) if TAKEN[name] == "thinking" else f"[{name}]"
 
 
 def _thought(value: object) -> str:
-    """The words of thinking: text, or the parts of it that servers send, encrypted ones as they are."""
+    """The words of thinking: a text, or the texts of the parts that servers send, encrypted ones unchanged."""
     if isinstance(value, Mapping):
         value = [value.get(key) for key in ("thinking", "text", "summary", "reasoning", "data")]
     return "\n".join(filter(None, map(_thought, value))) if isinstance(value, list) else _string(value)

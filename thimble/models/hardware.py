@@ -1,4 +1,4 @@
-"""Hardware: a model on a machine, as far as an agent feels it; and how short a summary must be to pay there."""
+"""Hardware: the speed of a model on a machine, and how short a summary must be to pay off there."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from thimble.agent.ledger import Call
 
 LEAST_OUTPUT = 8
-"""Tokens of the shortest reply whose seconds are read: a shorter one says little of a token."""
+"""Tokens of the shortest reply in the fit: a shorter one says little about the seconds per token."""
 LEAST_SPREAD = 1.5
-"""The longest context must be so many times the shortest one: among more equal ones no slope can be seen."""
+"""Minimum ratio of the longest context to the shortest one: below it, the slope cannot be estimated."""
 NEWEST_CALLS = 100
-"""The calls that are read: a server may have changed since older ones."""
+"""Calls in the fit: the server may have changed since older ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Hardware:
     """A model on a machine that serves one conversation.
 
     Attributes:
-        prefill: Prompt tokens that it computes in a second (P in Eq. 7 of the CoMem paper); `inf` for at once.
+        prefill: Prompt tokens computed per second (P in Eq. 7 of the CoMem paper); `inf` for no delay.
         token_seconds: Seconds of one output token at an empty context: the time to read the weights.
         slope: Seconds that each token of context adds to one output token: the time to read its keys and values
             (S/W in Eq. 6).
@@ -39,18 +39,18 @@ class Hardware:
     load_seconds: float = 0.0
 
     def prefill_seconds(self, computed: int) -> float:
-        """Seconds in which it computes so many prompt tokens; those that it has cached take none."""
+        """Seconds to compute this many prompt tokens; cached tokens take no time."""
         return computed / self.prefill
 
     def decode_seconds(self, context: int, output: float) -> float:
-        """Seconds in which it writes `output` tokens, from a context of so many tokens on, which grows with each.
+        """Seconds to write `output` tokens after a context of `context` tokens, which grows with each.
 
-        Two replies in a row take as long as one of their length.
+        Two replies in a row take as long as one of their total length.
         """
         return output * (self.token_seconds + self.slope * (context + output / 2))
 
     def piece_seconds(self, context: int, output: int, letters: Sequence[int]) -> list[float]:
-        """The same seconds, divided among the pieces of the reply: its tokens are spread evenly over their letters."""
+        """The seconds of decode for each piece of a reply, whose tokens are spread evenly over the letters."""
         whole = sum(letters)
         ends = [self.decode_seconds(context, output * end / whole if whole else output) for end in accumulate(letters)]
         return [end - start for start, end in pairwise([0.0, *ends])]
@@ -59,7 +59,7 @@ class Hardware:
 def largest_ratio(on: Hardware, output: int) -> float:
     """The share of the full context below which a summary pays, 0 to 1.
 
-    A summary pays where it saves more seconds of decode than its own prefill takes. CoMem, Eq. 7:
+    A summary pays if it saves more seconds of decode than its own prefill takes. CoMem, Eq. 7:
     Y · (L_full - L_sum) · S / W > L_sum / P; Y tokens are written before the next summary. From it follows
     Eq. 8: L_sum / L_full < Y · S · P / (Y · S · P + W). The case study of the paper (W = 2 TB/s, P = 3,000,
     S = 2e-4 GB, Y = 1,000) gives 600 / (600 + 2,000) = 0.2308; the paper says 0.23.
@@ -69,21 +69,21 @@ def largest_ratio(on: Hardware, output: int) -> float:
 
 
 def largest_summary(on: Hardware, full: int, output: int) -> int:
-    """The most tokens of a summary that pays in place of a full context (Eq. 8); 0 where none does."""
+    """The longest summary, in tokens, that pays in place of a full context (Eq. 8); 0 if none pays."""
     return max(0, math.ceil(largest_ratio(on, output) * full) - 1)
 
 
 def fitted(calls: Iterable[Call]) -> Hardware | None:
-    """The hardware that made these calls of one model, by the seconds that its server reports.
+    """The hardware behind these calls of one model, fitted to the seconds that its server reports.
 
-    The rate of prefill is the one that most calls agree with (`agent.prefix_cache.seconds_per_token`), in the middle of
-    these. The seconds of an output token are a line over the context in the middle of the reply: its slope is the
-    middle one of all pairs of calls whose contexts lie at least half of their range apart, its height the middle one of
-    all calls (after Theil and Sen). A slope is never negative: where more context seems faster, it is 0.
+    The rate of prefill is the median of the calls near the most common rate (`agent.prefix_cache.seconds_per_token`).
+    The seconds per output token are a line over the context in the middle of the reply (after Theil and Sen): its slope
+    is the median over all pairs of calls whose contexts lie at least half of their range apart, its intercept the
+    median over all calls. A negative slope becomes 0.
 
     None for fewer than three calls with seconds of prefill, or three with seconds of decode and at least 8 tokens of
-    output; and where the longest of their contexts is less than 1.5 times the shortest one. Of many calls it reads the
-    newest 100.
+    output; and if the longest of their contexts is less than 1.5 times the shortest one. Only the newest 100 calls
+    count.
     """
     newest = [*calls][-NEWEST_CALLS:]
     timed = [call.timed for call in newest if call.timed]
@@ -97,8 +97,8 @@ def fitted(calls: Iterable[Call]) -> Hardware | None:
 
 
 def _seconds_per_token(timed: Sequence[Timed]) -> float:
-    """Seconds of a computed token, by the calls of which we know how many tokens were computed."""
-    from statistics import median  # not at the start: it imports all kinds of numbers
+    """Seconds per computed token, from the calls whose number of computed tokens is known."""
+    from statistics import median  # imported late: it imports `fractions` and `decimal`
 
     about = seconds_per_token(timed)
     rates = [call.seconds / call.computed for call in timed]
@@ -106,7 +106,7 @@ def _seconds_per_token(timed: Sequence[Timed]) -> float:
 
 
 def _point(call: Call) -> tuple[float, float] | None:
-    """The context in the middle of a reply, in tokens, and the seconds of one of its tokens; None if not known."""
+    """The context in the middle of a reply, in tokens, and the seconds per output token; None if not known."""
     prompt, output, seconds = call.prompt.tokens, call.output.tokens, call.usage.decode_seconds
     if prompt is None or output is None or output < LEAST_OUTPUT or not seconds:
         return None
@@ -114,7 +114,7 @@ def _point(call: Call) -> tuple[float, float] | None:
 
 
 def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The height at 0 and the slope of the line through most of these points, neither below 0."""
+    """The intercept and the slope of the line through most of these points, neither below 0."""
     from statistics import median
 
     contexts = [context for context, _ in points]
@@ -125,7 +125,7 @@ def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _described(weights: float, kv: float, bandwidth: float, prefill: float, load_seconds: float = 0.0) -> Hardware:
-    """The hardware by its facts: bytes of the weights and of a token's keys and values, bytes and tokens a second.
+    """Hardware by its figures: bytes of the weights and of a token's keys and values, bytes and tokens per second.
 
     Decode is bound by memory: for each token the weights and the keys and values of the context are read once.
     """
@@ -133,9 +133,9 @@ def _described(weights: float, kv: float, bandwidth: float, prefill: float, load
 
 
 COMPUTES = 0.63
-"""The share of its peak that a machine computes in prefill, 2 FLOP a parameter and token.
+"""The share of its peak FLOP/s that a machine reaches in prefill, at 2 FLOP per parameter and token.
 
-That of the case study: 2 x 32.8e9 x 3,000 = 197 of the 312 TFLOP/s of an A100.
+From the case study: 2 x 32.8e9 x 3,000 = 197 of the 312 TFLOP/s of an A100.
 """
 
 HARDWARE: Mapping[str, Hardware] = {

@@ -1,4 +1,4 @@
-"""A pace by its name, and the hardware that a user's files describe."""
+"""Paces by name, and the hardware that a user's settings files describe."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from thimble.agent.errors import UsageError
 from thimble.models.hardware import HARDWARE, Hardware
 
 Pace = Hardware | None
-"""How fast a model replies; None for at once."""
+"""How fast a model replies; None for no delay."""
 MOST_RATE = 10_000
-"""Tokens a second of a pace that is a number."""
+"""The highest pace that is a number, in tokens a second."""
 LEGAL = {"prefill": (0.1, 1e9), "token_seconds": (0.0, 60.0), "slope": (0.0, 1.0), "load_seconds": (0.0, 600.0)}
-"""The least and the most of each number of a row; its units are those of `Hardware`."""
+"""The lowest and highest value of each number of a row; the units are those of `Hardware`."""
 NEEDED = ("prefill", "token_seconds")
 NAME = re.compile(r"[a-z][a-z0-9.-]{0,39}")
 PACE_WORDS = ("inf", "infinity", "nan", "key", "original")
-"""Names that a pace has for something else."""
+"""Names that mean something else as a pace."""
 
 
 def machines(text: str, rows: Mapping[str, Hardware]) -> tuple[Hardware, Hardware] | None:
@@ -29,13 +29,13 @@ def machines(text: str, rows: Mapping[str, Hardware]) -> tuple[Hardware, Hardwar
 
 
 def paces(text: str, rows: Mapping[str, Hardware] = HARDWARE) -> tuple[Pace, Pace]:
-    """The pace of the agent's model and that of the memory model, as `--pace` says them.
+    """The paces of the agent's model and of the memory model, from the value of `--pace`.
 
-    A number of tokens a second (the prompt is then computed at once; 0: the reply comes at once), a name of these rows,
-    or two with a comma. One is for both models.
+    A number of tokens a second (the prompt then takes no time; at 0 the reply does not either), a name of these rows,
+    or two names with a comma. One name is for both models.
 
     Raises:
-        ValueError: it is none of these.
+        ValueError: the value has another form.
     """
     if named := machines(text, rows):
         return named
@@ -47,10 +47,10 @@ def paces(text: str, rows: Mapping[str, Hardware] = HARDWARE) -> tuple[Pace, Pac
 
 
 def own_rows(table: object, called: str) -> dict[str, Hardware]:
-    """The rows of `[hardware.NAME]` in a file of settings that is called so.
+    """The rows `[hardware.NAME]` of a settings file; `called` is its name in errors.
 
     Raises:
-        UsageError: one of them is no hardware, or has the name of one that the program describes.
+        UsageError: a row is not valid hardware, or has the name of a built-in row.
     """
     if not isinstance(table, dict):
         raise UsageError(f"hardware cannot be {table!r:.40} ({called})", "write a table [hardware.NAME]")
@@ -60,7 +60,7 @@ def own_rows(table: object, called: str) -> dict[str, Hardware]:
 def _row(name: str, row: object, called: str) -> Hardware:
     if not NAME.fullmatch(name) or name in (*PACE_WORDS, *HARDWARE):
         taken = f"not one of {', '.join((*PACE_WORDS, *HARDWARE))}"
-        fix = f"take small letters, digits, - and ., a letter first, {taken}"
+        fix = f"use lower-case letters, digits, - and ., starting with a letter, {taken}"
         raise UsageError(f"hardware cannot be called {name!r:.42} ({called})", fix)
     row = {key.replace("-", "_"): value for key, value in row.items()} if isinstance(row, dict) else {}
     known = [field.name for field in fields(Hardware)]

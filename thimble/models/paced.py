@@ -1,4 +1,4 @@
-"""Paced: a reply that comes as slowly as from a model on a described machine. It sleeps and does not work."""
+"""Paced replies, as slow as those of a model on a described machine: sleep instead of work."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from thimble.models.hardware import Hardware
 def paced(deltas: Sequence[Text | ToolCall], usage: Usage, on: Hardware) -> Iterator[Delta]:
     """The deltas of a reply, each when this hardware would have written it; then the usage, with its seconds.
 
-    It loads the model, computes what is not cached of the prompt, and writes each token the slower, the longer the
-    context is. The seconds are those of the described machine, exactly, and not those that the clock shows.
+    The machine loads the model, computes the uncached part of the prompt, and writes each token more slowly the longer
+    the context is. The seconds in the usage are exactly those of the described machine, not those of the clock.
     """
     prompt, cached, output = usage.prompt_tokens or 0, usage.cached_tokens or 0, usage.output_tokens or 0
     if on.load_seconds:

@@ -1,4 +1,4 @@
-"""Prices: the card that a user gives, and the one that a server's own timings amount to."""
+"""Price cards: the user's, and one estimated from a server's own timings."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ HIGHEST_PRICES = {"cached": 1.0, "output": 1000.0, "dollars": 1000.0}
 LEAST_CALLS = 4
 """The fewest calls with timings for an estimate."""
 TOO_ALIKE = 0.001
-"""If the squared sine between the two columns of the fit is below this, they are too alike to separate."""
+"""If the squared sine between the two columns of the fit is below this, they cannot be separated."""
 
 
 def read_prices(text: str) -> Prices:
-    """The price card that a text such as `cached=0.1,output=4` gives; what it leaves out has its usual price.
+    """The price card in a text such as `cached=0.1,output=4`; a price that is left out has its default.
 
     `dollars` are for a million computed prompt tokens.
 
     Raises:
-        UsageError: it names something else, or a price outside its legal range.
+        UsageError: a name is unknown, or a price is outside its range.
     """
     given: dict[str, float] = {}
     for part in filter(None, map(str.strip, text.split(","))):
         name, _, number = (word.strip() for word in part.partition("="))
         if name not in HIGHEST_PRICES:
             fix = did_you_mean(name, HIGHEST_PRICES, "written cached=0.1,output=4")
-            raise UsageError(f"a price card has no {name[:40]!r}", fix)
+            raise UsageError(f"{name[:40]!r} is not the name of a price", fix)
         try:
             given[name] = float(number)
         except ValueError:
             given[name] = -1
         if not 0 <= given[name] <= HIGHEST_PRICES[name]:
             unit = (
-                "for a million computed prompt tokens" if name == "dollars" else "where a computed prompt token costs 1"
+                "for a million computed prompt tokens" if name == "dollars" else "in units of a computed prompt token"
             )
             legal = f"{name} takes 0 to {HIGHEST_PRICES[name]:g}, {unit}"
             raise UsageError(f"{part[:40]} is not a price", legal)
@@ -51,11 +51,11 @@ def fixed(card: Prices) -> Callable[[Sequence[Call], ModelId], Prices]:
 
 
 def by_timings(calls: Sequence[Call], model: ModelId) -> Prices:
-    """The price card of this model, from the seconds of its calls, where a computed prompt token takes 1.
+    """The price card of this model, from the seconds of its calls, in units of a computed prompt token.
 
     The seconds of a prefill are fitted as a * computed + b * cached, both at least 0 (least squares); then cached
-    costs b / a. A call whose cached tokens are unknown is left out. A written token costs its decode seconds / a.
-    If the calls are few or too much alike, the default card is used.
+    costs b / a. A call whose cached tokens are unknown is left out. An output token costs its decode seconds / a.
+    If the calls are too few or too similar, the default card is used.
     """
     sums = _Fit()
     for call in calls:
@@ -66,7 +66,7 @@ def by_timings(calls: Sequence[Call], model: ModelId) -> Prices:
 
 @dataclass(slots=True)
 class _Fit:
-    """Sums over calls of x tokens computed and y tokens cached in t seconds of prefill, and over written tokens."""
+    """Sums over calls of x tokens computed and y tokens cached in t seconds of prefill, and over output tokens."""
 
     rows: int = 0
     xx: float = 0
@@ -101,7 +101,7 @@ class _Fit:
         return Prices(cached, min(self.written_seconds / self.written / a, HIGHEST_PRICES["output"]))
 
     def _seconds(self) -> tuple[float, float]:
-        """Seconds a token computed, and a token cached; zeros where they cannot be told apart."""
+        """Seconds per computed token and per cached token; zeros if the calls cannot separate them."""
         determinant = self.xx * self.yy - self.xy * self.xy
         if self.rows < LEAST_CALLS or determinant <= TOO_ALIKE * self.xx * self.yy:
             return 0.0, 0.0

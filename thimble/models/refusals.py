@@ -1,4 +1,4 @@
-"""The refusals that mean the same on every model server, and what becomes of all others: the server's own words."""
+"""Errors for requests that a model server refuses: known refusals by pattern, others in the server's own words."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ REFUSALS: tuple[tuple[str, type[ModelError], str, str], ...] = (
         r"not support embedding|pooling type",
         ModelError,
         "{model} makes no embeddings on this server: {error}",
-        "take a model that does: ollama pull all-minilm, then --embeddings ollama:all-minilm; "
+        "choose a model that does: ollama pull all-minilm, then --embeddings ollama:all-minilm; "
         f"or for another server, {WITH_EMBEDDINGS}",
     ),
     (
         r"system memory|out of memory|cuda error",
         ModelError,
         "the server has too little memory: {error}",
-        "choose a smaller model or budget, or stop what fills the memory",
+        "choose a smaller model or budget, or free memory on the server's machine",
     ),
 )
-"""Patterns of what servers say, with what the error is, says, and advises. The first that matches counts."""
+"""Patterns of servers' error messages, each with the class, the text and the fix of our error. The first match wins."""
 
 
 def refusal(status: int, error: str, model: str, after_seconds: float | None = None) -> ModelError:

@@ -17,32 +17,32 @@ Calls = Literal["tools", "schema"]
 """The ways to call tools: the server's own, or objects of an enforced schema."""
 
 DEFAULT_MODEL = "qwen2.5:7b"
-"""The model that we suggest, and count with where there is none."""
+"""The suggested model, and the one whose tokens are counted if there is no model."""
 
 REPLY_TOKENS = 2_048
 """Room for a reply, and for the error of an estimate of the prompt."""
 
 NAMES_TOLD = 8
-"""The most names of models in an error."""
+"""Maximum number of names of models in an error."""
 
 THINKING_TOKENS = 4_096
-"""What a model that thinks may use for it, beside the tokens of its reply."""
+"""Room for thinking, in addition to the reply."""
 
 
 def fitting(context: int, thinks: bool = False) -> int:
-    """The budget whose prompts and replies fit into a context of so many tokens, with room to think if the model does.
+    """The largest budget whose prompts and replies fit into a context of this many tokens, with any thinking.
 
-    Where none fits, it is the least one.
+    If none fits, the minimum budget.
     """
     return max(LEAST_BUDGET, context - REPLY_TOKENS - THINKING_TOKENS * thinks)
 
 
 def too_small(model: str, holds: int, wanted: int, thinks: bool = False) -> str:
     """The warning for a model that holds fewer tokens than the budget may need."""
-    what = f"{model} holds {holds:,} tokens of prompt and reply, and this budget wants up to {wanted:,}"
+    what = f"{model} holds {holds:,} tokens of prompt and reply, and this budget needs up to {wanted:,}"
     budget = fitting(holds, thinks)
     fits = budget + REPLY_TOKENS + THINKING_TOKENS * thinks <= holds
-    return f"{what}: {f'/budget {budget}' if fits else 'take a model that holds more (/model)'}"
+    return f"{what}: {f'/budget {budget}' if fits else 'choose a model that holds more (/model)'}"
 
 
 def named(names: Sequence[str]) -> str:
@@ -52,23 +52,23 @@ def named(names: Sequence[str]) -> str:
 
 
 class NoModel(ModelError):
-    """The server answers, and has no model that suits."""
+    """The server answers, but has no suitable model."""
 
 
 class ToolsRefused(ModelError):
-    """The server or its template takes no tools for this model; nothing was streamed yet."""
+    """The server or the model's template does not accept tools; nothing was streamed yet."""
 
 
 class OptionRefused(ModelError):
-    """The server takes an option of the request for no model, or not for this one; nothing was streamed yet."""
+    """The server does not accept an option of the request, for this model or any; nothing was streamed yet."""
 
 
 class CallUnreadable(ModelError):
-    """The server could not read the call that its model wrote, and sends nothing of it."""
+    """The server could not parse the call that its model wrote, and does not send it."""
 
 
 class TooLong(ModelError):
-    """The prompt, or a text to embed, is longer than the model holds."""
+    """The prompt, or a text to embed, is longer than the model's context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +91,16 @@ class ServerOptions:
     """The longest time for a whole reply."""
 
     sends_key: bool = True
-    """Off for an address that the user has not named: no key goes there."""
+    """Off for an address that the user has not named: the key is not sent there."""
 
     temperature: float | None = None
-    """How freely the model chooses its words; None sends nothing, and leaves it to the server and the model."""
+    """The sampling temperature; None sends none, and leaves it to the server and the model."""
 
     seed: int | None = None
-    """Where the server's random numbers begin; None sends nothing."""
+    """The seed of the server's random numbers; None sends none."""
 
     def sampling(self, temperature: float | None = None) -> Mapping[str, float | int]:
-        """The options of a request that decide how words are drawn; `temperature` is that of this request alone."""
+        """The sampling options of a request; `temperature` replaces the setting for this request."""
         wanted = self.temperature if temperature is None else temperature
         return {name: value for name, value in (("temperature", wanted), ("seed", self.seed)) if value is not None}
 
@@ -114,12 +114,12 @@ class ServerOptions:
 
     @property
     def answer(self) -> Bounds:
-        """The bounds of an answer to any other question."""
+        """The bounds of an answer to any other request."""
         return Bounds(min(ASK_SECONDS, self.timeout_seconds), min(ASK_WHOLE_SECONDS, self.reply_seconds))
 
 
 class Check(NamedTuple):
-    """A finding of `thimble doctor`; where it limits a session, `fix` says what lifts the limit."""
+    """A finding of `thimble doctor`; if it limits a session, `fix` says how to lift the limit."""
 
     found: str
     fix: str = ""
@@ -147,10 +147,10 @@ class Server(Protocol):
     options: ServerOptions
 
     def answers(self, seconds: float) -> bool:
-        """Whether a server of this kind answers here, decided within so many seconds."""
+        """Whether a server of this kind answers here, decided within this many seconds."""
 
     def models(self) -> list[str]:
         """Names of the server's models."""
 
     def choose(self, wanted: str = "") -> str:
-        """The wanted model, or without a wish the one that suits best."""
+        """The wanted model; "" for the most suitable one."""

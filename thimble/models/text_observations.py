@@ -1,6 +1,6 @@
 """Observations of text protocols: results that programs without tool calls send as user messages.
 
-In a history each is a tool's result, so that every strategy sees an observation; a server is sent what was written.
+In a history each is a tool result, so that strategies see an observation; the server is sent the original text.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from thimble.agent.errors import UsageError
 from thimble.agent.messages import Message, ToolCall
 
 TEXT_ACTION = "the action above"
-"""The name of the call that an action in the assistant's words becomes. It costs nothing; no function can have it."""
+"""The name of the call for an action in the assistant's words. It costs nothing; no function can have this name."""
 ACTION = re.compile(r"```|^[ \t]*Action(?: \d+)?:|<\w+[=>]|\A\s*\{", re.MULTILINE)
-"""What stands at least in the words that call a tool."""
+"""Found in all words that call a tool."""
 OBSERVATION = re.compile(
     r"\s*(?:<(?:returncode|exception|observation|warning|tool_response|function_results)>|(?i:observation)(?: \d+)?:"
     r"|EXECUTION RESULT of \[|Execution output of \[|API output:|exitcode: |\[\w[^\]\n]*\] Result:"
     r"|The last command <command>|Your (?:last )?command ran successfully)|(?s:.*)\nbash-\$\s*\Z"
 )
-"""A result behind such words: mini-swe-agent, SWE-agent, Hermes, ReAct, OpenHands, R2E-Gym, tau-bench, AutoGen."""
+"""A result that begins or ends so: mini-swe-agent, SWE-agent, Hermes, ReAct, OpenHands, R2E-Gym, tau-bench, AutoGen."""
 CALL = re.compile(
     r'^Action(?: \d+)?:\s*+(?:\{\s*"name":\s*"(?!respond|finish)|(?!(?i:finish))\w+\[|[^\n]+\nAction Input:)'
     r"|^```mswea_|\ADISCUSSION\b(?s:.*)```\s*\Z|</(?:execute_bash|execute_ipython|mswea_bash_command)>\s*\Z"
     r"|<function=(?!finish)(?:[^<]|<(?!function=))*</(?:function|parameter)>\s*\Z",
     re.MULTILINE,
 )
-"""Words that only a tool answers, in whatever form. What follows `respond` or `finish` is a person's."""
+"""Words that only a tool answers, whatever the form of the result. A person answers `respond` and `finish`."""
 NONE_RECOGNISED = "0 observations recognised: --observations PATTERN says which user messages are results of a tool"
 
 
 def recognise(messages: Sequence[Message], pattern: str | None = None) -> list[Message]:
-    """The messages; each observation among the user's is the result of a call of the assistant's message before it.
+    """The messages; each observation in a user message becomes the result of a call in the assistant message before it.
 
     Precise first: both have the form of a known protocol, or the user's message matches the pattern, a regular
-    expression. A person's reply to an assistant's prose is none. Raises UsageError if it is not a regular expression.
+    expression. A person's reply to prose is not an observation. Raises UsageError for an invalid regular expression.
     """
     try:
         own = re.compile(pattern or "(?!)")  # which matches nothing
     except re.error as error:
         what = f"--observations {pattern!r:.80} is not a regular expression: {error}"
-        raise UsageError(what, "give one that observations match: --observations '^RESULT'") from error
+        raise UsageError(what, "give one that matches observations: --observations '^RESULT'") from error
     found = [*messages]
     for at, (said, answer) in enumerate(pairwise(messages)):
         if (said.role, answer.role, said.calls) == ("assistant", "user", ()):
@@ -57,14 +57,14 @@ def recognise(messages: Sequence[Message], pattern: str | None = None) -> list[M
 
 
 def as_written(message: Message) -> Message:
-    """The message as its protocol writes it: an observation is the user's, and its call is in the words alone."""
+    """The message as its protocol writes it: an observation is a user message, and its call is only in the words."""
     if message.name == TEXT_ACTION:
         return replace(message, role="user", call_id="", name="")
     return replace(message, calls=()) if any(call.name == TEXT_ACTION for call in message.calls) else message
 
 
 def recognised(*runs: Sequence[Message]) -> str:
-    """A line with the number of observations in what `recognise` gave; "" where all results are a tool's own."""
+    """A line with the number of observations that `recognise` found; "" if all results come from tool calls."""
     results = [message.name for run in runs for message in run if message.role == "tool"]
     if count := results.count(TEXT_ACTION):
         return f"observations recognised in user messages: {count:,}"

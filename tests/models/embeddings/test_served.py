@@ -68,12 +68,12 @@ REFUSED = {
         ((404, b"404 page not found"), "there is no Ollama at http://127.0.0.1:11434", "--backend openai"),
         ((200, {"message": "hello"}), "not an Ollama server", "--base-url"),
         ((200, {"embeddings": [[1.0]] * 3}), "3 vectors for 2 texts", "protocol"),
-        ((200, {"embeddings": [[1.0], [1.0, 2.0]]}), "something else than rows", "protocol"),
-        ((200, {"embeddings": [[1.0], [None]]}), "something else than rows", "protocol"),
-        ((200, {"embeddings": [["a"], ["b"]]}), "something else than rows", "protocol"),
-        ((200, {"embeddings": None}), "something else than rows", "protocol"),
-        ((200, {"embeddings": [[], []]}), "something else than rows", "protocol"),
-        ((200, b'{"embeddings":[[NaN],[1e400]]}'), "something else than rows", "protocol"),
+        ((200, {"embeddings": [[1.0], [1.0, 2.0]]}), "something other than rows", "protocol"),
+        ((200, {"embeddings": [[1.0], [None]]}), "something other than rows", "protocol"),
+        ((200, {"embeddings": [["a"], ["b"]]}), "something other than rows", "protocol"),
+        ((200, {"embeddings": None}), "something other than rows", "protocol"),
+        ((200, {"embeddings": [[], []]}), "something other than rows", "protocol"),
+        ((200, b'{"embeddings":[[NaN],[1e400]]}'), "something other than rows", "protocol"),
     ],
     "openai": [
         ((404, {"error": {"message": "The model `x` does not exist."}}), "no model 'all-minilm'", "--"),
@@ -86,14 +86,14 @@ REFUSED = {
         ((200, {"data": 7}), "an embedding for each text", "protocol"),
         ((200, [1]), "an embedding for each text", "protocol"),
         ((200, {"data": [{"index": 1, "embedding": "AACAPw=="}, {"index": 0, "embedding": "AACAPw=="}]}),
-         "something else than rows", "protocol"),
+         "something other than rows", "protocol"),
     ],
 }  # fmt: skip
 EITHER = [
     ((200, PAGE), "it answered a web page", "--base-url"),
     ((500, b""), "status 500", "log"),
     (httpx.ConnectError("[Errno 111] Connection refused"), "nothing answers at", "start it"),
-    (httpx.ReadTimeout("timed out"), "nothing came from", "loading"),
+    (httpx.ReadTimeout("timed out"), "sent nothing for", "loading"),
 ]
 
 

@@ -83,7 +83,7 @@ def test_a_model_that_makes_llama_cpp_abort_is_one_line(
 
 def test_too_little_memory_is_told_before_anything_is_started(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "free_bytes", lambda: 1_000)
-    with pytest.raises(ModelError, match=r"tiny\.gguf takes .* GB and the memory of its context") as caught:
+    with pytest.raises(ModelError, match=r"tiny\.gguf needs .* GB and room for its context") as caught:
         Child(tiny).start(512)
     assert "smaller model" in caught.value.fix
 

@@ -34,7 +34,7 @@ def test_a_sound_file_tells_what_a_session_needs(tiny: Path) -> None:
 def test_a_path_that_is_not_a_file_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.gguf")
     for path in (tmp_path, tmp_path / "pipe.gguf", Path("/dev/zero")):
-        assert error(path) == f"{path.name} cannot be used: it is no file"
+        assert error(path) == f"{path.name} cannot be used: it is not a regular file"
     assert "No such file" in error(tmp_path / "none.gguf")
 
 
@@ -52,8 +52,8 @@ def header(form: str, *values: object) -> bytes:
         (header("<QQQsIQ", 0, 1, 1, b"a", STRING, MANY), ""),
         *((header("<QQQsIIQ", 0, 1, 1, b"a", ARRAY, kind, MANY), "") for kind in (STRING, UINT32, ARRAY)),
         (header("<QQQsI", 0, 1, 1, b"a", 77), ""),
-        ({"general.architecture": "qwen2", "general.type": "adapter"}, "no model that can chat"),
-        ({"general.architecture": 7, "qwen2.context_length": 512}, "no model that can chat"),
+        ({"general.architecture": "qwen2", "general.type": "adapter"}, "its model cannot chat"),
+        ({"general.architecture": 7, "qwen2.context_length": 512}, "its model cannot chat"),
     ],
 )
 def test_a_file_that_is_not_a_model_is_refused(tmp_path: Path, content: bytes | dict[str, object], what: str) -> None:

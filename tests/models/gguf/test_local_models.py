@@ -78,7 +78,7 @@ def test_pulled_models_have_the_names_that_ollama_shows(pulled: Path, tiny: Path
 def test_parts_that_cannot_be_used_are_told(pulled: Path, tiny: Path) -> None:
     pull(pulled, "registry.ollama.ai/library/seeing/latest", tiny, "projector", "params", "template")
     pull(pulled, "registry.ollama.ai/library/adapted/latest", tiny, "adapter")
-    assert "sees pictures" in LocalModels().found("seeing").unused
+    assert "vision" in LocalModels().found("seeing").unused
     with pytest.raises(ModelError, match="adapted:latest has an adapter") as caught:
         LocalModels().choose("adapted")
     assert caught.value.fix
@@ -138,7 +138,7 @@ def test_without_a_model_the_reader_stays_and_names_what_is_here(pulled: Path, p
 def test_a_bad_file_is_told_at_once_and_a_swap_to_it_changes_nothing(tmp_path: Path, local: Local) -> None:
     bad = tmp_path / "bad.gguf"
     bad.write_text("not a model")
-    with pytest.raises(ModelError, match=r"bad\.gguf cannot be used: it is no GGUF file"):
+    with pytest.raises(ModelError, match=r"bad\.gguf cannot be used: it is not a GGUF file"):
         _ = local.open(model=str(bad)).agent
     session = local.open(backend="reader", model="")
     with pytest.raises(ModelError, match=r"bad\.gguf cannot be used"):

@@ -82,7 +82,7 @@ def test_a_model_that_is_killed_in_a_reply_is_told_of_and_loaded_anew(
         os.kill(process, signal.SIGKILL)
         with pytest.raises(ModelError, match=r"endless\.gguf stopped: killed by SIGKILL") as caught:
             list(asked)
-        assert caught.value.fix == "ask again: it is loaded anew"
+        assert caught.value.fix == "ask again: the model is loaded again"
         assert not [*Path(tempfile.gettempdir()).iterdir()]
         assert session.agent.history[-1].content == "How much?"
     session.leave()

@@ -69,7 +69,7 @@ def test_no_more_context_is_asked_for_than_the_model_has(ollama: tuple[Ollama, s
     ask(model)
     assert server.sent()[0]["options"]["num_ctx"] == 4_096
     assert model.check() == (
-        "small holds 4,096 tokens of prompt and reply, and this budget wants up to 12,288: /budget 2048"
+        "small holds 4,096 tokens of prompt and reply, and this budget needs up to 12,288: /budget 2048"
     )
 
 

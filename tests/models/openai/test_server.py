@@ -63,7 +63,7 @@ def test_an_address_may_end_in_v1_or_not(given: str, name: str, url: str) -> Non
 
 
 def test_an_address_that_is_none_says_so() -> None:
-    with pytest.raises(UsageError, match="is no address"):
+    with pytest.raises(UsageError, match="is not an address"):
         server_at("vllm", "http://user@gpu")
 
 

@@ -96,7 +96,7 @@ def test_a_server_that_gets_no_key_is_told_how_to_get_one(environment: pytest.Mo
 @pytest.mark.parametrize("wrong", ["sk-ü12345678", "sk-123\n45678", "sk-\x01123456", 'sk-"12345678', "sk 12345678"])
 def test_a_malformed_key_is_not_told(wrong: str, environment: pytest.MonkeyPatch) -> None:
     environment.setenv("THIMBLE_API_KEY", wrong)
-    assert failure(Wire({CHAT: ANSWER})).what == "the key in THIMBLE_API_KEY has characters that no key has"
+    assert failure(Wire({CHAT: ANSWER})).what == "the key in THIMBLE_API_KEY has characters that a key cannot have"
 
 
 # ---- a server that sends it back ----

@@ -40,7 +40,7 @@ def test_a_line_without_an_end_is_given_up_on() -> None:
             pieces += 1
             yield piece
 
-    with pytest.raises(ModelError, match="without an end"):
+    with pytest.raises(ModelError, match="more than 4 MB"):
         list(read(endless()))
     assert pieces < 20
     assert sum(map(len, read([piece + b"\n"] * 20))) == 20_000_000, "many lines may be longer together"
@@ -62,7 +62,7 @@ def test_a_connection_lost_before_the_first_line_is_busy_and_after_it_an_error()
 
 
 def test_after_the_deadline_nothing_more_is_taken() -> None:
-    with pytest.raises(ModelError, match="no whole answer came from http://box in 0 seconds"):
+    with pytest.raises(ModelError, match="http://box did not finish its answer in 0 seconds"):
         allowance(whole=0).take(0)
 
 
@@ -93,7 +93,7 @@ def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPa
 
 def test_a_redirect_names_where_it_leads() -> None:
     error = moved("http://box:80", "https://box/\nx")
-    assert error.what == "the server at http://box:80 sends requests on to https://box/ x"
+    assert error.what == "the server at http://box:80 redirects requests to https://box/ x"
     assert "--base-url" in error.fix
 
 

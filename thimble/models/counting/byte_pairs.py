@@ -1,7 +1,7 @@
-"""Byte-pair vocabularies that a server tells: how a GGUF file describes them, and the tokens of a text by them.
+"""Byte-pair vocabularies from the metadata of GGUF files, and counting tokens with them.
 
-Counts are those of llama.cpp (src/llama-vocab.cpp), which does not compose a text before it reads it. Vocabularies that
-are not made of bytes, such as those of SentencePiece, are not read.
+Counts are those of llama.cpp (src/llama-vocab.cpp), which does not normalise a text (NFC) before it reads it.
+Vocabularies that are not made of bytes, such as those of SentencePiece, are not read.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ PATTERNS: Mapping[str, str] = {
 WHOLE_WORDS = frozenset(
     ["llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "lfm2", "tekken", "glm4"]
 )
-"""Where a word that is in the vocabulary is one token whether or not merges lead to it; all but glm4 begin a prompt."""
+"""Pre-tokenizers that take a word of the vocabulary as one token, merges or not; all but glm4 add one to a prompt."""
 
 _NORMAL, _SPECIAL = 1, (2, 3, 4)
 
 _PRINTED = [byte for byte in range(0x21, 0x100) if chr(byte).isprintable()]
 _OTHERS = [byte for byte in range(0x100) if byte not in _PRINTED]
 _BYTES = {byte: byte for byte in _PRINTED} | {0x100 + at: byte for at, byte in enumerate(_OTHERS)}
-"""The byte of each letter by which vocabularies write bytes: printable ones as they are, the others from U+0100."""
+"""The byte of each letter by which vocabularies write bytes: printable ones unchanged, the others from U+0100."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,10 @@ class BytePairs:
     """Its tokens of more than one byte, in the order in which they are merged, a letter a byte (latin-1)."""
 
     special: Sequence[str]
-    """Texts that are one token wherever they stand."""
+    """Texts that are one token wherever they occur."""
 
     lost: Sequence[int]
-    """Bytes that are no token: they are left out of a text."""
+    """Bytes without a token: they are left out of a text."""
 
     begin: int = 0
     """Tokens that the server adds around a prompt."""
@@ -116,10 +116,10 @@ class BytePairs:
 
 
 def byte_pairs(facts: Mapping[str, Any]) -> BytePairs | None:
-    """The vocabulary in the facts of a GGUF file; None if they leave it out, or it is of another kind.
+    """The vocabulary in the metadata of a GGUF file; None if it is missing or of another kind.
 
     Args:
-        facts: The keys and values that begin with `tokenizer.ggml.`, among others.
+        facts: The metadata, with the keys that begin with `tokenizer.ggml.`.
     """
     pre, merges, tokens, types = (
         facts.get(f"tokenizer.ggml.{key}") or () for key in ("pre", "merges", "tokens", "token_type")

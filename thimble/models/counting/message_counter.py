@@ -13,22 +13,22 @@ from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.models.text_observations import as_written
 
 REMEMBERED = 131_072
-"""The most counts that are remembered; then they are counted anew."""
+"""Maximum number of counts in the cache, which is then emptied."""
 
 REMEMBERED_TOOLS = 16
-"""Sets of tools whose tokens are kept at most."""
+"""Maximum number of sets of tools whose tokens are cached."""
 
 TOOLS_PREAMBLE_TOKENS = 77
-"""What the Qwen2.5 chat template puts around the tool schemas, in tokens of its vocabulary."""
+"""Tokens that the Qwen2.5 chat template puts around the tool schemas."""
 
 PLAUSIBLE = (0.5, 2.0)
-"""Reported over counted tokens, as another tokenizer can explain it."""
+"""The range of reported over counted tokens that another tokenizer can explain."""
 
 LEAST_ONCE_KNOWN = 0.75
-"""The least of it where we count with the model's own vocabulary, or a server has told before."""
+"""Minimum ratio if we count with the model's own vocabulary, or after a calibration."""
 
 PIECE_LENGTH, SEARCHED = 4_096, 512
-"""The most characters of a piece of a long text; and of its end, where a word must end too."""
+"""Maximum characters of a piece of a long text, and of its end in which it is cut after a word."""
 _WORD_ENDS = r"(?<=\S)(?= )|(?<=[^\W_])(?=[\n.,;:!?，。、！？；：])|(?<=[A-Za-z])(?=[0-9])"
 _PIECE = re.compile(rf"(?s).{{{PIECE_LENGTH - SEARCHED},{PIECE_LENGTH}}}(?:{_WORD_ENDS})|.{{1,{PIECE_LENGTH}}}")
 
@@ -36,7 +36,7 @@ _Key = tuple[str, str, str, tuple[ToolCall, ...]]
 
 
 class MessageCounter(Counter):
-    """Counts each message by itself, so that counts add up, and only once. Subclasses implement `measured`."""
+    """Counts each message once and by itself, so that counts add up. Subclasses implement `measured`."""
 
     exact = False
 
@@ -68,14 +68,14 @@ class MessageCounter(Counter):
         return tokens if self._ratio == 1.0 else self._scaled(tokens)
 
     def counts(self, messages: Sequence[Message]) -> list[int]:
-        """Tokens of each of these messages; those that are known are looked up in one go."""
+        """Tokens of each of these messages; cached counts are looked up in one pass."""
         if self._ratio != 1.0:
             return super().counts(messages)
         known = map(self._known[0].get, map(id, messages))
         return [tokens or self.count(message) for tokens, message in zip(known, messages, strict=True)]
 
     def _by_content(self, message: Message) -> int:
-        """Its tokens by a key that a copy shares; to make the key takes longer than to know the message itself."""
+        """Tokens of a message, cached by a key that its copies share; making the key is slower than `id`."""
         message = as_written(message)
         key = (message.role, message.content, message.thinking, message.calls)
         tokens = self._counted.get(key)
@@ -98,8 +98,8 @@ class MessageCounter(Counter):
     def calibrate(self, counted: int, reported: int) -> bool:
         """Scale later counts so that `counted` would have been `reported`.
 
-        Both are tokens of one whole prompt. What no tokenizer can explain is ignored; False where it is too little:
-        that is a server that cuts. Counts are rounded to the nearest token, since rounding up would add one to each of
+        Both are tokens of one whole prompt. A ratio that no tokenizer can explain is ignored; False if it is too low:
+        the server cut the prompt. Counts are rounded to the nearest token, since rounding up would add one to each of
         many small messages.
         """
         if counted <= 0:
@@ -113,7 +113,7 @@ class MessageCounter(Counter):
 
     @property
     def learnt(self) -> Any:
-        """What `calibrate` has learnt, to be restored."""
+        """The state of `calibrate`, to be restored."""
         return self._ratio, self._calibrated
 
     @learnt.setter
@@ -128,7 +128,7 @@ class MessageCounter(Counter):
 
 
 class ChatCounter(MessageCounter):
-    """Counts messages as the Qwen2.5 chat template sends them; subclasses say what a text costs.
+    """Counts messages as the Qwen2.5 chat template writes them; subclasses count the tokens of a text.
 
     Parallel tool results share their markers in a real prompt, and have their own here: the count is then a few tokens
     above the prompt, never below.
@@ -164,7 +164,7 @@ def _rendered(message: Message) -> str:
 
 
 def spaced(arguments: str) -> str:
-    """JSON text in one line with the usual spacing, as templates write it; text that is no JSON as it is."""
+    """JSON text in one line with the usual spacing, as templates write it; other text unchanged."""
     try:
         return _json(foreign.read(arguments))
     except ValueError:
@@ -178,7 +178,7 @@ def _json(value: object) -> str:
 def pieces(text: str) -> Iterator[str]:
     """The text in pieces whose tokens add up to its own, so that counting takes linear time and little memory.
 
-    A piece ends where every pattern ends a word, such as before a space or a comma. Where 512 characters have no such
-    place, it ends anywhere, which makes a token or two too many.
+    A piece ends at the end of a word by every pattern, such as before a space or a comma. If its last 512 characters
+    have no such place, it ends anywhere, which adds a token or two.
     """
     return (piece[0] for piece in _PIECE.finditer(text))

@@ -1,4 +1,4 @@
-"""What a server with a prefix cache would report: for the backends that have no server behind them."""
+"""The usage that a server with a prefix cache would report, for backends without a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_REPLY = Message("reply", "assistant")
 
 
 class PrefixMeter:
-    """Accounts for replies as a server does that holds several prompts (`agent.prefix_cache`), also of two at once."""
+    """Reports usage like a server that caches several prompts (`agent.prefix_cache`); threads may share it."""
 
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
@@ -23,9 +23,9 @@ class PrefixMeter:
         self._one = Lock()
 
     def usage(self, messages: Sequence[Message], tools: Sequence[Schema], output_text: str) -> Usage:
-        """Usage of one reply, in tokens; the prompt is held from now on.
+        """Usage of one reply, in tokens; the prompt is cached from now on.
 
-        At least one token is computed anew, as servers do to have something to predict from.
+        At least one token is computed, as on servers, which need one to predict from.
         """
         overhead = self._counter.overhead(tools)
         prompt = overhead + sum(map(self._counter.count, messages))

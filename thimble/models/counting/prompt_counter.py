@@ -21,7 +21,7 @@ SYSTEM, USER, ASSISTANT = Message("s", "system", "x."), Message("u", "user", "x"
 REST_SECONDS = 10.0
 """Seconds until a server that failed to count is asked again."""
 TEMPLATE_TOKENS = 10_000
-"""What a template may add to a prompt. A count of more than two tokens a byte besides is not believed."""
+"""Tokens that a template may add to a prompt. A count above these and two tokens a byte is rejected."""
 RESULTS = tuple(Message("t", "tool", "x", call_id=call_id) for call_id in _IDS)
 
 
@@ -30,10 +30,10 @@ class Refused(Exception):
 
 
 class Tokenizer(Protocol):
-    """Counts as one kind of server. Raises Refused for messages that it does not accept, ModelError on failure."""
+    """Counts like one kind of server. Raises Refused for messages that it does not accept, ModelError on failure."""
 
     def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
-        """Tokens of a whole prompt, up to where the reply begins."""
+        """Tokens of a whole prompt, up to the start of the reply."""
 
     def text(self, text: str) -> int:
         """Tokens of a text."""
@@ -43,13 +43,13 @@ class Tokenizer(Protocol):
 
 
 class PromptCounter(MessageCounter):
-    """Counts with a model's own tokenizer and chat template; by an estimate while there are none.
+    """Counts with a model's own tokenizer and chat template; by an estimate while they cannot be used.
 
     Templates write whole conversations. So the count of a message is the tokens that it adds to the smallest valid
     conversation. The part common to all conversations belongs to the overhead; the part common to several results
     belongs to the message with the calls. So the counts of a prompt's messages add up to the prompt.
 
-    Any thread may be the first. Subclasses implement `found`.
+    Any thread may find the tokenizer. Subclasses implement `found`.
 
     Args:
         estimate: Counts while the tokenizer cannot be used.
@@ -65,12 +65,12 @@ class PromptCounter(MessageCounter):
         self._prompts: dict[tuple[Message, ...], int] = {}
 
     def found(self) -> Tokenizer:
-        """Find the tokenizer. Raises ModelError where there is none now, Refused where there will never be one."""
+        """Find the tokenizer. Raises ModelError if there is none now, Refused if there will never be one."""
         raise NotImplementedError
 
     @property
     def tokenizer(self) -> Tokenizer | None:
-        """The tokenizer, if it can be used now: after a failure it rests."""
+        """The tokenizer, if it can be used now: not within 10 seconds of a failure."""
         with self._finding:
             if self._none or monotonic() < self._resting_until:
                 return None
@@ -83,7 +83,7 @@ class PromptCounter(MessageCounter):
             return self._found
 
     def begin(self) -> None:
-        """Ask again at once: the server has the model by now."""
+        """Ask for the tokenizer again at once, since the server has loaded the model."""
         self._resting_until = 0.0
 
     @property
@@ -111,7 +111,7 @@ class PromptCounter(MessageCounter):
 
     @property
     def learnt(self) -> Any:
-        """Everything that `calibrate` has learnt in both counters, for restoring."""
+        """The state of `calibrate` in both counters, to be restored."""
         return super().learnt, self._estimate.learnt
 
     @learnt.setter
@@ -125,7 +125,7 @@ class PromptCounter(MessageCounter):
         return None
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
-        """This prompt as the model reads it; None if nothing tells it. Raises ModelError."""
+        """This prompt as the model reads it; None if the server cannot render it. Raises ModelError."""
         with suppress(Refused):
             return self._known_tokenizer().rendered(messages, tools)
         return None
@@ -182,7 +182,7 @@ class PromptCounter(MessageCounter):
         return self._prompts[messages]
 
     def _prompt(self, *messages: Message, tools: Sequence[Schema] = ()) -> int:
-        """Tokens of a prompt. Raises Refused also for more tokens than a template can make of this."""
+        """Tokens of a prompt. Raises Refused also for more tokens than a template can add."""
         tokens = self._known_tokenizer().prompt(messages, tools)
         texts = [json.dumps(tools, default=dict)]
         for one in messages:

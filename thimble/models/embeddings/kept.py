@@ -1,7 +1,7 @@
 """Embeddings kept in an SQLite file by the hash of their text, so that no text is embedded twice.
 
-The file is never trusted and never stops a session: what cannot be read or written is embedded anew. Each call opens
-the file and closes it, so threads and processes may share it.
+The file is never trusted and never stops a session: a text whose vector cannot be read is embedded again. Each call
+opens and closes the file, so threads and processes may share it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 VECTORS_TABLE = "CREATE TABLE IF NOT EXISTS vectors(text BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
 KEPT_AT_ONCE = 256
-"""Texts that are embedded, and kept, at a time: what is lost if the process is killed."""
+"""Texts that are embedded and stored at a time: the most that is lost if the process is killed."""
 LOCK_SECONDS = 0.5
 LENGTH_SLACK = 0.01
-"""How far from 1 numbers of 16 bits may bring the length of a vector."""
+"""How far from 1 the length of a vector may be after rounding to 16 bits."""
 
 Result = TypeVar("Result")
 Progress = Callable[[int, int], object]
@@ -35,12 +35,12 @@ Progress = Callable[[int, int], object]
 
 
 class KeptEmbedder:
-    """An embedder whose vectors are kept as numbers of 16 bits: the same whether they are fresh or were kept.
+    """An embedder that caches its vectors as 16-bit numbers; new vectors are rounded the same way.
 
     Args:
-        embedder: Makes the vectors that are not kept yet.
+        embedder: Makes the vectors that are not in the cache.
         folder: Has a file for each model.
-        progress: Told how far the embedding is.
+        progress: Called before each batch and at the end.
     """
 
     def __init__(self, embedder: Embedder, folder: Path, progress: Progress = lambda done, of: None) -> None:
@@ -86,7 +86,7 @@ class KeptEmbedder:
         return unit(np.array([np.frombuffer(found[key], np.float16) for key in keys], np.float32))
 
     def _read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The vectors that are kept; none at all if one is no unit vector, since the file is damaged then."""
+        """The cached vectors; none at all if one is not a unit vector, since the file is then damaged."""
 
         def select(file: sqlite3.Connection) -> dict[bytes, bytes]:
             found: dict[bytes, bytes] = {}
@@ -107,7 +107,7 @@ class KeptEmbedder:
         self._with_file(lambda file: file.executemany(sql, vectors.items()))
 
     def _with_file(self, task: Callable[[sqlite3.Connection], Result]) -> Result | None:
-        """What a task with the file gives; None where the file cannot be used. A damaged file is deleted."""
+        """The result of a task with the file; None if the file cannot be used. A damaged file is deleted."""
         import sqlite3
 
         path = self.path
@@ -115,7 +115,7 @@ class KeptEmbedder:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             with closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as file, file:
-                file.execute("PRAGMA synchronous = OFF")  # after damage by a power cut, it is made anew
+                file.execute("PRAGMA synchronous = OFF")  # a file damaged by a power cut is made again
                 file.execute(VECTORS_TABLE)
                 return task(file)
         except (sqlite3.OperationalError, OSError):  # in use, read-only, or the disk is full
@@ -130,7 +130,7 @@ class KeptEmbedder:
 
 
 def _are_vectors(kept: Sequence[bytes]) -> bool:
-    """Whether these are the bytes of vectors as long as each other, each of length 1 or of zeros."""
+    """Whether these are the bytes of vectors of one size, each of length 1 or all zeros."""
     import numpy as np
 
     try:

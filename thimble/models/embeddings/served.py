@@ -1,4 +1,4 @@
-"""Embeddings of a model server: texts go in batches, and what comes back is checked and brought to unit length."""
+"""Embeddings from a model server: texts are sent in batches, vectors are checked and scaled to length 1."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ BATCH = 64
 
 
 class ServedEmbedder(ABC):
-    """The vectors of a model on a server. A text that is longer than the model holds gets those of its beginning.
+    """The embeddings of a model on a server. For a text longer than the model's context, its beginning is embedded.
 
     Args:
         kind: The kind of server, as `--embeddings` names it.
         model: The name of the model there.
-        sleep: Waits for so many seconds while the server is busy.
+        sleep: Waits for a number of seconds while the server is busy.
     """
 
     def __init__(self, kind: str, model: str, sleep: Callable[[float], object]) -> None:
@@ -58,14 +58,14 @@ class ServedEmbedder(ABC):
 
     @abstractmethod
     def _mark(self) -> str:
-        """A text that differs where another model has the same name. Raises ModelError if there is no such model."""
+        """A text that differs for another model of the same name. Raises ModelError if there is no such model."""
 
     @abstractmethod
     def _asked(self, texts: Sequence[str]) -> Any:
         """The vectors of these texts as the server sends them, in their order. Raises ModelError."""
 
     def _batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of a batch. If the server finds a text too long, halves are sent: of the batch, then of it."""
+        """The vectors of a batch. For a text that is too long, halves are sent: of the batch, then of the text."""
         try:
             return self._checked(self._patiently(texts), len(texts))
         except TooLong:
@@ -86,15 +86,15 @@ class ServedEmbedder(ABC):
         return answer
 
     def _checked(self, vectors: Any, wanted: int) -> NDArray[np.float32]:
-        """The vectors as rows. Raises ModelError unless they are as many, as long as those before, and numbers."""
+        """The vectors as rows. Raises ModelError for a wrong number or size of vectors, and for other values."""
         import numpy as np
 
         try:
             rows = np.array(vectors, np.float32)
         except (ValueError, TypeError, OverflowError) as error:
-            raise misshapen("something else than rows of numbers") from error
+            raise misshapen("something other than rows of numbers") from error
         if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():
-            raise misshapen("something else than rows of numbers")
+            raise misshapen("something other than rows of numbers")
         if len(rows) != wanted:
             raise misshapen(f"{len(rows)} vectors for {wanted} texts")
         if rows.shape[1] != (self._numbers or rows.shape[1]):
@@ -104,7 +104,7 @@ class ServedEmbedder(ABC):
 
     @contextmanager
     def _as_ours(self) -> Iterator[None]:
-        """Say of an error that it is one of the embeddings, and what goes without them."""
+        """Say in each error that the embeddings failed, and how to go without them."""
         try:
             yield
         except ModelError as error:
@@ -113,5 +113,5 @@ class ServedEmbedder(ABC):
 
 
 def misshapen(what: str) -> ModelError:
-    """The error for an answer that has no vectors for what was asked."""
-    return ModelError(f"the server answers with {what}", "see that it speaks this protocol; its log may say more")
+    """The error for an answer without the vectors of the texts."""
+    return ModelError(f"the server answered with {what}", "check that it speaks this protocol; its log may say more")

@@ -1,4 +1,4 @@
-"""Static embeddings: the mean of a vector for each token, read from the files of the package wordllama."""
+"""Static embeddings: the mean of the vectors of a text's tokens, from the data files of the package wordllama."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class StaticEmbedder:
 
 @cache
 def static_embedder() -> StaticEmbedder | None:
-    """The static embedder; None where the package or a file of it is missing, so that words alone count."""
+    """The static embedder; None if the package or one of its files is missing. Search then goes by words alone."""
     found = find_spec("wordllama")
     for folder in map(Path, (found and found.submodule_search_locations) or ()):
         if (folder / VECTORS_FILE).is_file() and (folder / TOKENIZER).is_file():

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def is_file(model: str) -> bool:
-    """Whether a name of a model is meant as a file."""
+    """Whether a model name is the name of a file."""
     return model.endswith(".gguf")

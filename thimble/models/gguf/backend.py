@@ -1,4 +1,4 @@
-"""A session's model in a process of this machine, reached as any OpenAI-compatible server is."""
+"""A session's model in a local process, reached like any OpenAI-compatible server."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def backend(server: LocalModels, model: str, room: int) -> GgufBackend:
 
 
 class GgufBackend(OpenAIBackend):
-    """A model of this machine. Its process is started when it is first asked, and anew where it was killed.
+    """A local model. Its process is started by the first request, and again if it was killed.
 
     Args:
         model: The model.
         child: Its process, which other backends may use too.
-        needed: Tokens of prompt and reply that should fit; it has so many, or those that it was trained for.
+        needed: Tokens of prompt and reply that should fit; the room is at most the trained context.
         options: Settings of the requests.
 
-    Raises ModelError for a file that is no model.
+    Raises ModelError for a file that is not a model.
     """
 
     longer = ""
@@ -46,7 +46,7 @@ class GgufBackend(OpenAIBackend):
         super().__init__("gguf", model.name, connection, needed=needed, context=context, options=options)
 
     def loading(self) -> Iterator[Waiting]:
-        """Start the process, unless it runs with enough room; meanwhile the model is waited for. Raises ModelError."""
+        """Start the process, unless it runs with enough room, and wait for the model. Raises ModelError."""
         if not self._child.runs(self.room):
             yield Waiting(f"loading {self.model.rpartition('/')[2]}")
             self._child.start(self.room)
@@ -54,7 +54,7 @@ class GgufBackend(OpenAIBackend):
         self._connection.url, self._connection.key = self._child.url, self._child.key
 
     def with_room(self, tokens: int) -> GgufBackend:
-        """The same model with this much room, or as much as it was trained for; for more its process starts anew."""
+        """The same model with this much room, or as much as it was trained for; more room restarts the process."""
         if tokens <= self._needed:
             return self
         roomy = copy(self)
@@ -63,14 +63,14 @@ class GgufBackend(OpenAIBackend):
         return roomy
 
     def check(self) -> str:
-        """A warning of one line if the budget may need more than the model holds, or if a part is not used."""
+        """A warning of one line if the budget may need more than the model holds, or if a part of it is not used."""
         unused = f"{self.model} runs without {self._unused}: only Ollama can use it" if self._unused else ""
         return super().check() or unused
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], **asked: Any
     ) -> Generator[Delta, None, None]:
-        """Stream one reply. Raises ModelError, also where the process was killed."""
+        """Stream one reply. Raises ModelError, also if the process was killed."""
         yield from self.loading()
         try:
             yield from super().stream(messages, tools, **asked)

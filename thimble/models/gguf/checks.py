@@ -1,4 +1,4 @@
-"""What the doctor finds about a model of this machine, which is not started."""
+"""The doctor's findings about a local model, which is not started for them."""
 
 from __future__ import annotations
 

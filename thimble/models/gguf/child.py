@@ -1,4 +1,4 @@
-"""A model's process, as the session sees it: started when it is needed, and never left behind."""
+"""The process of a local model, as the session sees it: started when needed, and never left behind."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from thimble.models.wire.bounds import TOLD_CHARACTERS
 
 SERVE_FILE = Path(__file__).with_name("serve.py")
 END_SECONDS = 5.0
-"""What the process is given to end by itself."""
+"""The time that the process has to end by itself."""
 DEATH_SECONDS = 1.0
 LOG_BYTES = 1_000_000
 REASONS = r"error loading model: (?:\w+: )?(.+)", r"(GGML_ASSERT.+)", r"(?m)^(\w+Error: .+)"
-"""What a line of the log says of why a model was not loaded, the best first: llama.cpp writes from several threads."""
+"""Log lines with the reason why a model was not loaded, the best first: llama.cpp logs from several threads."""
 
 
 class Child:
-    """llama.cpp's server for one file. Several threads may use one; it ends with the last that holds it.
+    """llama.cpp's server for one file. Threads may share it; it ends when nothing refers to it any more.
 
     Attributes:
         path: The model's file.
-        url: Where the server listens; "" before it is started.
-        key: What the server wants to be sent. It stands in no file, and on no command line.
+        url: The address of the server; "" before it is started.
+        key: The key that the server requires. It is in no file and on no command line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -46,11 +46,11 @@ class Child:
         self._lock = RLock()
 
     def runs(self, context: int = 0) -> bool:
-        """Whether it runs, with room for at least so many tokens."""
+        """Whether it runs, with room for at least this many tokens."""
         return bool(self.url and self._process and self._process.poll() is None and context <= self._context)
 
     def start(self, context: int) -> None:
-        """Run it with room for so many tokens of prompt and reply, and wait until the model is loaded.
+        """Run it with room for this many tokens of prompt and reply, and wait until the model is loaded.
 
         Raises:
             ModelError: the package is not installed, the file is bad, memory is too small, or loading failed.
@@ -60,7 +60,7 @@ class Child:
                 return
             self.end()
             fits(self.path)
-            self._log = tempfile.TemporaryFile()  # noqa: SIM115 (without a name, it ends with whoever is killed)
+            self._log = tempfile.TemporaryFile()  # noqa: SIM115 (without a name, it goes when the process is killed)
             self._context, self.key = context, secrets.token_urlsafe(32)
             program, pipe = [sys.executable, "-P", str(SERVE_FILE)], subprocess.PIPE
             process = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=self._log, start_new_session=True)
@@ -80,13 +80,13 @@ class Child:
                 raise self.died()
 
     def end(self) -> None:
-        """End it. Its log goes with it."""
+        """End the process, and delete its log."""
         if self._process:
             self._end()
         self.url, self._process = "", None
 
     def has_ended(self) -> bool:
-        """Whether it has ended by itself, or was killed; its end may be a moment later than that of a connection."""
+        """Whether it has ended by itself, or was killed; it may end a moment later than its connections."""
         with suppress(subprocess.TimeoutExpired):
             return self._process is None or self._process.wait(DEATH_SECONDS) is not None
         return False
@@ -101,8 +101,8 @@ class Child:
         why = f"killed by {Signals(-code).name}" if code < 0 else f"it ended with status {code}"
         why = found[1][:TOLD_CHARACTERS] if found else why
         what = f"{self.path.name} stopped: {why}" if self.url else f"{self.path.name} could not be loaded: {why}"
-        fix = "ask again: it is loaded anew" if self.url else ANEW
-        if code == -9:  # SIGKILL, of which the log says nothing
+        fix = "ask again: the model is loaded again" if self.url else ANEW
+        if code == -9:  # SIGKILL, which is not in the log
             return ModelError(what, fix)
         with tempfile.NamedTemporaryFile("wb", suffix=".log", prefix="thimble-", delete=False) as file:
             file.write(log)
@@ -110,14 +110,14 @@ class Child:
 
 
 def fits(path: Path) -> None:
-    """Raise ModelError where a model cannot run: package, file and memory for its weights are looked at."""
+    """Raise ModelError if a model cannot run: check the package, the file, and the memory for its weights."""
     if not is_installed():
         raise ModelError("models without a server need the package xllamacpp", XLLAMACPP_INSTALL)
     read_header(path)
     needed, free = path.stat().st_size, free_bytes()
     if free is not None and needed > free:
-        what = f"{path.name} takes {needed / 1e9:,.1f} GB and the memory of its context, and {free / 1e9:,.1f} are free"
-        raise ModelError(what, "take a smaller model")
+        what = f"{path.name} needs {needed / 1e9:,.1f} GB and room for its context; only {free / 1e9:,.1f} GB are free"
+        raise ModelError(what, "choose a smaller model")
 
 
 def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:

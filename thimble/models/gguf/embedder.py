@@ -1,4 +1,4 @@
-"""Embeddings of the models of this machine: there are none."""
+"""Embeddings of local models, which are not supported."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from thimble.models.gguf.server import LocalModels
 
 def embedder(server: LocalModels, model: str) -> Embedder:
     """Raises UsageError."""
-    raise UsageError("embeddings need a server", "take ollama:NAME, openai:NAME or vllm:NAME, or static")
+    raise UsageError("embeddings need a server", "use ollama:NAME, openai:NAME or vllm:NAME, or static")

@@ -1,4 +1,4 @@
-"""The header of a GGUF file: read by ourselves, before llama.cpp is given a file that may be none."""
+"""The header of a GGUF file, checked before llama.cpp reads the file."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _SIZES = (
     "66 74 98 50 144 110 82 136 256 512 1024 2048 2048 56 512"
 )
 BYTES = dict(enumerate(map(int, _SIZES.split())))
-"""The bytes of 256 weights of each type of ggml, from F32 to BF16; 0 for a type that went. Rarer ones are not known."""
-ANEW = "get the file anew, or name another: --model FILE.gguf"
+"""The bytes of 256 weights of each type of ggml, from F32 to BF16; 0 for a removed type. Rarer types are not known."""
+ANEW = "download the file again, or name another: --model FILE.gguf"
 
 
 class Header(NamedTuple):
-    """What a session needs to know of a model's file.
+    """The facts in a model's file that a session needs.
 
     `context`: the tokens that it was trained for. `tools`: whether its chat template writes tools. `parameters`: how
     many its tensors hold.
@@ -40,12 +40,12 @@ def read_header(path: Path) -> Header:
     """The header of a model's file. At most 32 MB are read.
 
     Raises:
-        ModelError: there is no such file, it is no GGUF file, a damaged one, one that ends before its weights do, or
-            not of a model that can chat.
+        ModelError: the file is missing, is not a GGUF file, is damaged, ends before its weights do, or its model cannot
+            chat.
     """
     try:
         if path.exists() and not path.is_file():  # a pipe or a device would be read for ever
-            raise ValueError("it is no file")
+            raise ValueError("it is not a regular file")
         with path.open("rb") as file:
             return _header(_Reader(file.read(HEADER_BYTES)), path.stat().st_size)
     except OSError as error:
@@ -57,19 +57,19 @@ def read_header(path: Path) -> Header:
 
 
 class _Reader:
-    """Reads from the beginning of a header. Raises struct.error at its end, and KeyError for a kind that is unknown."""
+    """Reads a header from its beginning. Raises struct.error at its end, and KeyError for an unknown kind."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self.at = data, 0
 
     def numbers(self, code: str) -> tuple[Any, ...]:
-        """The next numbers, of kinds that `struct` knows."""
+        """The next numbers, in a format of `struct`."""
         found = struct.unpack_from(f"<{code}", self._data, self.at)
         self.at += struct.calcsize(f"<{code}")
         return found
 
     def text(self) -> str:
-        """The next string; cut, where the header ends in it."""
+        """The next string; cut if the header ends in it."""
         (length,) = self.numbers("Q")
         self.at += length
         return self._data[self.at - length : self.at].decode(errors="replace")
@@ -91,7 +91,7 @@ class _Reader:
 
 def _header(reader: _Reader, file_bytes: int) -> Header:
     if reader.numbers("4s") != (b"GGUF",):
-        raise ValueError("it is no GGUF file")
+        raise ValueError("it is not a GGUF file")
     version, count, fields = reader.numbers("IQQ")
     if version not in (2, 3):
         raise ValueError(f"its version of GGUF is {version}, not 2 or 3")
@@ -99,7 +99,7 @@ def _header(reader: _Reader, file_bytes: int) -> Header:
     kind = known.get("general.architecture")
     context = known.get(f"{kind}.context_length")
     if not isinstance(context, int) or context <= 0:
-        raise ValueError("it is no model that can chat")
+        raise ValueError("its model cannot chat")
     tools = any("tools" in str(value) for name, value in known.items() if name.startswith("tokenizer.chat_template"))
     tensors = [_tensor(reader) for _ in range(count)]
     whole = reader.at + max((end for _, end in tensors), default=0)

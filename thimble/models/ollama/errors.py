@@ -1,4 +1,4 @@
-"""Errors for the refusals of an Ollama server: one line says what is wrong, one how to mend it."""
+"""Errors for the refusals of an Ollama server: one line says what is wrong, one how to fix it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from thimble.models.wire.http import WHERE, beginning, reason
 
 OLLAMA_START = f"start it: ollama serve, or {WHERE}, OLLAMA_HOST"
 OTHER = f"{WHERE}, OLLAMA_HOST; or say what kind of server it is: --backend openai"
-KEYLESS = "go round it with a tunnel to this machine (ssh -L)"
+KEYLESS = "bypass it with a tunnel to this machine (ssh -L)"
 
 
 def refusal(status: int, body: str, model: str, url: str, after_seconds: float | None = None) -> ModelError:
@@ -32,10 +32,10 @@ def refusal(status: int, body: str, model: str, url: str, after_seconds: float |
 
 
 def too_long(tokens: int, context: int) -> TooLong:
-    """The error for a prompt of so many tokens, where the model is loaded with a smaller context."""
-    what = f"the prompt has {tokens:,} tokens, the model is loaded with {context:,}"
+    """The error for a prompt that is longer than the context of the loaded model, both in tokens."""
+    what = f"the prompt has {tokens:,} tokens, but the model is loaded with a context of {context:,}"
     budget = fitting(context)
-    return TooLong(what, f"lower the budget: /budget {budget}, --budget {budget}; or take a model that holds more")
+    return TooLong(what, f"lower the budget: /budget {budget}, --budget {budget}; or choose a model that holds more")
 
 
 def pull_refusal(body: str, model: str) -> ModelError:
@@ -43,7 +43,7 @@ def pull_refusal(body: str, model: str) -> ModelError:
     error = reason(body)
     if re.search(r"file does not exist|manifest unknown|invalid model name", error):
         return ModelError(f"there is no model {model!r} to pull", "look up its name and tag at ollama.com/library")
-    fix = f"mend that on the server's machine (network, disk, version of Ollama); then /pull {model} goes on"
+    fix = f"fix that on the server's machine (network, disk, version of Ollama), then continue: /pull {model}"
     return ModelError(f"the pull of {model!r} failed: {error}", fix)
 
 

@@ -14,13 +14,13 @@ from thimble.models.wire.http import figure
 
 Level = bool | str
 LEVELS = 8
-"""The most levels of thinking that are known of a model."""
+"""Maximum number of levels of thinking that are read for a model."""
 SECONDS_OF = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """The facts in an answer of `/api/show`; None where the answer does not say.
+    """The facts in an answer of `/api/show`; None if the answer does not say.
 
     `abilities`: "completion", "tools", "thinking", "vision" and so on. `context`: the longest prompt and reply that it
     was trained for, in tokens. `levels`: the possible values of `think`; `usual`: the server's default. `examples`: the

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 CHAT, PULL, SHOW, PS = "/api/chat", "/api/pull", "/api/show", "/api/ps"
 SLOW_SECONDS = 10.0
-"""How long a server that was too slow to tell of a model is not asked again: a session asks many times in a row."""
+"""The pause after a server was too slow to report on a model, since a session asks many times in a row."""
 PULL_SECONDS = 600.0
 """Longest silence of a download: the server sends nothing while it verifies a large layer."""
 PULL_WHOLE_SECONDS, PULL_BYTES = 86_400.0, 1_000_000_000
 LAYERS = 1_000
-"""The most layers of a download that are counted."""
+"""Maximum number of layers of a download that are counted."""
 VERSION_CHARACTERS = 40
 
 Body = Mapping[str, Any]
@@ -80,7 +80,7 @@ class OllamaServer(ServerConnection):
         base_url: The address; "" for the usual one.
         options: Settings of the requests.
         transport: Replaces the network, for tests.
-        sleep: Waits for so many seconds while the server is busy.
+        sleep: Waits for a number of seconds while the server is busy.
     """
 
     name = "ollama"
@@ -191,7 +191,7 @@ class OllamaServer(ServerConnection):
         return error
 
     def unreadable(self, body: bytes) -> ModelError:
-        """The error for what Ollama would not send."""
+        """The error for an answer that Ollama would not send."""
         return unreadable(body)
 
     def _listed(self, path: str) -> list[dict[str, Any]]:
@@ -204,7 +204,7 @@ class OllamaServer(ServerConnection):
         return [each for each in models if isinstance(each, dict)]
 
     def _shares(self, one: str, other: str) -> bool:
-        """Whether two models are of the same files, as far as the server tells."""
+        """Whether two models have the same files, as far as the server says."""
         with suppress(ModelError):
             weights = self.info(one).weights
             return bool(weights) and weights == self.info(other).weights

@@ -16,7 +16,7 @@ from thimble.models.wire.calls import arguments, given
 from thimble.models.wire.http import figure, finish
 
 MOST_EQUAL = 30
-"""Equal tokens in a row, but for the blanks around them, that the guard lets pass. Source: `llm/server.go`, 0.33.0."""
+"""Maximum run of equal tokens, ignoring blanks, that the guard accepts. Source: `llm/server.go`, 0.33.0."""
 
 
 def prompt(messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -48,7 +48,7 @@ def sent(message: Message) -> dict[str, Any]:
 def deltas(line: Mapping[str, Any], taken: set[str]) -> list[Delta]:
     """The deltas in one line of the reply. The ids of its tool calls are added to `taken`, the ids in use.
 
-    Raises ModelError for a line that is none.
+    Raises ModelError for a line of another form.
     """
     message, said = line.get("message") or {}, list[Delta]()
     calls = message.get("tool_calls") or [] if isinstance(message, dict) else None

@@ -54,9 +54,9 @@ class OpenAIBackend(Backend):
 
     renders_tools = shapes = True
     parameters: int | None = None
-    """How many the model has; None if unknown."""
+    """The number of the model's parameters; None if unknown."""
     longer = ", or start the server with a longer context"
-    """How else to mend a prompt that leaves no room for a reply."""
+    """Another fix for a prompt that leaves no room for a reply."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class OpenAIBackend(Backend):
 
     @cached_property
     def counter(self) -> ServerCounter:
-        """Counts tokens as the server does, where it counts for us."""
+        """Counts tokens with the server's tokenizer, if it offers one."""
         from thimble.models.openai.counter import ServerCounter
 
         return ServerCounter(self._connection, self.model, self._thinking())
@@ -97,8 +97,8 @@ class OpenAIBackend(Backend):
     ) -> Generator[Delta, None, None]:
         """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
 
-        Closing it closes the connection, so the server stops computing. A temperature that is asked for here and not by
-        the user is left out where the server refuses it.
+        Closing it closes the connection, so the server stops computing. A temperature given here, not by the user, is
+        left out if the server refuses it.
 
         Raises:
             ToolsRefused: the server accepts no tools for this model.
@@ -124,16 +124,16 @@ class OpenAIBackend(Backend):
             yield from self.stream(messages, tools, max_tokens=max_tokens, expects=expects, shape=shape)
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
-        """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
+        """The prompt as the model reads it; None if the server does not report it. Raises ModelError."""
         return self.counter.rendered(messages, tools)
 
     @property
     def returns_thinking(self) -> bool:
-        """Whether its replies think; the field is known then."""
+        """Whether its replies have contained thinking, whose field is then known."""
         return bool(self._connection.thinking)
 
     def longest_prompt(self) -> int:
-        """The most tokens of a prompt that leave room for a reply."""
+        """The longest prompt, in tokens, that leaves room for a reply."""
         return fitting(self.room, self._thinks)
 
     def with_room(self, tokens: int) -> OpenAIBackend:
@@ -176,7 +176,7 @@ class OpenAIBackend(Backend):
         """Tokens that a reply may have after this prompt; None if the server does not report its context.
 
         Raises:
-            ModelError: There are none. Not by an estimate: then the server may say so.
+            ModelError: There is no room. Not raised for an estimate: then the server decides.
         """
         if self.context is None:
             return None

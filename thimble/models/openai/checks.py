@@ -1,4 +1,4 @@
-"""What the doctor finds about an OpenAI-compatible server and a model, from a reply of one token."""
+"""The doctor's findings about an OpenAI-compatible server and a model, from a reply of one token."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _HELLO = (Message("s", "system", "Be brief."), Message("u", "user", "Hello."))
 
 
 def checks(server: OpenAIServer, caller: ToolCaller) -> Iterator[Check]:
-    """What it is, and what a reply shows. A server that would load the model for it is not asked. Raises ModelError."""
+    """The server's version, and the findings from a reply, unless that would load the model. Raises ModelError."""
     yield Check(f"{_version(server.connection, '/version') or 'answers'} at {server.url}")
     if api_key.origin() and not api_key.is_private(server.url):
         what = f"the key in {api_key.origin()} is not sent: without https, everyone on the way could read it"
-        yield Check(what, "take its https:// address, or a tunnel to this machine (ssh -L)")
+        yield Check(what, "use its https:// address, or a tunnel to this machine (ssh -L)")
     if _version(server.connection, "/api/version"):
-        yield Check("this is an Ollama, which would load the model: no reply is asked for", "--backend ollama")
+        yield Check("this is an Ollama server, which would load the model: no reply is requested", "--backend ollama")
         return
     *_, usage = caller.stream(_HELLO, [_TOOL], max_tokens=1)
     if getattr(usage, "cached_tokens", None) is None:
@@ -35,7 +35,7 @@ def checks(server: OpenAIServer, caller: ToolCaller) -> Iterator[Check]:
 
 
 def _version(connection: Connection, path: str) -> str:
-    """The version that the server tells at this path; "" where it tells none."""
+    """The version that the server reports at this path, or ""."""
     answer = None
     with suppress(ModelError):
         answer = connection.asked(path)

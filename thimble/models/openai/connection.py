@@ -28,19 +28,19 @@ class Connection(ServerConnection):
 
     start = START
     sends_key = True
-    """Off for an address that the user has not named: no key goes there."""
+    """Off for an address that the user has not named: the key is not sent there."""
     key = ""
-    """Sent instead of the user's, where it is set."""
+    """Sent instead of the user's key, if set."""
     thinking = ""
-    """The field of a message in which replies have had thinking: "content" for <think> tags in it."""
+    """The field of a message that has held thinking in replies: "content" for <think> tags in it."""
 
     def headers(self) -> Mapping[str, str]:
-        """The key, where it may be sent. Raises ModelError."""
+        """The key, if it may be sent. Raises ModelError."""
         headers = api_key.headers(self.url) if self.sends_key else {}
         return headers | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
 
     def refused(self, response: httpx.Response, said: str, model: str) -> ModelError:
-        """The error for a response that refuses a request; where a model is missing, it names those that are there."""
+        """The error for a response that refuses a request; for a missing model, it names the available ones."""
         if response.status_code in (401, 403) and not self.sends_key and api_key.origin():
             return api_key.kept_back(self.url)
         path = response.request.url.path
@@ -59,7 +59,7 @@ class Connection(ServerConnection):
         return [entry for entry in entries if isinstance(entry, dict) and name(entry.get("id"))]
 
     def unreadable(self, body: bytes) -> ModelError:
-        """The error for an answer that is no chat completion."""
+        """The error for an answer that is not a chat completion."""
         return unreadable(body, self.url)
 
     def parsed(self, body: bytes) -> Any:

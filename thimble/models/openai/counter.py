@@ -23,7 +23,7 @@ class ServerCounter(PromptCounter):
     """Counts with the server's own tokenizer and chat template; by an estimate if it offers none.
 
     Args:
-        connection: The way to the server.
+        connection: The connection to the server.
         model: The model that will read the messages.
         thinking: The fields of requests about thinking, which templates may write into the prompt.
     """
@@ -66,14 +66,14 @@ class _ServerTokenizer:
         return answer[wanted]
 
     def _tokens(self, **body: Any) -> list[int]:
-        """The tokens that the server makes of this."""
+        """The tokens in the server's answer to this body."""
         found = self._told("/tokenize", "tokens", **body)
         if not isinstance(found, list) or None in map(http.figure, found):
             raise Refused
         return found
 
     def _rendered(self, path: str, **body: Any) -> str:
-        """The prompt that the server makes of this."""
+        """The prompt in the server's answer to this body."""
         found = self._told(path, "prompt", **body)
         if not isinstance(found, str):
             raise Refused
@@ -84,7 +84,7 @@ class _Vllm(_ServerTokenizer):
     """vLLM: /tokenize accepts messages."""
 
     def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
-        """Tokens of a whole prompt. Only vLLM tells a count of them."""
+        """Tokens of a whole prompt. Only vLLM reports a count."""
         tokens = http.figure(self._told("/tokenize", "count", **self._prompt(messages, tools)))
         if tokens is None:
             raise Refused

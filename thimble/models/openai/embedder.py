@@ -32,7 +32,7 @@ class OpenAIEmbedder(ServedEmbedder):
             rows = {row["index"]: row["embedding"] for row in answer["data"]}
             return [rows[place] for place in range(len(texts))]
         except (KeyError, TypeError) as error:
-            raise misshapen("something else than an embedding for each text") from error
+            raise misshapen("something other than an embedding for each text") from error
 
 
 embedder = OpenAIEmbedder

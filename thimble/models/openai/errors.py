@@ -1,4 +1,4 @@
-"""Errors for the refusals of an OpenAI-compatible server: one line says what is wrong, one how to mend it."""
+"""Errors for the refusals of an OpenAI-compatible server: one line says what is wrong, one how to fix it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def missing(model: str, names: Sequence[str]) -> NoModel:
 
 
 def unreadable(start: bytes, url: str) -> ModelError:
-    """The error for a reply that is no chat completion; `start` is the beginning of the reply."""
+    """The error for a reply that is not a chat completion; `start` is its beginning."""
     what = f"the server at {url} does not speak chat completions: it answered {http.beginning(start)}"
     return ModelError(what, ADDRESS)
 
@@ -55,8 +55,9 @@ def _locked(status: int, error: str, url: str) -> ModelError:
         return ModelError(f"the server at {url} requires a key ({status})", f"set {api_key.VARIABLES[0]} to it")
     if not api_key.is_private(url):
         what = f"the server at {url} requires a key, and the one in {name} is not sent unencrypted to another machine"
-        return ModelError(what, "take its https:// address, or a tunnel to this machine (ssh -L)")
-    return ModelError(f"the server at {url} does not take the key in {name} ({status}: {error})", f"set {name} anew")
+        return ModelError(what, "use its https:// address, or a tunnel to this machine (ssh -L)")
+    what = f"the server at {url} rejects the key in {name} ({status}: {error})"
+    return ModelError(what, f"set {name} to a valid key")
 
 
 def _absent(error: str, body: str, model: str, url: str, route: str) -> ModelError:

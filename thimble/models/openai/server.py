@@ -75,7 +75,7 @@ class OpenAIServer:
         return chosen
 
     def entry(self, model: str) -> Entry:
-        """What the list of models says of a model, by its name or an alias; nothing where it is not in the list."""
+        """A model's entry in the list of models, by its name or an alias; empty if it is not in the list."""
         for each in self._entries:
             aliases = each.get("aliases")
             if model == each["id"] or (isinstance(aliases, list) and model in aliases):
@@ -92,7 +92,7 @@ class OpenAIServer:
         return next(filter(None, map(figure, figures)), None)
 
     def parameters(self, model: str) -> int | None:
-        """How many parameters a model has; None where the list of models does not say, as llama-server's does."""
+        """The number of a model's parameters; None if the list of models does not say. llama-server's does."""
         return figure(self._meta(model).get("n_params")) or None
 
     def _meta(self, model: str) -> Mapping[str, Any]:
@@ -107,7 +107,7 @@ class OpenAIServer:
         return status in (401, 403) and (answer is not None or not self._at_usual_address)
 
     def _name_by(self, entries: list[Any]) -> None:
-        """Know by its models whether it is vLLM, which says that it owns them."""
+        """Set the name by the owner of the models, which is "vllm" on vLLM."""
         if entries:
             owners = [entry.get("owned_by") for entry in entries if isinstance(entry, dict)]
             self.name = "vllm" if "vllm" in owners else "openai"

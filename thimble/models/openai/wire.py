@@ -17,22 +17,22 @@ from thimble.models.wire.text import CLOSE, OPEN
 
 STREAM_DONE = b"[DONE]"
 THOUGHTS = ("reasoning", "reasoning_content")
-"""Fields in which replies think."""
+"""Fields of a reply that hold thinking."""
 EVENT_LINES = 10_000
-"""Lines of data of one event."""
+"""Maximum number of lines of data of one event."""
 
 
 def chat(messages: Sequence[Message], tools: Sequence[Schema], thinking: str) -> dict[str, Any]:
-    """The messages and tools of a request; the field for tools only where there are some.
+    """The messages and tools of a request; without tools, the field is left out.
 
-    `thinking` is the field in which the server's replies think: "content" for <think> tags in it, "" if none has yet.
+    `thinking` is the field that held thinking in the server's replies: "content" for <think> tags in it, "" if none.
     """
     body: dict[str, Any] = {"messages": [sent(message, thinking) for message in messages]}
     return body | {"tools": list(tools)} if tools else body
 
 
 def sent(message: Message, thinking: str) -> dict[str, Any]:
-    """A message of a request, its thinking in this field; without one, it is left out.
+    """A message of a request, its thinking in this field; without a field, thinking is left out.
 
     Arguments other than an object are sent as an object, since templates read them.
     """
@@ -54,7 +54,7 @@ class Events:
         """The event that ends with this line, if one does: the field that carries it, and its data.
 
         A line without a known field is its own data, so that a web page or plain JSON can be recognised. Some servers
-        send no blank line between events: where an object has ended and another value begins, that is another event.
+        send no blank line between events: a value that follows a complete object starts another event.
         """
         name, _, value = line.partition(b":")
         value, whole = value.removeprefix(b" "), None
@@ -89,7 +89,7 @@ class _Call:
 class StreamedReply:
     """A reply, collected from its chunks; `length` grows with each chunk that has content.
 
-    `taken` are the ids in use, which its calls may not have. `thinking`: the field in which it thinks, if it does.
+    `taken` are the ids in use, which its calls may not have. `thinking`: the field that holds its thinking, or "".
     """
 
     def __init__(self, taken: set[str]) -> None:
@@ -146,9 +146,9 @@ class StreamedReply:
     def _add(self, fragment: dict[str, Any]) -> None:
         """Add a fragment to its call.
 
-        Its call is the one with its index; without an index, the one with its id, or the last one. A name begins a new
-        call if it has another id, or no index: some servers number all calls 0. So it does if the arguments of that
-        call are begun and it is another name, or if they have ended and begin again.
+        Its call is the one with its index; without an index, the one with its id, or the last one. A name starts a new
+        call if it has another id, or no index: some servers number all calls 0. It also does so if that call has
+        arguments and another name, or if its arguments are complete and start again.
         """
         function, index = _object(fragment.get("function")), fragment.get("index")
         call_id, name = _text(fragment.get("id")), _text(function.get("name"))

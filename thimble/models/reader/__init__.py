@@ -1,7 +1,7 @@
-"""The reader: what thimble answers with where no language model is at hand. It finds, reads and quotes.
+"""The reader: answers without a language model. It finds, reads and quotes.
 
-`backend` asks `view` what the messages still show and `request` what is asked. Then `steps` makes the next call, or
-`answer` quotes what `evidence` finds. `summary` serves the strategies that fold old turns.
+`backend` takes the visible messages from `view` and the user's wish from `request`. Then `answer` makes the next call,
+or quotes the passages of `evidence`. `summary` serves the strategies that fold old turns.
 """
 
 from __future__ import annotations

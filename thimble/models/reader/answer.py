@@ -1,8 +1,8 @@
-"""Answers: for each kind of request the calls that help, and what is made of their results.
+"""Answers: for each kind of request, the calls that help, and the answer from their results.
 
-The reader is asked again after each result. Each time it looks at what the view still shows, and makes the first calls
-that would help and whose results are not in view, none of them twice for one question. Then it answers: passages,
-quoted with what they are cited by; passages that are only near; or a plain no.
+The reader is asked again after each result. Each time it looks at the view, and makes the first helpful calls whose
+results are not in view, none of them twice for one question. Then it answers: with passages, quoted and cited; with
+passages that are only close; or with a plain no.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from thimble.models.reader.view import CLOSEST_PASSAGES, I_CANNOT, Call, ReaderV
 QUESTION_CALLS = 8
 """Calls for one question, after which the reader answers with what it has."""
 QUOTED_WORDS = 110
-"""Words that an answer quotes."""
+"""Maximum words quoted in an answer."""
 MOST_HITS = 5
-"""Lines of files that an answer quotes, where they have all words that were searched for."""
+"""Maximum lines of files quoted in an answer, if they have all words of the query."""
 MOST_PASSAGES = 3
 SECOND = 0.8
 """A second passage is quoted if it has this share of the first one's score."""
 DIGEST_WORDS = 140
 MOST_LINES, LINES_CHARACTERS = 40, 1_500
-"""What is quoted of a file that is read."""
+"""Maximum lines and characters quoted of a file."""
 LONG_LIST = 8
 """Articles above which a list gives titles only."""
 UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."
 WHICH = f"{I_CANNOT} tell which article you mean. Please name it."
 ASKABLE = "Ask what one of the articles says, which articles there are, or to read a file."
 Step = tuple[str, Sequence[Call]]
-"""Why calls help, and these."""
+"""The reason for some calls, and the calls."""
 
 
 def next_step(wanted: ReaderRequest, view: ReaderView, tools: Sequence[Schema]) -> Step | None:
@@ -54,14 +54,14 @@ def next_step(wanted: ReaderRequest, view: ReaderView, tools: Sequence[Schema]) 
 
 
 def _recall(view: ReaderView, call: Call) -> Call | None:
-    """The recall of all that a call gave, if the view does not show all of it, and there has been room for recalls."""
+    """A recall of the whole result of a call, if the view shows only a part, and earlier recalls had room."""
     recall = {"id": view.shows(call).more}
     room = all(act.shows.whole and act.arguments != recall for act in view.current("recall"))
     return ("recall", recall) if recall["id"] and room else None
 
 
 def answer(wanted: ReaderRequest, view: ReaderView, tools: bool) -> str:
-    """The answer to a request from what is in view, or why there is none."""
+    """The answer to a request from the results in view, or the reason why there is none."""
     text = KINDS[wanted.kind][1](wanted, view)
     return f"{text} I have no tool left to read more with." if text.startswith(I_CANNOT) and not tools else text
 
@@ -81,7 +81,7 @@ def _search(wanted: ReaderRequest, view: ReaderView) -> Iterator[Step]:
 
 
 def _answered(wanted: ReaderRequest, view: ReaderView) -> str:
-    """What answers each part; where no part has a sure answer, the closest passages; where nothing is near, a no."""
+    """The answer to each part; the closest passages if no part has a sure answer; a refusal if nothing is close."""
     each = {part: evidence(part, view) for part in wanted.parts}
     if not any(each.values()):
         return _refusal(wanted, view)
@@ -95,7 +95,7 @@ def _answered(wanted: ReaderRequest, view: ReaderView) -> str:
 
 
 def _quoted(found: Sequence[Quote], part: str, left: int) -> list[Quote]:
-    """What answers a part, in at most `left` words: the best passage, and the second if it is nearly as good."""
+    """Quotes that answer a part, in at most `left` words: the best passage, and the second if it is nearly as good."""
     chosen = list[Quote]()
     for one in found[: MOST_HITS if score(found) >= CERTAIN else 2]:
         text = best_run(one.text, part, left)
@@ -106,7 +106,7 @@ def _quoted(found: Sequence[Quote], part: str, left: int) -> list[Quote]:
 
 
 def _closest(each: Sequence[Sequence[Quote]], view: ReaderView) -> str:
-    """The best passages of all parts, each with the title and the section that it stands in."""
+    """The best passages of all parts, each with its title and section."""
     lines = [CLOSEST_PASSAGES]
     for one in dict.fromkeys(one for found in each for one in found[: max(1, MOST_PASSAGES // len(each))]):
         place = " — ".join(filter(None, ("" if one.path else f"“{view.title(one.source)}”", one.section)))
@@ -115,7 +115,7 @@ def _closest(each: Sequence[Sequence[Quote]], view: ReaderView) -> str:
 
 
 def _refusal(wanted: ReaderRequest, view: ReaderView) -> str:
-    """That there is no answer, and what can be asked."""
+    """A refusal, with the nearest articles and a hint at possible questions."""
     if ASKS_WHAT_USER_SAID.search(wanted.text):
         return f"{I_CANNOT} tell what you said of that: nothing of it is in view."
     if view.hidden("search_articles"):
@@ -156,7 +156,7 @@ def _listed(wanted: ReaderRequest, view: ReaderView) -> str:
 
 
 def _look_up(wanted: ReaderRequest, view: ReaderView) -> Iterator[Step]:
-    """The file, or the article that is meant: the first that is listed for the topic, or the one at hand."""
+    """Read the requested file or article: the first one listed for the topic, or the one cited last."""
     if wanted.path:
         yield f"I will read the file {wanted.path}.", [_file(wanted)]
         return
@@ -182,13 +182,13 @@ def _article(wanted: ReaderRequest, view: ReaderView) -> str:
 
 
 def _file(wanted: ReaderRequest) -> Call:
-    """The call that reads the lines that are meant."""
+    """The call that reads the requested lines."""
     given = {"path": wanted.path, "start": wanted.start, "lines": wanted.many}
     return "read_file", {name: value for name, value in given.items() if value and (name, value) != ("start", 1)}
 
 
 def _digested(wanted: ReaderRequest, view: ReaderView) -> str:
-    """A digest of the article that is meant: how it begins, then the first sentence of each section."""
+    """A digest of the requested article: its beginning, then the first sentence of each section."""
     if wanted.path:
         return _lines(wanted, view)
     slug = _article(wanted, view)
@@ -207,7 +207,7 @@ def _digested(wanted: ReaderRequest, view: ReaderView) -> str:
 
 
 def _lines(wanted: ReaderRequest, view: ReaderView) -> str:
-    """The lines that are meant, as many as there is room for, and which ones these were."""
+    """The requested lines, as many as there is room for, and their numbers."""
     path, start, shows = wanted.path, wanted.start, view.shows(_file(wanted))
     if not shows.said:
         return f"{I_CANNOT} read {path} here: {_error(view, 'read_file') or 'its text is not in view'}."
@@ -240,7 +240,7 @@ def _digest(said: Sequence[Quote]) -> list[str]:
 
 
 def _untold(view: ReaderView) -> list[Quote]:
-    """The sentences of the article at hand that are in view and were not said yet."""
+    """The sentences in view of the article cited last that were not quoted yet."""
     pieces = [one for page in view.pages(view.at_hand) for one in page.said]
     every = dict.fromkeys(Quote(text, view.at_hand, one.section) for one in pieces for text in sentences(one.text))
     return [one for one in every if not any(one.text in said.text for said in view.own)]
@@ -265,7 +265,7 @@ def _files(wanted: ReaderRequest, view: ReaderView) -> str:
 
 
 def gave(shows: Result) -> str:
-    """What a search gave, in a line, so that it stays when the result is taken away."""
+    """The first passage that a search found, in a line that stays when the result leaves the view."""
     if not shows.said or shows.form not in ("hits", "matches"):
         return ""
     return f"Found: {first_sentences(shows.said[0].text, 1)} [{shows.said[0].source}]"
@@ -281,4 +281,4 @@ KINDS: Mapping[str, tuple[Plan, Compose]] = {
     "list": (_list, _listed),
     "files": (_list_files, _files),
 }
-"""The calls that help with each kind of request, and what is made of their results."""
+"""For each kind of request, the calls that help, and the text that answers it."""

@@ -1,4 +1,4 @@
-"""The reader as a backend: looks at the view, decides, and streams what it has to say."""
+"""The reader as a backend: looks at the view, decides, and streams its reply."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ PIECE = re.compile(r"\s*\S+|\s+$")
 
 @dataclass(frozen=True, slots=True)
 class ReaderReply:
-    """What the reader says, and the calls that it makes."""
+    """The text and the calls of a reply."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
 
     @property
     def finish(self) -> str:
-        """What the usage says of it: `stop` of an answer or calls, else that it is a refusal or only passages."""
+        """The end in the usage: `stop` for an answer or calls, else `refusal`, or `passages` without an answer."""
         endings = {I_CANNOT: "refusal", CLOSEST_PASSAGES: "passages"}
         return next((ending for begins, ending in endings.items() if self.text.startswith(begins)), "stop")
 
 
 def reply(messages: Sequence[Message], tools: Sequence[Schema], facts: SessionFacts = NO_FACTS) -> ReaderReply:
-    """The reader's reply to a view. A pure function: what is not in the messages or the facts it does not know."""
+    """The reader's reply to a view. A pure function: it knows only the messages, the tools and the facts."""
     if wanted := asked_summary(messages, tools):
         return ReaderReply(summary(messages[:-1], *wanted))
     view = look(messages)
@@ -56,7 +56,7 @@ def reply(messages: Sequence[Message], tools: Sequence[Schema], facts: SessionFa
     calls = []
     for name, given in helpful:
         arguments = json.dumps(given, ensure_ascii=False)
-        # An id that no other reply of the session has, and that the same view gives again.
+        # Unique in the session, and the same for the same view.
         unique = zlib.crc32(f"{messages[-1].id}|{len(messages)}|{name}|{arguments}".encode())
         calls.append(ToolCall(f"call_{unique:08x}", name, arguments))
     found = dict.fromkeys(gave(act.shows) for act in view.acts if act.fresh and act.current)
@@ -64,17 +64,17 @@ def reply(messages: Sequence[Message], tools: Sequence[Schema], facts: SessionFa
 
 
 class Reader(Backend):
-    """thimble's built-in default where no model is at hand: not a language model, but a deterministic reader.
+    """thimble's built-in default without a model: not a language model, but a deterministic reader.
 
-    It finds, reads and quotes. The same messages and tools always give the same reply; it keeps nothing between two
-    calls and opens nothing by itself. What a strategy takes out of the view, it no longer knows.
+    It finds, reads and quotes. The same messages and tools always give the same reply; it keeps no state between two
+    calls and opens no file by itself. When a strategy removes a passage from the view, the reader no longer knows it.
     """
 
     name = "reader"
     model = "extractive"
 
     def __init__(self, counter: Counter, *, pace: Hardware | None = None) -> None:
-        """Reply at the pace of a described machine, which loads its model for the first reply; or at once."""
+        """Reply at the pace of a described machine, which loads its model for the first reply; or without delay."""
         self._counter = counter
         self._meter = PrefixMeter(counter)
         self._pace = pace
@@ -86,8 +86,8 @@ class Reader(Backend):
         return self._counter
 
     def within(self, strategy: str, budget: int) -> Reader:
-        """The same reader for one request, which knows what the session is set to."""
-        asked = copy(self)  # another thread may ask for another session meanwhile
+        """The same reader for one request, with the strategy and the budget of the session."""
+        asked = copy(self)  # another thread may ask for another session
         asked._facts = SessionFacts(strategy, budget)
         self._pace = self._pace and replace(self._pace, load_seconds=0)
         return asked
@@ -103,7 +103,7 @@ class Reader(Backend):
     ) -> Generator[Delta, None, None]:
         """Stream the reply word by word, then its calls, then the usage; cut at `max_tokens` as a server would.
 
-        The reader follows rules and draws nothing: it ignores the temperature.
+        The reader follows rules and samples nothing: it ignores the temperature.
         """
         size = self._counter.overhead(tools) + sum(map(self._counter.count, messages))
         said = reply(messages, tools if expects == "turn" else (), self._facts._replace(used=size))
@@ -126,7 +126,7 @@ class Reader(Backend):
         return count(Message("draft", "assistant", text)) - count(Message("draft", "assistant"))
 
     def _cut(self, text: str, most: int) -> str:
-        """As many whole words from the start as are at most so many tokens."""
+        """The longest run of whole words from the start with at most this many tokens."""
         pieces = PIECE.findall(text)
         ends = range(len(pieces) + 1)
         kept = bisect_right(ends, most, key=lambda end: self._tokens("".join(pieces[:end])))

@@ -1,4 +1,4 @@
-"""Evidence: the searches for a question, and what they and the view hold that answers it, the best first."""
+"""Evidence: the searches for a question, and the passages in their results and in the view that answer it."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from thimble.models.reader.request import (
 from thimble.models.reader.view import Call, ReaderView, states
 
 SURE = 0.4
-"""The score from which on a passage is an answer; what is below it is only shown. Set on development questions."""
+"""Minimum score of an answer; passages below it are only shown. Tuned on the development questions."""
 NEAR_SCORE = 0.27
-"""The score below which nothing is shown, but for a follow-up. A question about thimble has an answer from it on."""
+"""Minimum score of a passage that is shown, except in a follow-up; for a question about thimble, that of an answer."""
 IN_FILE = 0.15
-"""What a question about files adds to the score of a line of one."""
+"""Added to the score of a line of a file, if the question is about files."""
 NAME = re.compile(r"(?:(?<=[\w,;)”] )[(“]?(?=[A-Z])|\b(?=\w[\w.+-]*[A-Z]))\w[\w.+-]*\w")
 PLAIN = ("AI", "LLM", "LLMs", "API", "JSON", "GPU", "GPUs")
 """Names of the whole field, which need not be repeated."""
 
 
 def evidence(part: str, view: ReaderView) -> list[Quote]:
-    """What the searches for a question have found, the best first; if none is shown, what was read or quoted before.
+    """The passages found for a question, the best first; if no search is in view, passages read or quoted before.
 
     A score of `SURE` makes a passage an answer.
     """
@@ -73,9 +73,10 @@ def searches(part: str, view: ReaderView) -> Iterator[Call]:
 
 
 def _found(part: str, call: Call, view: ReaderView) -> list[Quote]:
-    """The passages that a search has found: lines of files that share a word with the question, or what has its names.
+    """The passages that a search has found and that fit the question.
 
-    Those are passages of articles that speak of every name, headings included; or all, if they do so together.
+    Of files, the lines that share a word with it. Of articles, the passages that mention every name in it, headings
+    included; or all of them, if they do so together.
     """
     said, hint = view.shows(call).said, 0.0
     if call[0] == "search_files":
@@ -91,20 +92,20 @@ def _found(part: str, call: Call, view: ReaderView) -> list[Quote]:
 
 
 def told(part: str, view: ReaderView) -> list[Quote]:
-    """What the user said that answers a question: it has enough of its words, or any if just that is asked."""
+    """The user's statements with enough words of a question to answer it; fewer, if it asks for the user's words."""
     least = NEAR_SCORE if ASKS_WHAT_USER_SAID.search(part) else SURE
     return _sharing(part, view.told, least) if FIRST_PERSON.search(part) else []
 
 
 def remembered(part: str, view: ReaderView) -> list[Quote]:
-    """What was read or quoted, and has enough words of a question."""
+    """Passages that were read or quoted, and have enough words of a question."""
     read = (one for act in view.acts if not act.name.startswith("search") for one in act.shows.said)
     named = paths(part, view)
     return _sharing(part, [one for one in (*read, *view.own) if not named or one.path in named], NEAR_SCORE)
 
 
 def known(part: str, view: ReaderView) -> bool:
-    """Whether a question needs no search: the user said it, or something that was read or quoted has all its words."""
+    """Whether a question needs no search: the user said it, or a passage read or quoted has all its words."""
     if ASKS_WHAT_USER_SAID.search(part) or told(part, view):
         return True
     vague = leans(view.question) or len(set(terms(part))) < 3
@@ -112,7 +113,7 @@ def known(part: str, view: ReaderView) -> bool:
 
 
 def _sharing(part: str, said: Iterable[Quote], least: float) -> list[Quote]:
-    """The two with most words of a question, if these are at least this share of them; each as sure as an answer is."""
+    """The two quotes with most words of a question, at least this share; each scores as an answer."""
     asked = set(terms(part))
     shares = {one: shared(f"{one.section} {one.text}", part) / len(asked or "x") for one in said}
     best = sorted(shares, key=lambda one: -shares[one])[:2]
@@ -120,9 +121,10 @@ def _sharing(part: str, said: Iterable[Quote], least: float) -> list[Quote]:
 
 
 def earlier(part: str, view: ReaderView) -> str:
-    """What a question is searched with besides if it leans on the exchange before: its question, and its articles.
+    """The context for the search of a follow-up: the question and the articles of the exchange before.
 
-    Those are the one that it cites, and the two that it found first. A pronoun in a whole question means the articles.
+    The articles are the one that it cites, and the first two that it found. For a pronoun in a whole question, the
+    context is only the articles.
     """
     asked = next((one for one in reversed(view.earlier) if not states(one)), "")[:300] if leans(view.question) else ""
     found = next(
@@ -133,7 +135,7 @@ def earlier(part: str, view: ReaderView) -> str:
 
 
 def about_thimble(part: str, view: ReaderView) -> bool:
-    """Whether a question is about thimble itself: by its form, or since it leans on an answer that was."""
+    """Whether a question is about thimble itself: by its form, or as a follow-up to an answer that was."""
     return bool(ASKS_OF_THIMBLE.search(view.question)) or f"[{MANUAL_SLUG}" in earlier(part, view)
 
 
@@ -157,7 +159,7 @@ def shared(text: str, part: str) -> int:
 
 
 def cite(said: Iterable[Quote], between: str = "\n\n") -> str:
-    """The passages, a paragraph each, with its citation behind it, or with `You said` before it."""
+    """The passages, a paragraph each, followed by its citation, or after `You said`."""
     return between.join(
         f"You said: “{one.text}”" if one.source == USER else f"{one.text} [{one.source}]".removesuffix(" []")
         for one in said

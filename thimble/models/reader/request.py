@@ -1,4 +1,4 @@
-"""Requests: what the user wants, by the few words that say so; everything else is a question to search for."""
+"""Requests: the user's wish, recognised by a few words; everything else is a question to search for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FILE_NAME = re.compile(
     r"py|sh|sql|diff|patch|bin)\b"
 )
 CALLED = re.compile(r"\b[Ff]ile\s+[\"'`“]?(?=\S*[A-Z./]\w)([\w./-]*\w)")
-"""What stands after the word file and looks like the name of one."""
+"""The name of a file after the word `file`."""
 REQUEST_KINDS: Mapping[str, re.Pattern[str]] = {
     "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do(?! you have)))"),
     "on": _any(
@@ -53,7 +53,7 @@ REQUEST_KINDS: Mapping[str, re.Pattern[str]] = {
         r"^\W*anything (?:here )?(?:on|about)\b",
     ),
 }
-"""Each kind by what its requests say; the first that fits."""
+"""The words of each kind of request; the first match wins."""
 WHAT = re.compile(
     r"\b(?:about|on|of|regarding|mention(?:s|ing)?|cover(?:s|ing)?|deal(?:s|ing)? with|discuss)\b\s+(?P<what>.+)",
     re.IGNORECASE,
@@ -68,7 +68,7 @@ ASKING_WORDS = frozenset(
         "records entry entries end rest part parts file files"
     )
 )
-"""Words that ask for something, and say nothing of what it is about."""
+"""Words that ask for something, without naming its topic."""
 ASKS_OF_THIMBLE = _any(
     r"(?<![\w/.])/[a-z]+\b(?![/.])|(?<!\S)--[a-z]|(?<!\ba )(?<!\bthe )\bthimble\b",
     r"\bthis (?:program|app|application|tool|thing|terminal|session|conversation|chat)\b",
@@ -80,13 +80,13 @@ ASKS_OF_THIMBLE = _any(
 )
 """A question with this is about thimble itself."""
 TO_DO = _any(r"\b(?:how (?:do|can|could) (?:i|we|you)|can (?:i|we|you)|could you|is there (?:a|any) way)\b")
-"""A question with this may be about it."""
+"""A question with this may be about thimble."""
 ASKS_WHAT_USER_SAID = _any(
     r"\b(?:did|have|had) (?:i|we) (?:\w+ )?(?:say|said|tell|told|mention(?:ed)?|named?|call(?:ed)?|given?)\b",
     r"\b(?:i|we) (?:just |have |had |already |first )?(?:said|told you|mentioned|named)\b",
     r"\bremind me\b",
 )
-"""A question with this is about what the user said."""
+"""A question with this is about the user's own statements."""
 FIRST_PERSON = _any(r"\b(?:we|our|ours|i|my|mine|us|me)\b")
 IN_FILES = _any(
     r"\b(?:files?|logs?|config(?:uration)?|changelog|minutes|meetings?|readme|csv|source code|we|ours?|us)\b"
@@ -104,10 +104,10 @@ MOST_PARTS = 3
 
 @dataclass(frozen=True, slots=True)
 class ReaderRequest:
-    """What the user wants: its kind, and what it is about.
+    """A request of the user: its kind and its topic.
 
-    `parts` are the questions in it. `path` is a file that is to be read, `many` lines of it from `start` on, or as many
-    as there is room for.
+    `parts` are the questions in it. `path` is a file to read: `many` lines from `start` on, or as many as there is room
+    for.
     """
 
     kind: str
@@ -120,7 +120,7 @@ class ReaderRequest:
 
 
 def request(view: ReaderView) -> ReaderRequest:
-    """What the newest question wants."""
+    """The request in the newest question."""
     text = " ".join(view.question[:2_000].split())
     told = "told" if states(text) else "question"
     kind = next((kind for kind, pattern in REQUEST_KINDS.items() if pattern.search(text)), told)
@@ -135,7 +135,7 @@ def request(view: ReaderView) -> ReaderRequest:
 
 
 def _topic(text: str) -> str:
-    """What a request for an article or a list is about: a slug, what stands behind a word for it, or all that tells."""
+    """The topic of a request for an article or a list: a slug, the words after `about` and the like, or all of them."""
     what, slug = WHAT.search(text), SLUGGED.search(text)
     if slug and not about(text.replace(slug[0], "")):
         return slug[0]
@@ -143,14 +143,14 @@ def _topic(text: str) -> str:
 
 
 def telling(text: str, view: ReaderView) -> str:
-    """The words of a question that tell what it is about: not those that ask, nor the name of a file."""
+    """The words of a question that name its topic, without file names and words that only ask."""
     for name in paths(text, view):
         text = text.replace(name, " ")
     return about(text)
 
 
 def paths(text: str, view: ReaderView) -> tuple[str, ...]:
-    """The files that a text names: as a list of files in view does, by an ending of files, or by the words before."""
+    """The files that a text names: as in a list of files in view, by a file extension, or after the word `file`."""
     shown = (one.text for act in view.acts if act.name == "list_files" for one in act.shows.said)
     listed = [found["path"] for found in map(LISTED_FILE.read, shown) if found]
     known = [name for name in listed if re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w/-]|\.\w)", text, re.I)]
@@ -158,14 +158,14 @@ def paths(text: str, view: ReaderView) -> tuple[str, ...]:
 
 
 def about(text: str) -> str:
-    """The words of a text that tell what it is about, without those that ask."""
+    """The words of a text that name its topic, without words that only ask."""
     return " ".join(
         word for word in words(text) if word not in STOPWORDS and not (word.isdigit() or word in ASKING_WORDS)
     )
 
 
 def _questions(text: str) -> tuple[str, ...]:
-    """The questions in a text, if each asks something of its own, or what is to be compared; else the text as one."""
+    """The questions in a text, if each is complete, or the two things to compare; else the text as one."""
     if re.match(rf"{LEAD}compare\b", text, re.IGNORECASE) and (two := compared(text)):
         return two
     parts = [part.strip() for part in NEXT.split(text)]

@@ -1,4 +1,4 @@
-"""What is asked of the session itself: answered from the request and the session's settings, without a search."""
+"""Questions about the session itself, answered from the request and the session's settings, without a search."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ FORMS = {
         "Results that I am still sent: {calls}, of {read}. Hidden or shortened are {hidden}; /context shows which."
     ),
 }
-"""What is asked, and the answer; the first that fits."""
+"""Forms of questions, and their answers; the first match wins."""
 
 
 class SessionFacts(NamedTuple):
-    """What the session says of itself: the SPEC of its strategy, the budget, and the size of this prompt, in tokens."""
+    """Facts about the session: the SPEC of its strategy, the budget, and the size of this prompt, in tokens."""
 
     strategy: str = "?"
     budget: int = UNLIMITED
@@ -65,7 +65,7 @@ NO_FACTS = SessionFacts()
 
 
 def of_session(view: ReaderView, tools: Sequence[Schema], facts: SessionFacts) -> str:
-    """The answer to what is asked of the session itself; "" for any other question."""
+    """The answer to a question about the session itself; "" for any other question."""
     answer = next((answer for form, answer in FORMS.items() if re.search(form, view.question, re.IGNORECASE)), "")
     given = [act.shows for act in view.acts]
     named = [one.text for one in view.told if NAMED.search(one.text)]

@@ -1,4 +1,4 @@
-"""Summaries: what a strategy asks for when it folds old turns. Sentences are chosen for each section, not rewritten."""
+"""Summaries for strategies that fold old turns: sentences are selected for each section, not rewritten."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ SECTION_KINDS = {
     "open": r"(?i)\b(?:open|error|problem|pending|state|to ?do|next|unanswered|fail|wrong|missing|block)",
     "read": r"(?i)\b(?:read|source|article|file|material|visited|seen|document)",
 }
-"""What belongs into a section, by words of its name; else what was found."""
+"""The kind of points in a section, by words of its name; by default `found`."""
 PENDING = "not answered yet: "
 POINT_WORDS = 60
-"""The most words of a question or an error."""
+"""Maximum words of a question or an error."""
 Points = dict[str, list[str]]
 """The points of each kind, the most important first."""
 
 
 def asked_summary(messages: Sequence[Message], tools: Sequence[Schema]) -> tuple[list[str], int] | None:
-    """The names of the sections of the summary that the last message asks for, and its most words."""
+    """The names of the sections of the summary that the last message asks for, and its limit in words."""
     if tools or not messages or messages[-1].role != "user":
         return None
     asked, _, rest = messages[-1].content.replace("\r\n", "\n").partition("\nSections:\n")
@@ -45,7 +45,7 @@ def summary(messages: Sequence[Message], sections: Sequence[str], most: int) -> 
     left = most - sum(len(name.split()) for name in sections)
     for turn in range(2 * max(map(len, points.values()))):
         for name, kind in zip(sections, map(_kind, sections), strict=True):
-            # Findings are what a summary is for: they get two places where the others get one.
+            # Findings matter most in a summary: they get two places for one of each other kind.
             point = next(waiting[kind], "") if kind == "found" or turn % 2 == 0 else ""
             if point and len(point.split()) < left:
                 chosen[name].append(point)
@@ -78,7 +78,7 @@ def _points(messages: Sequence[Message]) -> Points:
 
 
 def _earlier(messages: Sequence[Message]) -> Points:
-    """The points of a summary that stands in the material."""
+    """The points of the summaries among the messages."""
     points: Points = {kind: [] for kind in (*SECTION_KINDS, "found")}
     answered = any(message.role == "assistant" and not message.calls for message in messages)
     for message in filter(is_summary, messages):
@@ -92,7 +92,7 @@ def _earlier(messages: Sequence[Message]) -> Points:
 
 
 def _unsaid(view: ReaderView) -> list[Quote]:
-    """How each section begins that is in view and was not yet spoken of."""
+    """The first sentence of each section in view that was not quoted yet."""
     shown = [one for act in view.acts for one in act.shows.said if one.source]
     first = {(one.source, one.section): one for one in reversed(shown)}
     begun = [Quote(first_sentences(one.text, 1), one.source) for one in reversed(first.values())]
@@ -100,7 +100,7 @@ def _unsaid(view: ReaderView) -> list[Quote]:
 
 
 def _listed(view: ReaderView) -> Iterator[str]:
-    """What each list in view names, the newest first."""
+    """The names in each list in view, the newest first."""
     for act in reversed(view.acts):
         names = [one.slug for one in act.shows.entries] or [one.text.split(" ")[0] for one in act.shows.said[1:]]
         if act.shows.form in ("listing", "list") and names:
@@ -115,7 +115,7 @@ def _read(view: ReaderView) -> list[str]:
 
 
 def _open(messages: Sequence[Message]) -> list[str]:
-    """The question that has no answer yet, what could not be answered, and what went wrong."""
+    """The question without an answer yet, questions that could not be answered, and errors."""
     found, waiting = list[str](), ""
     for message in messages:
         text = _line(message.content)

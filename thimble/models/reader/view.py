@@ -1,4 +1,4 @@
-"""The view as the reader sees it: the question, the calls made so far, and what their results still show."""
+"""The view as the reader sees it: the question, the calls made so far, and the parts of their results in view."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from thimble.corpus.markdown import sentences
 from thimble.corpus.observations import SLUG, USER, Quote, Result, read
 
 I_CANNOT = "I cannot"
-"""How an answer begins that declines."""
+"""The beginning of an answer that declines."""
 CLOSEST_PASSAGES = "I am no language model; the closest passages are:"
-"""How a reply begins that shows passages instead of an answer."""
+"""The beginning of a reply that shows passages instead of an answer."""
 NOTHING_SHOWN = Result("gone", whole=False)
 Call = tuple[str, Mapping[str, Any]]
 """The name of a tool, and its arguments."""
@@ -26,7 +26,7 @@ LEAD = (
     r"^\W*(?:(?:and|now|then|next|first|please|ok|okay|also|so|well|hi|hello|can you|could you|would you|i want you to|"
     r"i['’]d like you to|let us|let['’]s)\W+)*"
 )
-"""What may stand before a request."""
+"""Words that may come before a request."""
 ASKS = re.compile(
     rf"\?|{LEAD}(?:how|what|which|who|when|where|why|tell|show|give|explain|read|find|list|compare|summari[sz]e|search|"
     r"note|remember|define|describe|back to|is|are|am|do|does|did|can|could|will|would|has|have)\b"
@@ -36,18 +36,18 @@ ASKS = re.compile(
 )
 """A sentence that asks for something."""
 USER_STATES = re.compile(r"^\W*(?:(?:\w+,? ){0,4}?)(?:i|we|my|our)\b", re.IGNORECASE)
-"""The beginning of what users say of themselves."""
+"""The beginning of a user's statement about themselves."""
 CITATION = re.compile(rf"(?<!\w)\[({SLUG}|[^\[\]\s:]+:\d{{1,9}})\]")
-"""What stands after a word without a blank is no citation: `web[2]`."""
+"""Brackets directly after a word are not a citation: `web[2]`."""
 LED_IN = re.compile(r"^(?:(?:[-*•]|\d+[.)])\s+|Found: |Perhaps: )?(?:“[^“”]+”(?: — [^\[\]:]{0,200})?(?:: |$))?")
-"""What stands before a quotation: the sign of a list, or its title."""
+"""The text before a quotation: the sign of a list, or its title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A call that is in view, with what its result shows now.
+    """A call in view, with the part of its result that is in view.
 
-    `current` is one made for the newest question, `fresh` one whose result no reply followed yet.
+    `current`: made for the newest question. `fresh`: no reply has followed its result yet.
     """
 
     name: str
@@ -57,18 +57,18 @@ class Act:
     fresh: bool = False
 
     def text(self, argument: str) -> str:
-        """An argument as text, "" where it is missing."""
+        """An argument as text, "" if it is missing."""
         return str(self.arguments.get(argument, "")).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderView:
-    """What one call of the reader knows; it goes by nothing else.
+    """All that one call of the reader knows.
 
-    `earlier` are the questions before `question`, `told` what the user stated in them. `own` is what the reader quoted
-    before the newest question, `thoughts` what it quoted since, and `said` its last answer. `titles` are those of the
-    articles that are named, by slug. `at_hand` is the article that the last answer cites, `file` the file that it
-    quotes, up to `line`; "" where there is none.
+    `earlier` are the questions before `question`, `told` the user's statements in them. `own` are the reader's quotes
+    before the newest question, `thoughts` its quotes since, and `said` its last answer. `titles` are the titles of the
+    articles in view, by slug. `at_hand` is the article that the last answer cites, `file` the file that it quotes, up
+    to `line`; "" if there is none.
     """
 
     question: str
@@ -88,19 +88,19 @@ class ReaderView:
         return [act for act in self.acts if act.current and act.name in names]
 
     def hidden(self, name: str) -> bool:
-        """Whether this tool was called for the newest question, and nothing that a call gave is shown."""
+        """Whether this tool was called for the newest question, and the result of a call is not in view."""
         return any(self.shows((name, act.arguments)).form == "gone" for act in self.current(name))
 
     def title(self, slug: str) -> str:
-        """The title of an article; its slug where none is in view."""
+        """The title of an article; its slug if the title is not in view."""
         return self.titles.get(slug, slug)
 
     def pages(self, slug: str) -> list[Result]:
-        """What is still shown of an article."""
+        """The pages of an article that are in view."""
         return [act.shows for act in self.acts if act.shows.form == "page" and act.shows.entries[0].slug == slug]
 
     def shows(self, call: Call) -> Result:
-        """What the newest of just these calls shows of which anything is shown, or can be recalled."""
+        """The result of the newest identical call that is in view or can be recalled."""
         made = [act.shows for act in reversed(self.acts) if (act.name, act.arguments) == call]
         return next((shows for shows in made if shows.more or shows.form != "gone"), NOTHING_SHOWN)
 
@@ -117,12 +117,12 @@ def is_summary(message: Message) -> bool:
 
 
 def states(text: str) -> bool:
-    """Whether the words tell something of the user and ask nothing."""
+    """Whether the words state something about the user and ask nothing."""
     return bool(USER_STATES.match(text)) and not ASKS.search(text)
 
 
 def look(messages: Sequence[Message]) -> ReaderView:
-    """Everything that can be known from the messages."""
+    """The reader's view of these messages."""
     asked = [index for index, message in enumerate(messages) if real_question(message)]
     start = asked[-1] if asked else len(messages)
     acts = tuple(_acts(messages, start))
@@ -146,13 +146,13 @@ def look(messages: Sequence[Message]) -> ReaderView:
 
 
 def _quoted(messages: Sequence[Message]) -> tuple[Quote, ...]:
-    """What the assistant, or a summary of its words, quotes."""
+    """The quotes in the assistant's words, or in a summary of them."""
     spoken = (one.content for one in messages if one.role == "assistant" or is_summary(one))
     return tuple(dict.fromkeys(one for text in spoken for one in own(text)))
 
 
 def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
-    """Each call with its result. One that is recalled is that of the call which it came from."""
+    """Each call with its result. A recalled result is that of the original call."""
     copies: dict[str, Act] = {}
     results = {message.call_id: message for message in messages if message.role == "tool"}
     last = max((index for index, message in enumerate(messages) if message.role == "assistant"), default=0)
@@ -166,7 +166,7 @@ def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
                 shows = read(result.content, of.name, of.text("path"), copy)
                 of = replace(of, shows=shows, current=act.current, fresh=act.fresh)
             if recalls and of.name != "recall" and of.shows.form != "error":
-                yield replace(of, shows=replace(of.shows, more=""))  # to recall it again brings nothing else
+                yield replace(of, shows=replace(of.shows, more=""))  # recalling it again adds nothing
                 of = replace(act, shows=replace(NOTHING_SHOWN, whole=of.shows.whole))
             elif of.shows.more:
                 copies[of.shows.more] = of
@@ -181,7 +181,7 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
 
 
 def _told(messages: Sequence[Message]) -> Iterator[Quote]:
-    """What the user stated, in their own words or in a summary that has kept them."""
+    """The user's statements, in their own words or kept in a summary."""
     for message in messages:
         if message.role == "user" and CLOSING not in message.content:
             for line in message.content.split("\n"):
@@ -192,7 +192,7 @@ def _told(messages: Sequence[Message]) -> Iterator[Quote]:
 
 @lru_cache(maxsize=512)
 def own(text: str) -> tuple[Quote, ...]:
-    """What earlier words of the assistant, or a summary of them, still say: each run of sentences with its citation."""
+    """The quotes in a text of the assistant, or in a summary: each run of sentences with its citation."""
     said: list[Quote] = []
     if text.startswith(I_CANNOT):
         return ()

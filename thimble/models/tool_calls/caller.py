@@ -20,23 +20,23 @@ from thimble.models.tool_calls.schema import Turn
 from thimble.models.wire.calls import known_name
 
 BY_SCHEMA = "calls by schema"
-"""What users are told of this way."""
+"""The name of this way in messages to the user."""
 SMALL_PARAMETERS = 4e9
-"""A model of fewer seldom makes a call in the server's own way (docs/results/small-models.md)."""
+"""A smaller model seldom makes a call in the server's own way (docs/results/small-models.md)."""
 NEITHER = "it can neither call tools nor write objects of a schema"
 OTHER_MODEL = "choose another model (--model NAME), or a server that takes tools or a JSON schema"
 WHOLE = ("stop", "")
-"""Ends of a reply that is whole, as far as the server says."""
+"""The finish reasons of a reply that is whole, as far as the server says."""
 NAMED_PARAMETERS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)([bm])\b", re.IGNORECASE)
 
 
 class ToolCaller(Backend):
-    """A backend whose model calls tools in whichever of two ways it can.
+    """A backend whose model calls tools in the server's own way, or by schema.
 
-    In the server's own way, or by schema: each turn is an object of a schema that the server enforces. It is by schema
-    if the model is small (by `inner.parameters`, else by its name), has no tools (`inner.tools` is False), has made no
-    call where one was due, or if its server refuses the tools; only where `inner` can enforce one (`inner.shapes`).
-    Refused, the same question is asked in the other way; all this holds for the session.
+    By schema, each turn is an object of a schema that the server enforces. This way is taken if the model is small (by
+    `inner.parameters`, else by its name), has no tools (`inner.tools` is False), has made no call when one was due, or
+    if its server refuses the tools; and only if `inner` can enforce a schema (`inner.shapes`). After a refusal, the
+    same question is asked in the other way. The choice holds for the session.
 
     Args:
         inner: The backend of the model's server.
@@ -67,7 +67,7 @@ class ToolCaller(Backend):
         return getattr(self.inner, "tools", None) is not False and way not in self._refused
 
     def longest_prompt(self) -> int | None:
-        """The most tokens of a prompt that its model has room for."""
+        """The longest prompt, in tokens, that leaves room for a reply."""
         return self.inner.longest_prompt()
 
     @property
@@ -76,7 +76,7 @@ class ToolCaller(Backend):
         return self.calls == "schema" or self._is_small
 
     def checks(self, budget: int) -> Iterator[Check]:
-        """The doctor's findings: how this model calls tools, and whether prompts of so many tokens fit."""
+        """The doctor's findings: how this model calls tools, and whether prompts of `budget` tokens fit."""
         from thimble.models.refusals import WITH_TOOLS
 
         fix = "" if self._can(self.calls) else OTHER_MODEL
@@ -87,23 +87,23 @@ class ToolCaller(Backend):
             yield Check(f"room for {context:,} tokens of prompt and reply", f"--budget {fits}" if fits < budget else "")
 
     def use_schema(self) -> None:
-        """Call by schema from now on, since the model made no call where one was due; unless the user says how."""
+        """Call by schema from now on, since the model made no call when one was due; unless the user chose the way."""
         if self.wanted == "auto" and self.calls == "tools":
             self._failed, self._warned = True, False
 
     @property
     def protocol(self) -> str:
-        """How the model learns of the tools; "" if the server tells it."""
+        """The way in which the prompt describes the tools; "" if the server describes them."""
         return BY_SCHEMA if self.calls == "schema" else ""
 
     @property
     def renders_tools(self) -> bool:
-        """Whether a prompt begins with the tools; in a protocol they are in the system message."""
+        """Whether a prompt begins with the tools; by schema they are in the system message."""
         return bool(self.protocol) or self.inner.renders_tools
 
     @property
     def returns_thinking(self) -> bool:
-        """As the server's model has it; by schema, calls are words, and thinking is left out."""
+        """Whether replies contain thinking; by schema, calls are text, and thinking is left out."""
         return not self.protocol and self.inner.returns_thinking
 
     @property
@@ -151,12 +151,12 @@ class ToolCaller(Backend):
     def _reply(
         self, way: Calls, messages: Sequence[Message], tools: Sequence[Schema], expects: Expects, asked: dict[str, Any]
     ) -> Generator[Delta, None, None]:
-        """One reply that is asked for in this way, its calls as calls of the tools that are there."""
+        """One reply in this way; its calls have the names of the offered tools."""
         texts, offers, usage, turn = messages, tools, Usage(), None
         if way == "schema":
             texts, offers = conversation(messages, tools), ()
             self._counter.sends(texts)
-            if expects == "text":  # unasked, too, a small model may write the object that it was told of
+            if expects == "text":  # even unasked, a small model may write an object
                 turn = Turn(tools)
             elif tools:
                 turn, asked = Turn(tools, messages), asked | {"shape": turn_schema(messages, tools, expects == "turn")}
@@ -177,13 +177,13 @@ class ToolCaller(Backend):
         yield replace(usage, finish="length") if turn and turn.cut and is_whole else usage
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
-        """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
+        """The prompt as the model reads it; None if the server does not report it. Raises ModelError."""
         if self.protocol:
             messages, tools = conversation(messages, tools), ()
         return self.inner.rendered(messages, tools)
 
     def with_room(self, tokens: int) -> ToolCaller:
-        """The same model with this much room, if its server can give it; itself where it has it already."""
+        """The same model with this much room, if its server can give it; itself if it has that much already."""
         inner = self.inner.with_room(tokens) if isinstance(self.inner, ServedBackend) else self.inner
         if inner is self.inner:
             return self
@@ -192,7 +192,7 @@ class ToolCaller(Backend):
         return roomy
 
     def check(self) -> str:
-        """A warning of one line about how the server runs the model; once, that it does not call in the usual way."""
+        """A warning of one line about how the server runs the model; once, that the model calls by schema."""
         served = self.inner.check() if isinstance(self.inner, ServedBackend) else ""
         if not self.protocol or self._warned or self.wanted == self.calls:
             return served

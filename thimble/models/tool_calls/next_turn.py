@@ -1,4 +1,4 @@
-"""The next turn of a model that calls by schema: what is offered, by what the calls for its question have found."""
+"""The next turn of a model that calls by schema: the tools and answers on offer, by the results so far."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from thimble.models.tool_calls.schema import LONGEST_ANSWER, LONGEST_ARGUMENT, o
 
 READ = "read"
 LOOKING = ("search", "list")
-"""Tools that look for something: they are not offered once something was found."""
+"""Tools that search: they are not offered once something was found."""
 
 
 def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: bool) -> Schema:
     """The JSON schema of the next turn.
 
     - Before the first call every tool is offered; an answer only if the prompt still shows an earlier result.
-    - Once something was found, an answer comes first, and only what was found or what the question names can be read.
-    - `cannot_answer` is offered once calls were made and nothing that they found fits.
+    - Once something was found, an answer comes first, and only texts that were found or that the question names can be
+      read.
+    - `cannot_answer` is offered once calls were made and none of their results fits.
     - The answer to a comparison has a part for each of the two things.
     - The tool of the last turn is not offered again, nor one that was called twice with the same argument.
     """

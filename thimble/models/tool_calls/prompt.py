@@ -1,7 +1,7 @@
-"""The prompt of a model that calls by schema: what it is told of the tools, and a conversation as plain text.
+"""The prompt of a model that calls by schema: a description of the tools, and the conversation as plain text.
 
 A turn is one JSON object, a tool with its arguments or the answer. Roles alternate, as some chat templates insist:
-neighbours of one role are one message.
+adjacent messages of one role become one.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Reply with one JSON object:
 {}
 {{"answer": answer}} the two or three sentences of what was found that answer the question, copied
 {{"cannot_answer": why}} if nothing that was found answers the question"""
-"""What the model is told; {} is the list of the tools."""
+"""The instructions to the model; {} is the list of the tools."""
 DECLINES = f"It {CANNOT}: "
-"""What `cannot_answer` becomes in the conversation."""
+"""The text for `cannot_answer` in the conversation."""
 
 
 def conversation(messages: Sequence[Message], tools: Sequence[Schema]) -> list[Message]:
@@ -40,13 +40,13 @@ def conversation(messages: Sequence[Message], tools: Sequence[Schema]) -> list[M
 
 
 def description(tools: Sequence[Schema]) -> Message:
-    """What the model is told of these tools."""
+    """The message that describes these tools to the model."""
     return Message("tools", "system", TOLD.format("\n".join(_line(tool["function"]) for tool in tools)))
 
 
 @lru_cache(maxsize=4_096)
 def as_text(message: Message) -> Message:
-    """A message with its calls or result written as text: words, calls and answers as the model has to write them."""
+    """A message with its calls or result written as text: words, calls and answers as the model must write them."""
     message = as_written(message)
     content = message.content or ""  # a history read from a file may hold None
     if message.role != "assistant":
@@ -58,7 +58,7 @@ def as_text(message: Message) -> Message:
 
 
 def called(call: ToolCall) -> dict[str, Any]:
-    """A call as the model has to write it."""
+    """A call as the model must write it."""
     try:
         arguments = foreign.read(call.arguments)
     except ValueError:
@@ -68,7 +68,7 @@ def called(call: ToolCall) -> dict[str, Any]:
 
 
 def required(function: Schema) -> Mapping[str, Any]:
-    """The arguments that are asked for: the required ones, else the first."""
+    """The arguments to ask for: the required ones, else the first."""
     parameters = function.get("parameters") or {}
     properties: Mapping[str, Any] = parameters.get("properties", {})
     return {name: properties[name] for name in parameters.get("required") or [*properties][:1]}
@@ -77,9 +77,9 @@ def required(function: Schema) -> Mapping[str, Any]:
 class SchemaCounter(Counter):
     """Counts messages as `conversation` writes them, with the counter of the model.
 
-    Each is counted by itself, with markers of its own. Where neighbours become one message, as the description of the
-    tools and the system message do, that is a few tokens above the prompt; where the server joins neighbours too, it
-    can be a token below. So no count is exact.
+    Each is counted by itself, with markers of its own. If adjacent messages become one, like the description of the
+    tools and the system message, the count is a few tokens above the prompt; if the server joins messages too, it can
+    be a token below. So no count is exact.
     """
 
     exact = False
@@ -93,7 +93,7 @@ class SchemaCounter(Counter):
         return self._counter.count(as_text(message))
 
     def overhead(self, tools: Sequence[Schema]) -> int:
-        """Tokens of the template, and of what the model is told of the tools."""
+        """Tokens of the template, and of the description of the tools."""
         return self._counter.overhead(()) + (self._counter.count(description(tools)) if tools else 0)
 
     def calibrate(self, counted: int, reported: int) -> bool:
@@ -102,7 +102,7 @@ class SchemaCounter(Counter):
 
     @property
     def learnt(self) -> Any:
-        """What the model's counter has learnt from `calibrate`, to be restored."""
+        """The state of `calibrate` in the model's counter, to be restored."""
         return self._counter.learnt
 
     @learnt.setter
@@ -121,7 +121,7 @@ def _joined(group: Sequence[Message]) -> Message:
 
 
 def _line(function: Schema) -> str:
-    """A tool in one line: the object that calls it, the first sentence of what it does, what its arguments mean."""
+    """A tool in one line: the object that calls it, the first sentence of its description, its arguments' meanings."""
     arguments = required(function)
     shown = next(iter(arguments), "") if len(arguments) == 1 else json.dumps({name: name for name in arguments})
     does = re.split(r"(?<=[.!?])\s", function.get("description", "").strip(), maxsplit=1)[0]

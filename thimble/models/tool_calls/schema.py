@@ -1,4 +1,4 @@
-"""A turn by schema: the schemas of what it may be, and its reading while it streams."""
+"""A turn by schema: the schemas of its possible forms, and its parser while it streams."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from thimble.models.wire.calls import mended
 LONGEST_ARGUMENT, LONGEST_ANSWER = 300, 800
 """Characters of an argument and of an answer: a small model may write one without end."""
 LONGEST_KEY, LONGEST_SENTENCE = 1_000, 4_000
-"""Characters up to the words of an answer, or between two parts; of words that wait for the end of their sentence."""
+"""Characters before the words of an answer, or between two parts; and of a sentence that is held back until it ends."""
 ANSWER_BEGINNING = re.compile(r'\s*\{\s*"(?P<kind>answer|cannot_answer)"\s*:\s*(?:\{\s*"(?P<part>[^"]*)"\s*:\s*)?"')
-"""What stands before the words of an answer, or of its first part."""
+"""The text before the words of an answer, or of its first part."""
 NEXT_PART = re.compile(r'"\s*,\s*"(?P<part>[^"]*)"\s*:\s*"')
 _HEX = r"[\da-fA-F]"
 _HALF_PAIR = rf"[dD][89abAB]{_HEX}{{2}}(?!(?:\\(?:u{_HEX}{{0,3}})?)?\Z)"
@@ -39,7 +39,7 @@ def object_schema(properties: Mapping[str, Any]) -> Schema:
 
 
 def value_schema(function: Schema) -> Schema:
-    """The schema of what a tool takes: its one argument bare, or an object of several."""
+    """The schema of a tool's arguments: a single one bare, several as an object."""
     values = {name: _bounded(schema) for name, schema in required(function).items()}
     return next(iter(values.values())) if len(values) == 1 else object_schema(values)
 
@@ -53,12 +53,12 @@ class Turn:
     """Reads a turn while it streams: the sentences of an answer come out as they end, its source and a call at the end.
 
     Args:
-        tools: What is offered.
-        messages: The prompt: in what its results show, the source of the answer is found.
+        tools: The tools on offer.
+        messages: The prompt, in whose results the source of the answer is found.
     """
 
     cut = False
-    """Whether the answer was cut, by its length or at the end of a reply that was: then it ends with a sentence."""
+    """Whether the answer was cut, by its own limit or with the reply: then it ends with a sentence."""
 
     def __init__(self, tools: Sequence[Schema], messages: Sequence[Message] = ()) -> None:
         self._functions = {tool["function"]["name"]: tool["function"] for tool in tools}
@@ -69,14 +69,14 @@ class Turn:
         self._shown, self._rest, self._label = "", "", ""
 
     def take(self, delta: Delta) -> list[Delta]:
-        """What can be shown after this delta."""
+        """The text that can be shown after this delta."""
         if not isinstance(delta, Text):
             return [delta]
         shown = self._feed(delta.text)
         return [Text(shown)] if shown else []
 
     def end(self, *, cut: bool = False) -> list[Delta]:
-        """What is left at the end: an answer's last sentence and source, or the call; a malformed one has no name."""
+        """The rest of the turn: an answer's last sentence and source, or the call; a malformed one has no name."""
         if not self._said:
             return [self._call()] if self._text.strip() and not self._at else []
         answers = self._said["kind"] == "answer"
@@ -94,7 +94,7 @@ class Turn:
         return [Text(left)] if left else []
 
     def _feed(self, text: str) -> str:
-        """The text to show after this piece. What does not begin as an object is text, as if nothing were enforced."""
+        """The text to show after this piece. A reply that does not begin as an object is plain text."""
         if len(self._text) < LONGEST_KEY and self._text.strip() in ("", "{"):
             text = text.lstrip()  # a model may write blanks without end
         self._text += text
@@ -148,5 +148,5 @@ class Turn:
 
 
 def _unescaped(escape: re.Match[str]) -> str:
-    """The character of an escape; that behind the backslash where JSON has no such escape."""
+    """The character of an escape; for an escape that JSON does not have, the one after the backslash."""
     return chr(int(escape[1], 16)) if escape[1] else ESCAPED.get(escape[2], escape[2])

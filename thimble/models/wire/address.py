@@ -38,7 +38,7 @@ def host_url(value: str | None, port: int = 11434) -> str:
     odd = not rest.isprintable() or re.search(r"[\s@?#\\]", rest) or (host[:1] == "[" and not _is_ip(host[1:-1]))
     if scheme not in ("", *_PORTS) or not parts or odd or int(parts["port"] or 1) > 65535:
         fix = f"write it as host, host:port, :port or a URL, such as http://127.0.0.1:{port}"
-        raise UsageError(f"{hidden(value or '')!r} is no address of a model server", fix)
+        raise UsageError(f"{hidden(value or '')!r} is not an address of a model server", fix)
     if host.isdecimal():
         what = f"{text!r} means http://{host}:{parts['port'] or port}, and a number is not a host"
         raise UsageError(what, f"for a port write 127.0.0.1:{host}")

@@ -15,7 +15,7 @@ VARIABLES = ("THIMBLE_API_KEY", "OPENAI_API_KEY", "VLLM_API_KEY")
 
 HIDDEN_KEY = "[key]"
 LEAST_SECRET = 8
-"""Letters of the shortest key that is hidden: EMPTY or none, which a server without keys is given, are words."""
+"""Letters of the shortest key that is hidden: EMPTY or none, used for servers without keys, are ordinary words."""
 _NEVER = frozenset("\"'\\")
 
 
@@ -25,7 +25,7 @@ def origin() -> str:
 
 
 def is_private(base_url: str) -> bool:
-    """Whether nobody can read the traffic on the way: it is encrypted, or stays on this machine."""
+    """Whether the traffic is encrypted, or stays on this machine."""
     return base_url.startswith("https:") or is_loopback(base_url)
 
 
@@ -39,7 +39,8 @@ def headers(base_url: str) -> dict[str, str]:
     if not key or not is_private(base_url):
         return {}
     if any(not "!" <= letter <= "~" or letter in _NEVER for letter in key):
-        raise ModelError(f"the key in {origin()} has characters that no key has", f"set {origin()} anew")
+        what = f"the key in {origin()} has characters that a key cannot have"
+        raise ModelError(what, f"set {origin()} to a valid key")
     return {"Authorization": f"Bearer {key}"}
 
 
@@ -57,9 +58,9 @@ def hidden(text: str) -> str:
 
 
 def kept_back(url: str) -> ModelError:
-    """The error for a server that requires a key and gets none, as nobody but itself or a session names it."""
-    what = f"the server at {url} requires a key, and gets none: you have not named this address yourself"
-    return ModelError(what, f"if you trust it with the key in {origin()}, say --base-url {url}")
+    """The error for a server that requires a key and gets none, since the user has not named its address."""
+    what = f"the server at {url} requires a key, and none is sent: you have not named this address yourself"
+    return ModelError(what, f"if you trust it with the key in {origin()}, add --base-url {url}")
 
 
 def _key() -> str:

@@ -1,7 +1,6 @@
-"""The bounds of what a model server may send, and what an answer has used of them.
+"""The bounds of an answer of a model server, and the allowance that is left of them.
 
-`agent.foreign` bounds the depth of what is sent, `agent.reply` how long a call may be, and
-`agent.loop` how many are run.
+`agent.foreign` bounds the depth of JSON, `agent.reply` the length of a call, and `agent.loop` the number of calls.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from time import monotonic
 from thimble.agent.errors import ModelError
 
 ASK_SECONDS = 10.0
-"""Longest silence in an answer other than a model's reply …"""
+"""The longest silence in an answer other than a model's reply; a shorter setting for replies holds here too."""
 ASK_WHOLE_SECONDS = 30.0
-"""… and the longest time for all of it. The settings of a reply bound both too, if they are shorter."""
+"""The longest time for such an answer; a shorter setting for replies holds here too."""
 CONNECT_SECONDS = 5.0
 REPLY_SECONDS = 1_800.0
 """The longest time for a whole reply, if no setting says another: its retries and pauses included."""
@@ -33,7 +32,7 @@ TOLD_CHARACTERS = 300
 
 
 class Late(ModelError):
-    """A server was given its time, and has not answered, or not all of it."""
+    """A server has not answered in its time, or not completely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class Bounds:
 
 
 class Allowance:
-    """What an answer may still use of its bounds. httpx itself ends a silence."""
+    """The seconds and bytes that an answer may still use. httpx itself ends a silence."""
 
     def __init__(self, bounds: Bounds, url: str) -> None:
         self.bounds = bounds
@@ -64,22 +63,22 @@ class Allowance:
         if self._bytes > self.bounds.bytes:
             raise endless()
         if self.seconds_left() <= 0:
-            what = f"no whole answer came from {self._url} in {self.bounds.whole_seconds:g} seconds"
-            fix = "ask for less at once, take a faster model, or wait longer: --reply-timeout SECONDS"
+            what = f"{self._url} did not finish its answer in {self.bounds.whole_seconds:g} seconds"
+            fix = "ask for less at once, choose a faster model, or wait longer: --reply-timeout SECONDS"
             raise Late(what, fix)
 
 
 def endless() -> ModelError:
     """The error for an answer that is longer than any that makes sense."""
-    return ModelError("the server does not end its answer", "ask again, or take another model or server")
+    return ModelError("the server does not end its answer", "ask again, or choose another model or server")
 
 
 def silent(url: str, seconds: float) -> Late:
     """The error for a server that sends nothing."""
-    what = f"nothing came from {url} for {seconds:g} seconds"
+    what = f"{url} sent nothing for {seconds:g} seconds"
     return Late(what, "it may be loading the model or answering others: ask again, or choose a smaller model")
 
 
 def name(value: object) -> str:
-    """A name or an id that a server gives; "" for what is none."""
+    """A name or an id that a server gives; "" for any other value."""
     return value if isinstance(value, str) and len(value) <= NAME_CHARACTERS else ""

@@ -15,7 +15,7 @@ from thimble.agent.messages import Message, Schema, ToolCall
 from thimble.models.wire import bounds
 
 NAME = re.compile(r"(?:^|[.:/=>])([\w-]+)(?=\s*(?:$|<\|))")
-"""What can be a tool's name: at the end or before a control token, alone or behind a namespace or a control token."""
+"""A possible name of a tool: at the end or before a control token, alone or after a namespace or a control token."""
 
 
 def arguments(call: ToolCall) -> dict[str, Any]:
@@ -61,9 +61,9 @@ def given(call_id: object, name: object, arguments: object, taken: set[str]) -> 
 
 
 def known_name(name: str, tools: Sequence[Schema]) -> str:
-    """The name of the tool that a model means, whose server leaves a namespace or control tokens at it.
+    """The name of the tool that a model means, if its server leaves a namespace or control tokens at it.
 
-    As in `functions.search` and `search<|channel|>json`. A name that no tool has stays as it is.
+    As in `functions.search` and `search<|channel|>json`. A name that no tool has is unchanged.
     """
     known = {tool["function"]["name"] for tool in tools}
     meant = {found for found in NAME.findall(name) if found in known} if name not in known else set()

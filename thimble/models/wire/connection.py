@@ -1,4 +1,4 @@
-"""The way to a model server, of whatever kind: its address, and its answers within bounds."""
+"""A connection to a model server of any kind: its address, and its answers within bounds."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class ServerConnection(ABC):
     """Sends requests to the server at an address. Each failure is a ModelError.
 
     Args:
-        url: The address; "" before it is there.
+        url: The address; "" until it is known.
         transport: Carries the requests instead of the network.
-        sleep: Waits for so many seconds before a busy server is asked again.
-        bounds: Of each answer that is no reply of a model.
+        sleep: Waits for a number of seconds before a busy server is asked again.
+        bounds: The bounds of each answer other than a model's reply.
     """
 
     start: str
@@ -57,11 +57,11 @@ class ServerConnection(ABC):
         """The error for an answer that such a server would not send."""
 
     def headers(self) -> Mapping[str, str]:
-        """What is sent with each request. Raises ModelError."""
+        """The headers of each request, besides the usual ones. Raises ModelError."""
         return {}
 
     def allowance(self, bounds: Bounds | None = None) -> Allowance:
-        """What an answer may use."""
+        """The allowance of one answer."""
         return Allowance(bounds or self.bounds, self.url)
 
     @contextmanager
@@ -73,16 +73,16 @@ class ServerConnection(ABC):
         model: str = "",
         accepts: Container[int] = (200,),
     ) -> Iterator[httpx.Response]:
-        """The response to a request that was accepted, its body still to come; whatever comes keeps to the allowance.
+        """The response to a request that was accepted, its body not yet read; reading it uses up the allowance.
 
         No proxy is used to reach this machine, and certificates are loaded only for https.
 
         Args:
-            path: What is asked for.
-            content: What is sent, as JSON; without it this is a GET.
-            allowance: What the answer may use.
-            model: That of the request, for errors.
-            accepts: The statuses that are no refusal.
+            path: The path of the request.
+            content: The body, as JSON; without it this is a GET.
+            allowance: The seconds and bytes that the answer may use.
+            model: The model of the request, for errors.
+            accepts: The statuses that are not a refusal.
 
         Raises:
             ModelError: For a refusal, each error of httpx, and certificates or a proxy that cannot be used.
@@ -117,7 +117,7 @@ class ServerConnection(ABC):
             return self.parsed(http.whole(response, allowance))
 
     def parsed(self, body: bytes) -> Any:
-        """A body as JSON. Raises ModelError if it is none."""
+        """A body as JSON. Raises ModelError if it is not JSON."""
         try:
             return foreign.read(body)
         except ValueError as error:
@@ -163,7 +163,7 @@ def _watch(allowance: Allowance, sockets: Sequence[socket.socket], ended: Event,
 
 @cache
 def no_tls() -> ssl.SSLContext:
-    """For an address without TLS, which takes a context all the same; to make one takes as long as a short request."""
+    """The context for addresses without TLS, made once: httpx wants one, and it takes as long as a short request."""
     import httpx
 
     return httpx.create_ssl_context(verify=False)

@@ -1,4 +1,4 @@
-"""What a model server answers over HTTP: the lines of a stream, bodies, and the errors that users see."""
+"""Answers of a model server over HTTP: the lines of a stream, bodies, and the errors that users see."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ FINISH = {
     **dict.fromkeys(["length", "max_tokens", "max_output_tokens", "model_length"], "length"),
     **dict.fromkeys(["refusal", "content_filter", "safety"], "refusal"),
 }
-"""The ends of a reply that say all is well, that it was too long, or that the server declined."""
+"""The finish reasons of servers: the reply is complete, was too long, or was declined."""
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
 def refuse_detours(response: httpx.Response, url: str) -> None:
-    """Refuse what leads elsewhere, and what is packed: a few bytes may unpack to any number of them."""
+    """Refuse redirects, and compressed bodies: a few bytes may unpack to any number of them."""
     if response.is_redirect:
         raise moved(url, api_key.hidden(response.headers.get("location", "")))
     packed = response.headers.get("content-encoding", "").strip().lower()
     if packed not in ("", "identity"):
-        what = f"the server packs its answer ({_one_line(packed)[:40]}), though it was asked not to"
-        raise ModelError(what, "switch compression off in the server, or in what stands before it")
+        what = f"the server compresses its answer ({_one_line(packed)[:40]}), though it was asked not to"
+        raise ModelError(what, "switch compression off in the server, or in the proxy in front of it")
 
 
 def lines(response: httpx.Response, allowance: Allowance) -> Iterator[bytes]:
@@ -65,7 +65,7 @@ def lines(response: httpx.Response, allowance: Allowance) -> Iterator[bytes]:
             rest.append(first)
             length = len(more[-1]) if more else length + len(first)
             if length > LINE_BYTES:
-                raise ModelError("the server sends a line without an end", WHERE)
+                raise ModelError("the server sent a line of more than 4 MB", WHERE)
             if more:
                 whole = [b"".join(rest), *more]
                 rest = [whole.pop()]
@@ -121,14 +121,14 @@ def reason(body: str) -> str:
 
 
 def beginning(answer: bytes) -> str:
-    """What an answer is that a server of this kind would not send, in a few words without the key."""
+    """The beginning of an answer that a server of this kind would not send, or a word for it; without the key."""
     text = api_key.hidden(answer.strip().decode(errors="replace"))[:60]
     return "a web page" if text.startswith("<") else repr(text) if text else "nothing"
 
 
 def moved(base_url: str, location: str) -> ModelError:
     """The error for a redirect, which is not followed: questions go only to the address that the user gave."""
-    what = f"the server at {base_url} sends requests on to {_one_line(location) or 'another address'}"
+    what = f"the server at {base_url} redirects requests to {_one_line(location) or 'another address'}"
     return ModelError(what, f"{WHERE}, with http:// or https:// and the path before /api or /v1")
 
 
@@ -157,7 +157,7 @@ def as_model_errors(base_url: str, allowance: Allowance, start: str) -> Iterator
     except (httpx.ConnectError, httpx.ConnectTimeout) as error:
         raise _unreachable(base_url, str(error) or "timed out", start) from error
     except httpx.ProxyError as error:
-        raise ModelError(f"the proxy before {base_url} refuses: {_one_line(str(error))}", NO_PROXY) from error
+        raise ModelError(f"the proxy in front of {base_url} refuses: {_one_line(str(error))}", NO_PROXY) from error
     except httpx.TimeoutException as error:
         raise silent(base_url, allowance.bounds.quiet_seconds) from error
     except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
@@ -173,7 +173,7 @@ def _unreachable(base_url: str, why: str, start: str) -> ModelError:
         return ModelError(f"the certificate of {base_url} is not trusted: {_one_line(why)}", CERTIFICATES)
     if "ssl" in why.lower():  # a handshake that takes too long names only _ssl.c
         what = f"no secure connection to {base_url}: {_one_line(why)}"
-        return ModelError(what, f"{WHERE}: does it begin with http:// rather than https://?")
+        return ModelError(what, f"{WHERE}: should it start with http:// instead of https://?")
     return ModelError(f"nothing answers at {base_url} ({_one_line(_ERRNO.sub('', why))})", start)
 
 

@@ -38,7 +38,7 @@ def retried(
     seconds_left: Callable[[], float] = lambda: LONGEST_PAUSE_SECONDS,
     jitter: Callable[[], float] = random,
 ) -> Generator[T | Waiting, None, None]:
-    """The items that `ask` yields; where it raises Busy it is asked up to three times more, after a `Waiting` each.
+    """The items that `ask` yields; if it raises Busy, it is called up to three more times, each after a `Waiting`.
 
     The pauses are 0.5, 1 and 2 s and up to a quarter more, so that many clients do not return at once, or as long as
     the server asks for. Raises the last Busy, at once if the server asks for more than 30 s or than is left.

@@ -1,4 +1,4 @@
-"""The text of a reply as servers send it: what is thinking, and characters that come in halves."""
+"""The text of a reply as servers send it: thinking in tags, and characters that come in halves."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from thimble.models.wire.calls import mended
 
 OPEN, CLOSE = "<think>", "</think>"
 BLANKS = 1_000
-"""Behind more blanks than these, a tag is text."""
+"""After more blanks than these, a tag is text."""
 
 
 class ReplyText:
-    """Takes the deltas of a reply; what it thinks in its text, up to </think>, becomes thinking.
+    """Takes the deltas of a reply; thinking in its text, up to </think>, becomes `Thinking`.
 
-    A model writes so if its server does not know that the model thinks, or has switched thinking off. The reply begins
-    with <think>, or, where the template has already opened the thought, with the thought itself: that text has been
-    shown by then, and comes once more as a `Thinking` that `was_text`. Blanks around the tags are removed. A later tag
-    is text, and so is one behind a backtick or <think>: the model may be writing about tags.
+    A model writes it there if its server does not know that the model thinks, or has switched thinking off. The reply
+    starts with <think>, or with the thought itself, if the template has already opened it: that text has already been
+    shown, and comes once more as a `Thinking` that `was_text`. Blanks around the tags are removed. A later tag is text,
+    and so is one after a backtick or <think>: the model may be writing about tags.
 
-    The result does not depend on how the text is cut into deltas. A possible beginning of a tag is held back, and so
-    are blanks beside a tag, and half a character.
+    The result does not depend on how the text is cut into deltas: the possible start of a tag is held back, and so are
+    blanks beside a tag, and half a character.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class ReplyText:
         self._said: list[str] = []
 
     def take(self, delta: Delta) -> list[Delta]:
-        """What can be told apart now; all of it before the usage, which ends a reply."""
+        """The deltas that are certain now; all that was held back before the usage, which ends a reply."""
         if isinstance(delta, Usage):
             left = [part for kind, half in self._halves.items() if half for part in self.take(kind(""))]
             held, self._held = self._held, ""
@@ -67,7 +67,7 @@ class ReplyText:
             self._held = ""
 
     def _look(self) -> Iterator[Delta]:
-        """What is said up to the closing tag, if that has come."""
+        """The text up to the closing tag, if that has come."""
         kind = Text if self._place is Text else Thinking
         said, tag, rest = self._held.partition(CLOSE)
         sure = len(said) if tag else _sure(said)
@@ -90,7 +90,7 @@ class ReplyText:
 
 
 def _sure(text: str) -> int:
-    """The place in a text from which its end may be the beginning of the closing tag."""
+    """The place in a text from which on it may be the start of the closing tag."""
     return next(
         (at for at in range(max(0, len(text) - len(CLOSE)), len(text)) if CLOSE.startswith(text[at:])), len(text)
     )
