@@ -257,7 +257,10 @@ REFUSED: dict[str, list[object]] = {
     "message 1 has neither content nor calls; it has role": [
         user(), calling([], content=None), [{"role": "tool", "tool_call_id": "a", "output": "17"}]],
     "message 1 has neither content nor calls; it has role, text": [user(text="hello")],
-    "message 1 has parts, which is not of the chat-completions form": [user(parts=[{"text": "?"}]), user(content="", parts=[{}])],
+    "message 1 has parts, which is not of the chat-completions form": [
+        user(parts=[{"text": "?"}]),
+        user(content="", parts=[{}]),
+    ],
     "message 1 has audio": [[{"role": "assistant", "content": "", "audio": {"transcript": "?"}}]],
     "message 1 has a content that is neither text nor a list": [user(content=3), user(content=[3])],
     "message 1 has a part '' without text": [user(content={"x": "x"})],
