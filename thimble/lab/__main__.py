@@ -1,4 +1,4 @@
-"""`thimble lab` (= `python -m thimble.lab`): the experiments, one for each row of `EXPERIMENTS`."""
+"""`thimble lab` (= `python -m thimble.lab`): run one of the `EXPERIMENTS`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ EXPERIMENTS: Mapping[str, str] = {
 }
 """The question of each experiment. `main` of lab/NAME/command.py gets the arguments, and the command as `prog`.
 
-In the folder, `_` stands for `-`.
+The folder's name has `_` instead of `-`.
 """
 
 
 def main(arguments: Sequence[str], prog: str = "thimble lab") -> int:
-    """Run an experiment and return its exit code: 0 done, 1 stopped, 2 wrong usage."""
+    """Run an experiment and return its exit code: 0 success, 1 interrupted, 2 wrong usage."""
     return exit_code(prog, partial(_run, arguments, prog))
 
 

@@ -376,9 +376,9 @@ def test_tables_for_people(runs: Path, capsys: pytest.CaptureFixture[str]) -> No
         (["--lag", "1001"], "--lag 1001 is not possible"),
         (["--summary-tokens", "-1"], "--summary-tokens -1 is not possible"),
         (["--views", "no/such/folder"], "no/such/folder cannot be written"),
-        (["--views", "./runs.jsonl"], "is a file to be replayed"),
+        (["--views", "./runs.jsonl"], "is one of the input files"),
         (["--views", "views", "--store", "s"], "--views needs every view"),
-        (["--act", "qwen"], "'qwen' names no model"),
+        (["--act", "qwen"], "'qwen' is not a model"),
         (["--strategy", "./leaves.py"], "./leaves.py failed on "),
     ],
 )
