@@ -207,10 +207,10 @@ def test_simulated_runs_are_apart(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["FILE", "--strategy", "observation-masking:window={1,many}"], "window=many is not possible"),
         (["FILE", "--strategy", "obervation-masking:window={1,2}"], "there is no strategy 'obervation-masking'"),
-        (["FILE", "--strategy", "none", "--simulated", "1,2,3"], "give FILE… or --simulated"),
+        (["FILE", "--strategy", "none", "--simulated", "1,2,3"], "give either FILE… or --simulated"),
         (["FILE"], "the following arguments are required: --strategy"),
         (["--strategy", "none", "--simulated", "1,2,x,3"], "--simulated 1,2,x,3 is not possible"),
-        (["--strategy", "none", "--simulated", "60,40,300", "--budget", "1"], "no run can be sent"),
+        (["--strategy", "none", "--simulated", "60,40,300", "--budget", "1"], "no run fits the budget"),
     ],
 )
 def test_mistakes_are_told_before_anything_runs(flags: list[str], what: str, runs: Path) -> None:
