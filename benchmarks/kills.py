@@ -165,7 +165,7 @@ def kill(times: int, chance: random.Random) -> int:
                 acknowledged, killed, code = run_and_kill(path, strategy, after, slow)
                 kills += killed
                 torn += killed and not path.read_bytes().endswith(b"\n")
-                found = [*faults(before, path, acknowledged), *(["it does not go on"] if code else [])]
+                found = [*faults(before, path, acknowledged), *(["it does not continue"] if code else [])]
                 wrong += [f"kill {kills}, {strategy}: {fault}" for fault in found]
             there = read(path.read_bytes())[0]
             lines += len(there)

@@ -242,7 +242,7 @@ def _wrongs(verdicts: Sequence[Verdict]) -> str:
 
 def _print_prefill(results: Sequence[Result]) -> None:
     names = list(results[0].verdicts)
-    print("\nPrefill in tokens, of the prompt tokens of all calls; in brackets where calls went wrong\n")
+    print("\nPrefill in tokens, of the prompt tokens of all calls; in brackets if calls went wrong\n")
     _print_head(["strategy", *names], "---|" + "--:|" * len(names))
     for result in results:
         cells = []

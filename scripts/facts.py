@@ -112,7 +112,7 @@ def check(spec: str, counter: Counter) -> None:
     """Raise UsageError for an invalid SPEC, or a strategy that asks a model, which this script does not have."""
     strategy = parse(spec, SideModel(Scripted([], counter)))
     if any(hasattr(part, "model") for part in getattr(strategy, "parts", [strategy])):
-        raise UsageError(f"{spec} asks a model, and none is called here", "give a strategy that asks none")
+        raise UsageError(f"{spec} asks a model, and this script has none", "give a strategy that does not ask one")
 
 
 def show(specs: Sequence[str], limit: int) -> None:
@@ -120,7 +120,7 @@ def show(specs: Sequence[str], limit: int) -> None:
     counter = counter_for(MODEL)
     for spec in specs:
         check(spec, counter)
-    print(f"Of {len(facts())} facts so many are left in the view, and its tokens, after\n")
+    print(f"Facts left in the view, of {len(facts())}, and the tokens of the view, after\n")
     print(f"| strategy | {' | '.join(f'{others} more articles' for others in OTHERS)} |")
     print(f"|---|{'--:|' * len(OTHERS)}")
     for spec in specs:

@@ -240,7 +240,7 @@ def main(names: Sequence[str]) -> int:
             if not same:
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(svg, "utf-8")
-            print(f"{path.name}: {'as it was' if same else f'{len(svg):,} characters'}")
+            print(f"{path.name}: {'unchanged' if same else f'{len(svg):,} characters'}")
     return 0
 
 

@@ -98,7 +98,7 @@ def runs(path: Path) -> dict[str, Runs]:
         UsageError: a column or an experiment is missing, an experiment is in no table, an instance occurs twice, or a
             value is invalid.
     """
-    fix = "give the published table as it is"
+    fix = "give the published table, unchanged"
     by_experiment: dict[str, dict[str, Outcome]] = {name: {} for of in EXPERIMENTS.values() for name in of.values()}
     found = {
         model: {strategy: by_experiment[name] for strategy, name in of.items()} for model, of in EXPERIMENTS.items()

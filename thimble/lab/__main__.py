@@ -12,15 +12,15 @@ from thimble.lab.exit_code import exit_code
 
 EXPERIMENTS: Mapping[str, str] = {
     "replay": "What would recorded trajectories (FILE…) have cost under each strategy?",
-    "blame": "What eats the tokens of recorded sessions (FILE…), and where did their prefix break?",
-    "sweep": "Which setting of a strategy is best, and how sure is that?",
-    "table": "What do rows of outcomes (FILE) say of each strategy?",
+    "blame": "What uses the tokens of recorded sessions (FILE…), and where did their prefix break?",
+    "sweep": "Which setting of a strategy is best, and how certain is that?",
+    "table": "What do outcomes of instances (FILE) say about each strategy?",
     "simulate": "How do the prompts of a long run grow under each strategy, and what do they cost?",
     "run": "Which strategy keeps the answers, on questions × budgets × seeds × models?",
     "depth": "Does a model find a fact in the middle of a prompt as well as at its ends?",
     "judge": "Which strategy in FOLDER wins the contest, by laws, cost, faults and planted facts?",
-    "comem": "How fast is CoMem on simulated servers, and how fast in its paper?",
-    "memory-model": "Does a trained memory model let a frozen agent act as with everything in view?",
+    "comem": "How fast is CoMem on simulated servers, compared with its paper?",
+    "memory-model": "With a trained memory model, does a frozen agent act as with the whole history?",
 }
 """The question of each experiment. `main` of lab/NAME/command.py gets the arguments, and the command as `prog`.
 

@@ -76,7 +76,7 @@ def read(path: Path, needed: Sequence[str]) -> list[Record]:
         for fields in reader:
             place = f"{path}, line {reader.line_num}"
             if None in fields or None in fields.values():
-                raise UsageError(f"{place}: the number of fields is not {len(columns)}, that of the columns", CSV_FORM)
+                raise UsageError(f"{place}: a record needs {len(columns)} fields, one for each column", CSV_FORM)
             records.append(Record(place, fields))
     except csv.Error as error:
         raise UsageError(f"{path}, line {reader.reader.line_num}: this is not CSV ({error})", CSV_FORM) from error

@@ -198,7 +198,7 @@ def test_tables_are_of_the_runs_that_are_sent(runs: list[tuple[int, int, int]]) 
         f"{len(sent)} run{'s' * (len(sent) != 1)}, {sum(turns for turns, _ in sent):,} call"
     )
     repairs = 3 * (len(runs) + 1)
-    assert f" {repairs} repairs mended {4 * repairs:,} characters, and left out {repairs} of them." in described(made)
+    assert f" {repairs} repairs changed {4 * repairs:,} characters, and left out {repairs} of them." in described(made)
     assert f"Not counted: {len(runs) - len(sent) + 1} run" in described(made)
     found = {table.title: table for table in tables(made, ["x"]) if table.rows}
 

@@ -184,7 +184,7 @@ def test_the_scores_are_the_changes_of_a_replay(runs: Path, capsys: pytest.Captu
         assert {row["run"]: row["change"] for row in own} == pytest.approx(expected)
     main([*flags, "--model", MODEL, "--report", "page.html"], "thimble lab sweep")
     text = capsys.readouterr().out
-    assert "Not counted: 1 run with 1 call whose least view is over the budget (long)." in " ".join(text.split())
+    assert "Not counted: 1 run with 1 call whose smallest view is over the budget (long)." in " ".join(text.split())
     assert "3 runs: so few make the intervals too narrow" in text
     assert "window ↓  budget →" in text
     assert text.count("against the default") == 4

@@ -130,7 +130,7 @@ def test_the_same_rows_in_other_files(data: bytes, own: Path, capsys: pytest.Cap
         ("instance,strategy,solved,cost,cost\n", "line 1: two columns share a name"),
         ("instance,strategy,solved,cost\n", "has no rows"),
         (f"{OWN}a,none,1,1\n", "line 7: none already has a"),
-        (f"{OWN}d,none,1\n", "line 7: the number of fields is not 4"),
+        (f"{OWN}d,none,1\n", "line 7: a record needs 4 fields"),
         (f"{OWN}d,none,1,cheap\n", "line 7: cost 'cheap' is not a number"),
         (f"{OWN}d,none,1,1e300\n", "line 7: cost '1e300' is not a number"),
         (f"{OWN}d,none,maybe,1\n", "line 7: solved 'maybe' is neither 1 nor 0"),

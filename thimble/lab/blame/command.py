@@ -32,8 +32,8 @@ PATH = re.compile(r'(?:path|file\w*)": *"([^"]+)|([\w.~-]*/[\w./-]*\w\.\w+)')
 LOST = 0.5
 """If a provider reports less than this share of the previous prompt as cached, its cache was lost."""
 TOLD = (
-    "calls: those that were sent it. cost: of prompts, if a cached token costs {:g}. "
-    "break: a prompt that does not begin with the one before; what it reads anew."
+    "calls: prompts that had the part. cost: of prompts, if a cached token costs {:g}. "
+    "break: a prompt that does not start with the previous one, and the tokens it computed again."
 )
 Piece = tuple[int, int, int, Mapping[str, str]]
 """Tokens, the number of calls that sent them, how many of these computed them, and labels such as `kind` or `tool`."""
@@ -43,7 +43,7 @@ class Blame(Experiment[ReplayCase]):
     """Show what uses the tokens of recorded sessions, by kind, tool, file, schema and repeated call."""
 
     title = "What eats the tokens of recorded sessions"
-    epilog = "FILE is as for lab replay. docs/how-to/replay-recorded-runs.md explains the table."
+    epilog = "FILE: see thimble lab replay --help. docs/how-to/replay-recorded-runs.md explains the table."
     verb = "blamed"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ class Blame(Experiment[ReplayCase]):
         return replay_cases(runs, [AS_RECORDED], options, [UNLIMITED], cached=CACHED_PRICE)
 
     def measure(self, case: ReplayCase) -> list[Row]:
-        """A row of sums for each label; `cost` is that of prompts, in computed tokens."""
+        """A row of sums for each label; `cost` is the cost of prompts, in computed tokens."""
         found: dict[tuple[str, str], Tally[str]] = {}
         for tokens, calls, computed, labels in pieces(case.run, counter_of(case.setting.model)):
             sent = tokens * calls

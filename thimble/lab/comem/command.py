@@ -75,15 +75,15 @@ Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy
             help = f"{told}; default: {'that of the paper' if default is None else f'{default:,}'}"
             add(flag, default=default, type=whole(flag, least, most), metavar="N", help=help)
 
-        number("--batch", PAPER_BATCH, 1024, "agents that work at once, in Table 1 or on FILE")
+        number("--batch", PAPER_BATCH, 1024, "concurrent agents, in Table 1 or on FILE")
         number("--k", None, 100, "steps between two summaries")
         number("--gpus", 8, 1024, "GPUs of the agent's server")
         number("--memory-gpus", 8, 1024, "GPUs of the memory model's server")
         number("--output", MEANS.output, 100_000, "mean tokens of a reply")
         number("--observation", MEANS.observation, 100_000, "mean tokens of an observation")
         number("--summary", SUMMARY_TOKENS, 100_000, "tokens of a summary")
-        number("--tool", 1.0, 10_000, "seconds of the environment between two calls", least=0)
-        number("--seed", 0, 2**31, "of the drawn sizes", least=0)
+        number("--tool", 1.0, 10_000, "seconds that the environment takes between two calls", least=0)
+        number("--seed", 0, 2**31, "seed of the drawn sizes", least=0)
 
     def cases(self, options: argparse.Namespace) -> list[CoMemCase]:
         """The cells column by column; the first of each has the full context, the baseline of the others.

@@ -36,7 +36,7 @@ class Model:
         return self.parameters * self.width
 
     def read(self, tokens: int) -> float:
-        """The bytes of weights that an iteration over this many tokens reads: those of every expert that is used.
+        """The bytes of weights that an iteration over this many tokens reads, with every expert that a token uses.
 
         One token reads the active weights. Tokens choose their experts independently.
         """

@@ -1,6 +1,6 @@
 """Simulate a model server with continuous batching, chunked prefill and a prefix cache, iteration by iteration.
 
-Equal iterations in a row are one event, so the number of events is that of the changes of the batch.
+Equal iterations in a row are one event: a run has as many events as its batch has changes.
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ JUDGED_BESIDE = (RAW_AGENT, "sliding-window", "observation-masking", "summary-bu
 EVERYTHING = ""
 """Instead of a SPEC: send the whole history, without checking laws. The baseline of the costs."""
 FORMULA = """\
-Score = 30 · saved + 40 · facts + 30 · found. Saved: the part of the cost of sending everything that is saved, in the
-mean of four prices of a cached token. Facts: the part of the facts of earlier results that the views show.
-Found: the part of the repeated calls whose earlier result was still in view."""
+Score = 30 · saved + 40 · facts + 30 · found. Saved: the share of the cost saved against sending everything, as the mean
+over four prices of a cached token. Facts: the share of facts in earlier results that the views show.
+Found: the share of repeated calls with their earlier result still in view."""
 SHARES = {"facts": ("kept", "planted"), "lost": ("quoted_lost", "quoted"), "repeats": ("repeats", "again")}
 """Optional columns of the table: the keys of a count and of its total."""
 MOST_JUDGE_SEED = 10**9
@@ -130,7 +130,7 @@ class Judge(Experiment[JudgeCase]):
         at = ", ".join(f"{price.cached:g}" for price in price_cards([]))
         shares = [name for name, (_, of) in SHARES.items() if any(row.get(of) for row in rows)]
         columns = ("strategy", "no score because", "score", "cost", *shares)
-        told = f"Cost in percent of sending everything, where a cached token costs {at}."
+        told = f"Cost in percent of sending everything, if a cached token costs {at}."
         yield ResultTable("The contest", columns, [_cells(row, shares) for row in rows], told, texts=2)
 
 

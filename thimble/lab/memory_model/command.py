@@ -83,7 +83,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
             records = list(measure(held[: options.held_out], agent, memories(agent.task, models), store))
     except KeyboardInterrupt:
         raise Stopped("stopped: run the same command to continue") from None
-    told = [f"Guideline from failures: {words or 'no words were better than none'}"]
+    told = [f"Guideline from failures: {words or 'none, since no guideline helped'}"]
     publish(findings(records, told), options, prog, arguments)
 
 

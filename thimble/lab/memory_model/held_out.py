@@ -93,7 +93,7 @@ def findings(records: Sequence[Record], told: Sequence[str]) -> Findings:
     without = kinds[NO_SUMMARY]
     needs = {record["step"] for record in without if record["alike"] < 1}
     runs = _by_run(without)
-    read = f"{len(without)} steps of {len(runs)} runs. Without a summary the agent acts otherwise at {len(needs)}."
+    read = f"{len(without)} steps of {len(runs)} runs. Without a summary, the agent acts differently at {len(needs)}."
     columns = ["memory", "Eq. 9", "more than without", "where needed", "tokens", "refused", "seconds"]
     rows = [[name, *_cells(of, runs, needs)] for name, of in kinds.items()]
     return Findings("The memory model of CoMem", told, [ResultTable("Held-out runs", columns, rows, read)], records)

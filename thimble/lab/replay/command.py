@@ -164,7 +164,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
         yield from cost_tables.calibration(rows)
         yield cost_tables.described(rows)
         prices = ", ".join(f"{price:.4g}" for price in dict.fromkeys(row["cached_price"] for row in rows))
-        yield f"Cost against sending everything, in percent, where a cached token costs {prices}."
+        yield f"Cost against sending everything, in percent, if a cached token costs {prices}."
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
         """Tables of sums, spreads, and medians by length."""

@@ -28,8 +28,8 @@ NEAR = 0.9
 """The share of calls that must be close for the estimates to be reliable."""
 FAULT_COLUMNS = ("lost", "repeats")
 FAULTS = (
-    "Lost: of the lines and names of earlier results that the next actions quote, those not in view, in percent. "
-    "Repeats: calls in a hundred that ask again for a result that is not whole in view."
+    "Lost: the lines and names from earlier results that the next actions quote and that are not in view, in percent. "
+    "Repeats: calls per hundred that request a result again because it is not whole in view."
 )
 
 
@@ -39,7 +39,7 @@ def change(cost: float, raw: float) -> float | None:
 
 
 def sent(rows: Rows) -> list[Row]:
-    """The rows of those runs of which every call fits under every strategy of its budget and lag."""
+    """The rows of the runs whose calls all fit under every strategy, at the same budget and lag."""
     place = itemgetter("run", "budget", "lag")
     refused = {place(row) for row in rows if row["refused"]}
     return [row for row in rows if place(row) not in refused]
@@ -60,7 +60,7 @@ def calibration(rows: Rows) -> Iterator[str]:
         told = (
             f"Prompt and cached tokens within 2 % of what the provider measured: {close:,} of {several(calls, 'call')}."
         )
-        far = ", and far from the others: do not believe small differences" * (close < NEAR * calls)
+        far = ", and far off for the other calls: do not trust small differences" * (close < NEAR * calls)
         yield f"{told if calls else 'The provider measured no call.'} All figures below are estimates{far}."
         if missing:
             yield f"as-recorded lacks {several(missing, 'call')} that wrote a summary: the file does not have them."
@@ -95,7 +95,7 @@ def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
         medians = [[spec, *(_spread(each(spec, name))[MEDIAN] for name in classes)] for spec in specs]
         names = [f"{name} turns, {runs}" for name, runs in classes.items()]
         yield ResultTable("The median run by the length of the runs", ["strategy", *names], medians)
-    told = "How alike the next action on each view is to the recorded one, from 0 to 1 (CoMem, Eq. 9)."
+    told = "The similarity of the next action on each view to the recorded one, from 0 to 1 (CoMem, Eq. 9)."
     agreed = [
         [spec, f"{sum(row['agreement'] * row['acted'] for row in acted) / _total(acted, 'acted'):.3f}"]
         for spec in specs
@@ -161,12 +161,12 @@ def described(rows: Rows) -> str:
     )
     if repairs := int(_total(every, "repairs")):
         mended, lost = (int(_total(every, f"characters_{name}")) for name in ("mended", "left_out"))
-        told += f" {several(repairs, 'repair')} mended {several(mended, 'character')}, and left out {lost:,} of them."
+        told += f" {several(repairs, 'repair')} changed {several(mended, 'character')}, and left out {lost:,} of them."
     if refused := [row for row in every if row["run"] not in names]:
         named = ", ".join([*(row["run"] for row in refused[:5]), *["…"][: len(refused) - 5]])
         calls = several(int(_total(refused, "refused")), "call")
         runs = several(len(refused), "run")
-        told += f" Not counted: {runs} with {calls} whose least view is over the budget ({named})."
+        told += f" Not counted: {runs} with {calls} whose smallest view is over the budget ({named})."
     return told
 
 

@@ -1,1 +1,1 @@
-"""Ask real models questions under strategies, budgets, seeds and models; every finished job is kept."""
+"""Ask questions in real sessions under strategies, budgets, seeds and models; every finished job is kept."""

@@ -171,10 +171,10 @@ def _answers(model: str, rows: Rows) -> ResultTable:
     return ResultTable(
         f"Answers and cost: {model}",
         told="right: with the 95 % interval by Wilson, too narrow for the exchanges of a dialogue, which depend on "
-        "each other. no room: the budget could not hold the question, a wrong answer. over: calls over the budget. "
+        "each other. no room: the question did not fit the budget, a wrong answer. over: calls over the budget. "
         "cost and prefill: tokens of an exchange with the strategy's own calls. longer: turns against none in the same "
-        "ones (The Complexity Trap, Figure 4). side: the share of the strategy's calls in the cost (Table 2 there). "
-        "agrees: the next action against that of none, while both have the same history (CoMem, Eq. 9).",
+        "exchanges (The Complexity Trap, Figure 4). side: the share of the strategy's calls in the cost (Table 2 "
+        "there). agrees: the next action against that of none, while both have the same history (CoMem, Eq. 9).",
         columns=(
             *("strategy", "jobs", "failed", "answers", "right, %", "no room", "over"),
             *("cost", "prefill", "turns", "longer", "side", "agrees"),
@@ -205,7 +205,7 @@ def _places(model: str, rows: Rows) -> ResultTable:
             cells.append((f"{at + 1}. tenth" if at < TENTHS else "not there", *map(_share_of, found)))
     return ResultTable(
         f"Where the needed passage stood in the prompt of the answer: {model}",
-        told="Right answers of all strategies together, where the question needs exactly one fact, by the place of a "
+        told="Right answers of all strategies together to questions that need exactly one fact, by the place of a "
         "passage that proves it, word for word. The first tenth is the start of the prompt. A question counts once "
         "under each strategy, so the intervals are too narrow.",
         columns=("place", *(f"@{budget:,}" for (budget,) in budgets)),

@@ -126,7 +126,7 @@ one job at a time, unless --jobs says otherwise. docs/how-to/run-a-study.md expl
         others = [job["made_by"] for job in jobs if job["made_by"] != made_by()]
         if others:
             told = ", ".join(sorted({*others}))
-            yield f"{len(others):,} of them are of other code or articles ({told}): do not compare them."
+            yield f"{len(others):,} of them were made by other code or articles ({told}): do not compare them."
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
         """Answers and costs, kinds, places and differences for each model; or the wrong answers."""

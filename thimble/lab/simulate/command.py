@@ -191,7 +191,7 @@ def _range(turns: Rows) -> str:
     if len(falls) < 2:
         return told
     (_, _, first), (high, low, last) = falls[-2:]
-    return f"{told}; at turn {last} it falls from {high:,} to {low:,}, {last - first} turns after the fall before"
+    return f"{told}; at turn {last} it falls from {high:,} to {low:,}, {last - first} turns after the previous fall"
 
 
 main = partial(run_experiment, Simulate())

@@ -28,8 +28,8 @@ from thimble.lab.table.outcomes import FEW_PAIRS
 SIGNIFICANT = 0.05
 MEANING = (
     "*: the best of its condition. In brackets: 95 % intervals, by a bootstrap over the runs. p: corrected for all "
-    "comparisons (Holm). The best is chosen on the same runs that it is compared on, which flatters it; chosen: how "
-    "often it is the best in resamples of the runs, where equal ones are chosen together."
+    "comparisons (Holm). The best is chosen on the same runs that it is compared on, which flatters it; chosen: the "
+    "share of resamples of the runs in which it is the best, ties included."
 )
 
 
@@ -148,7 +148,7 @@ Sheet = Sequence[Cell]
 def sheets(rows: Rows, grids: Sequence[Grid], apart: bool = False) -> list[Sheet]:
     """A sheet for each budget, lag, grid and price, and if `apart` also for each run, by its turns.
 
-    A run with a call that cannot fit under one of the settings is in no sheet of that budget and lag.
+    If a call of a run cannot fit under one of the settings, no sheet of that budget and lag has the run.
     """
     names = ["budget", *["lag"] * any(row["lag"] for row in rows), *["turns"] * apart]
     made: list[Sheet] = []
