@@ -15,7 +15,7 @@ from thimble.session.file_lock import lock_file
 
 
 class Store:
-    """Records by their `key`, the first field of each line. One process writes a store; others may read at that time.
+    """Records by their `key`, the first field of each line. One process writes a store; others may read it.
 
     Without a path, the store is a temporary file.
 

@@ -72,9 +72,9 @@ class Judge(Experiment[JudgeCase]):
         """Add the folder, and the flags for dialogues and limits."""
         add = parser.add_argument
         add("folder", type=Path, metavar="FOLDER", help="each *.py in it is a strategy")
-        add("--runs", type=Path, metavar="FILE", help="recorded dialogues, as for replay; default: made with the seed")
+        add("--runs", type=Path, metavar="FILE", help="recorded dialogues, as for replay; default: made from the seed")
         add("--seed", type=whole("--seed", 0, MOST_JUDGE_SEED), default=randbelow(MOST_JUDGE_SEED), metavar="N",
-            help="for the dialogues and for the facts planted in them; default: random, and printed")  # fmt: skip
+            help="seed of the dialogues and of the facts planted in them; default: random, and printed")  # fmt: skip
         add("--budget", default=8_000, type=read_limit, metavar="N", help="prompt tokens a call may use; default: 8000")
         told = "time limit of a strategy; default: 60"
         add("--seconds", default=60, type=whole("--seconds", 1, 86_400), metavar="N", help=told)

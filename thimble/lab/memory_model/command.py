@@ -143,7 +143,7 @@ def _parser(prog: str) -> Parser:
     add("files", nargs="+", type=Path, metavar="FILE", help="recorded trajectories")
     add("--base", required=True, metavar="MODEL", help="the model to train: a GGUF file, or a model on this machine")
     add("--out", type=Path, required=True, metavar="FOLDER", help="the folder for the trained models")
-    add("--strategy", default=STRATEGY, metavar="SPEC", help="the strategy that asks it; default: %(default)s")
+    add("--strategy", default=STRATEGY, metavar="SPEC", help="a SPEC of comem; default: %(default)s")
     told = f"the frozen agent, whose summaries are the first training data: {MODEL_FORM}; default: %(default)s"
     add("--agent", default=READER, type=model_name, metavar="MODEL", help=told)
     for flag, default, least, told in (
