@@ -46,7 +46,7 @@ one job at a time, unless --jobs says otherwise. docs/how-to/run-a-study.md expl
         many("--strategy", metavar="SPEC", help="the strategies to ask under; all: every built-in one")
         many("--budget", type=_setting("budget"), metavar="N", help=f"prompt tokens of a call; default: {STUDY_BUDGET}")
         many("--model", type=model_name, metavar="MODEL", help=f"{MODEL_FORM}; default: {READER}")
-        many("--seed", type=_setting("seed"), metavar="N", help="ask each question with each seed; the reader ignores seeds")
+        many("--seed", type=_setting("seed"), metavar="N", help="ask each question with each seed; reader: only once")
         add("--questions", default="shipped", metavar="FILE", help="a file of questions; default: shipped")
         many("--kind", choices=get_args(Kind), metavar="KIND", help=f"only these: {', '.join(get_args(Kind))}")
         add("--temperature", type=_setting("temperature"), default=PAPER_TEMPERATURE, metavar="T",
