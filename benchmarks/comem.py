@@ -1,15 +1,15 @@
-"""What does a summary cost an agent that waits for it, and one that does not?
+"""How many seconds does a summary cost an agent that waits for it, and one that does not?
 
 python benchmarks/comem.py                                                # a described pair of machines
 python benchmarks/comem.py --check                                        # exits 1 above a limit
 python benchmarks/comem.py --pace a100-32b,a100-4b --k 1 2 4 --steps 24
 python benchmarks/comem.py --backend ollama --model NAME --memory NAME    # a real server
 
-One run of an agent, the same in every row: each step reads a part of an article, and what the model writes is replaced
-by the step of the run, so that only the prompts differ. The seconds are those of a step: from one prompt to the next.
-On described machines both models sleep as long as theirs would take, and the memory model writes 530 tokens, about the
+Every row has the same run of an agent: each step reads a part of an article, and the model's reply is replaced by the
+recorded step, so that only the prompts differ. The seconds are those of a step, from one prompt to the next. On
+described machines both models sleep as long as a real one would take, and the memory model writes 530 tokens, about the
 400 words that comem asks for; all rows run side by side. A real server writes up to 48 tokens a step, and one row runs
-after the other. --part is the length of a part in letters, --budget the most tokens of a prompt.
+after the other. --part is the length of a part in characters, --budget the maximum tokens of a prompt.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from thimble.models.paced import paced
 from thimble.strategies.spec import parse
 
 MOST_OVERLAPPED, LEAST_WAITED = 1.05, 1.3
-"""Seconds of a step, in those of no summary: with summaries in the background at most, waited for at least."""
+"""Limits for the seconds of a step, relative to those without summaries: in the background, and if waited for."""
 WRITTEN, SUMMARY = 48, 530
-"""Tokens of a real reply, and of a made-up summary."""
+"""The tokens of a real reply and of a made-up summary."""
 TOOL_SECONDS = 0.2
 ARTICLES = Path(__file__).resolve().parent.parent / "thimble" / "corpus" / "articles"
 
@@ -55,7 +55,7 @@ SCHEMA: Schema = {
 
 
 class Read:
-    """A tool that returns the next part of the articles, of so many letters."""
+    """A tool that returns the next part of the articles, of a given number of characters."""
 
     name = "read"
     schema = SCHEMA
@@ -65,13 +65,13 @@ class Read:
         self._parts = iter(text[at : at + letters] for at in range(0, len(text), letters))
 
     def run(self, arguments: object) -> str:
-        """The next part."""
+        """Return the next part."""
         sleep(TOOL_SECONDS)
         return next(self._parts)
 
 
 class Recorded(Backend):
-    """The model of the run: a server takes its time for each prompt, and the step of the run is what it says."""
+    """The model of the run: it takes a real server's time for each prompt, and replies with the recorded step."""
 
     def __init__(self, steps: int, server: Backend) -> None:
         self.name, self.model, self.counter = server.name, server.model, server.counter
@@ -87,7 +87,7 @@ class Recorded(Backend):
         temperature: float | None = None,
         expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
-        """The next step, in the time of the server."""
+        """Stream the next step, in the time of the server."""
         self._step += 1
         with closing(self._server.stream(messages, (), max_tokens=WRITTEN, temperature=0.0)) as deltas:
             usage = next(delta for delta in deltas if isinstance(delta, Usage))
@@ -98,7 +98,7 @@ class Recorded(Backend):
 
 
 class Described(Backend):
-    """A model on a described machine, which sleeps and writes as many words as tokens are wanted."""
+    """A model on a described machine: it sleeps, and writes one word for each token."""
 
     def __init__(self, name: str, hardware: Hardware, tokens: int) -> None:
         self.name, self.model, self.counter = "described", name, EstimateCounter()
@@ -113,7 +113,7 @@ class Described(Backend):
         temperature: float | None = None,
         expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
-        """Words."""
+        """Stream the words."""
         text = " ".join([newest_name(messages), *(f"word{at}" for at in range(self._tokens // 2))])
         yield from paced([Text(text)], self._meter.usage(messages, tools, text), self._hardware)
 
@@ -121,7 +121,7 @@ class Described(Backend):
 def seconds_a_step(
     spec: str, options: argparse.Namespace, server: Backend, memory: Backend
 ) -> tuple[float, int, float]:
-    """Seconds of a step under a strategy, the summaries that came, and the seconds that the agent waited for them."""
+    """The seconds of a step under a strategy, the summaries, and the seconds that the agent waited for them."""
     read, side, steps = Read(options.part), SideModel(server, memory=memory), options.steps
     state = State(spec, options.budget)
     agent = Agent(Recorded(steps, server), parse(spec, side), state, {read.name: read}, side, steps + 2)
@@ -140,7 +140,7 @@ def seconds_a_step(
 
 
 def rows(ks: Sequence[int]) -> list[tuple[str, str, int]]:
-    """The table: what a row is called, its SPEC, and its k."""
+    """The rows of the table: name, SPEC and k."""
     kinds = (("no summary", "none"), ("in the background", "background"), ("waited for", "waited"))
     return [
         ("everything", "none", 0),

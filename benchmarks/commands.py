@@ -5,8 +5,8 @@
 
 The session has 200 exchanges of ten model calls, nine of which ask for a tool, under the default strategy and budget,
 all written to its journal as they happened, and one more branch. The output goes to a terminal of 100 columns in
-memory. *First* is the first time in this process, with imports and token counts (earlier rows of the table have done
-some of these). *Median* is of the later times; only the median has a limit. After each time the session is as before.
+memory. *First* is the first run in this process, including imports and token counts that no earlier row has done.
+*Median* is that of the later runs; only the median has a limit. After each run the session is restored.
 """
 
 from __future__ import annotations
@@ -61,19 +61,19 @@ ARGUMENTS = {
     "timeline": ["", "all"],
     "retry": ["", "none"],
 }
-"""The arguments of a command, one after the other; a command that is not here gets none."""
+"""The arguments to try with each command; a command that is not here runs without one."""
 LEFT_OUT = {
     "compact": "asks the model",
     "compare": "replays the session under each strategy, and is measured apart",
     "export": "writes a file, and is measured apart",
     "doctor": "waits for servers",
     "load": "leaves the session",
-    "save": "looks into every session that is kept",
-    "sessions": "looks into every session that is kept",
+    "save": "reads all saved sessions",
+    "sessions": "reads all saved sessions",
     "probe": "asks the model, and replays the session",
     "pull": "waits for a server",
     "quit": "leaves",
-    "tour": "leads through a session, line by line",
+    "tour": "is interactive",
 }
 
 
@@ -98,7 +98,7 @@ def main(options: Sequence[str], steps: int = STEPS, times: int = TIMES) -> int:
 
 
 def typed() -> list[str]:
-    """The measured lines, those of /help first."""
+    """The lines to measure, those of /help first."""
     names = ["help", *(name for name in COMMANDS if name not in ("help", *LEFT_OUT))]
     return [f"/{name} {argument}".rstrip() for name in names for argument in ARGUMENTS.get(name, [""])]
 
@@ -159,7 +159,7 @@ def _console() -> Console:
 
 
 def milliseconds(session: Session, text: str) -> float:
-    """The time to run this line; afterwards the session is as before."""
+    """The time to run this line, after which the session is restored."""
     agent, journal = session.agent, session.journal
     state, strategy = agent.state, agent.strategy
     session.journal, agent.state = _copied(journal), agent.state.copy()

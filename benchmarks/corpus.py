@@ -8,8 +8,8 @@ The notes are made up: 500 words each in four sections, with front matter, and w
 (Zipf). *First*, *again* and *10 changed* each measure a new process, `thimble --backend reader -p`, from its start to
 its answer, minus the time with the built-in articles. The others are the slowest of three calls in one process.
 
-Times are seconds of processor time, which other work on the machine hardly changes. On an idle machine with the files
-in memory they equal clock time.
+Times are seconds of CPU time, which other work on the machine hardly changes. On an idle machine with the files in
+memory they equal wall time.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ NOTES, CHANGED = 20_000, 10
 FIRST_A_NOTE, AGAIN, PLEASANT = 0.003, 0.5, 0.3
 SYLLABLES = [first + vowel + last for first in "bdfgklmnprstvz" for vowel in "aeiou" for last in ("", "n", "r", "s")]
 COMMON = 60
-"""The rank of a word that a quarter of all sections have: the first ranks are like `the` and `of`."""
+"""The rank of a word that occurs in a quarter of all sections: the first ranks are like `the` and `of`."""
 
 
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--check", action="store_true", help="exit with 1 where a bound is missed")
+    options.add_argument("--check", action="store_true", help="exit with 1 if a bound is missed")
     options.add_argument("--notes", type=int, default=NOTES, metavar="N", help=f"notes in the folder ({NOTES:,})")
     given = options.parse_args()
     missed = False
@@ -101,7 +101,7 @@ def answered(folder: Path = ARTICLES) -> float:
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """Seconds of processor time, in this process and its children."""
+    """The seconds of CPU time of a call, in this process and its children."""
     started = sum(os.times()[:4])
     with suppress(ToolError):
         call()

@@ -1,10 +1,10 @@
-"""What does a room see when a small model is asked the four prompts of the demo under each strategy?
+"""Ask a small model the four prompts of the demo under each strategy, and show what an audience would see.
 
 python benchmarks/demo.py ollama/NAME gguf/FILE.gguf
 
-Each strategy begins a session of its own, at the default budget. The columns: prompt; the tools that were called;
-`next`: whether the step after the first result is an answer; `right`: whether the answer states what it must, in any
-wording; what the strategy did; model calls, seconds, and tokens: of the last prompt, expected to be computed, written.
+Each strategy has a new session, with the default budget. The columns: prompt; called tools; `next`: whether the step
+after the first result is an answer; `right`: whether the answer states the required facts, in any wording; the actions
+of the strategy; model calls, seconds, and tokens: of the last prompt, of the expected prefill, and of the replies.
 
 A list is right if it names at least three articles on agents; an article that was read, if the answer cites it and
 holds two of its facts; the comparison, if it holds a fact of each of the two and cites a source.
@@ -70,7 +70,7 @@ TESTING = (
 
 @dataclass
 class Asked:
-    """A prompt and what came of it."""
+    """A prompt, and the record of its answer."""
 
     model: str
     strategy: str
@@ -87,19 +87,19 @@ class Asked:
 
     @property
     def right_step(self) -> bool:
-        """Whether it looked where it had to and then answered, without another call beside the comparison."""
+        """Whether the model called the right tool and then answered; only the comparison may have more calls."""
         first = {1: ("list", "search"), 2: ("read",), 3: ("read",), 4: ("", "search", "read")}[self.prompt]
         tools = [call.partition(" ")[0].removesuffix("_articles").removesuffix("_article") for call in self.calls]
         return (tools[0] if tools else "") in first and (self.prompt == 4 or len(tools) == 1) and not self.refused
 
     @property
     def refused(self) -> bool:
-        """Whether it says that it cannot answer."""
+        """Whether the model says that it cannot answer."""
         return self.ending == "refused"
 
     @property
     def right(self) -> bool:
-        """Whether the answer states what it must."""
+        """Whether the answer states the required facts."""
         if self.ending != "answered":
             return False
         if self.prompt == 1:
@@ -112,7 +112,7 @@ class Asked:
 
 
 def holds(answer: str, facts: tuple[str, ...]) -> int:
-    """How many of these an answer holds."""
+    """The number of these facts in an answer."""
     return sum(bool(re.search(fact, answer, re.IGNORECASE)) for fact in facts)
 
 
@@ -150,11 +150,11 @@ def sessions(model: str, strategies: list[str], flags: dict[str, str]) -> Iterat
 
 
 def main() -> None:
-    """Ask and print a row a prompt, then the sums."""
+    """Ask, and print a row for each prompt, then the sums."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", metavar="BACKEND/MODEL")
     parser.add_argument("--strategies", nargs="+", default=[*STRATEGIES], metavar="SPEC")
-    parser.add_argument("--base-url", default="", help="where the server is")
+    parser.add_argument("--base-url", default="", help="the address of the server")
     parser.add_argument("--calls", default="auto", help="how the model calls tools")
     parser.add_argument("--answers", type=Path, help="every answer is written there, a JSON object a line")
     arguments = parser.parse_args()

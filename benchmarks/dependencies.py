@@ -1,12 +1,12 @@
 """Show the cost of each dependency: licence, size on disk, its own dependencies, and the time of its import.
 
-python benchmarks/dependencies.py          # those of thimble itself and of its extras
+python benchmarks/dependencies.py          # those of thimble and its extras
 python benchmarks/dependencies.py --dev    # those of its development
 
 Sizes are those of the installed files without bytecode, in MB; "with all" includes the dependencies of a dependency.
-Import times are ms of processor time, so a busy machine does not change them. Cold: without bytecode, as in the first
-import after an installation. Warm: the least of 5. `python -X importtime` shows their parts. A package that is not
-installed has a ?.
+Import times are ms of CPU time, so a busy machine does not change them. Cold: without bytecode, as in the first import
+after an installation. Warm: the minimum of 5. `python -X importtime` shows their parts. A package that is not installed
+has a ?.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Measure what keeping the static embeddings saves: seconds of processor time for passages of the shipped articles.
+"""Measure the benefit of caching static embeddings: seconds of CPU time for passages of the shipped articles.
 
     python benchmarks/embeddings.py
 
-"fresh" embeds and keeps, "kept" reads what was kept.
+"fresh" embeds and writes the cache, "kept" reads it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COUNTS = (1, 100, 1_500, 20_000)
 
 
 def passages(count: int) -> list[str]:
-    """So many different passages, as long as the articles' own."""
+    """This many different passages, as long as the articles' own."""
     found = [
         m[0] for each in load(ARTICLES).articles for part in each.sections for m in PASSAGE_TEXT.finditer(part.text)
     ]

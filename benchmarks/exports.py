@@ -2,7 +2,7 @@
 
     python benchmarks/exports.py          # a table in Markdown
     python benchmarks/exports.py 400      # this many messages
-    python benchmarks/exports.py 4000 DIR # and keep the files there
+    python benchmarks/exports.py 4000 DIR # also write the files there
 
 The session is real: exchanges of ten turns under the default strategy and budget, whose scripted model searches the
 articles nine times and then answers. The session is in memory, and `/export` exports it.

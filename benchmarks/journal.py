@@ -3,9 +3,9 @@
     python benchmarks/journal.py            # the figures
     python benchmarks/journal.py --check    # exits 1 above a limit
 
-Writing: an answer of 20,000 streamed tokens with a journal on disk, compared with one without, and with the second in
-which a thousand tokens arrive. Resuming: a session of 4,000 messages and 2,000 calls under several strategies, compared
-with only reading its lines as JSON. Size: bytes a call, in the first and the last tenth of that session; a ratio of 1
+Writing: an answer of 20,000 streamed tokens with a journal on disk, compared with one without, and with a stream of a
+thousand tokens per second. Resuming: a session of 4,000 messages and 2,000 calls under several strategies, compared
+with only parsing its lines as JSON. Size: bytes per call, in the first and the last tenth of that session; a ratio of 1
 means that a call costs the same in a long session as in a short one.
 """
 
@@ -73,7 +73,7 @@ def seconds_of_an_answer(path: Path | None) -> tuple[float, int]:
 
 
 def writing(folder: Path) -> float:
-    """The time for writing, as a share of the time in which a fast model streams."""
+    """The time for writing, as a share of the streaming time of a fast model."""
     with_, without = (
         median(seconds_of_an_answer(folder / f"answer-{number}.jsonl" if kept else None)[0] for number in range(TIMES))
         for kept in (True, False)
@@ -89,7 +89,7 @@ def writing(folder: Path) -> float:
 
 
 def resuming(folder: Path, strategy: str, exchanges: int) -> tuple[float, float]:
-    """The ratio of resuming to only reading the JSON, and of the bytes a call at the end to the beginning."""
+    """The ratio of resuming to only parsing the JSON, and of the bytes per call at the end to those at the start."""
     path = folder / f"{strategy}.jsonl"
     session = session_at(path, strategy)
     ends = []

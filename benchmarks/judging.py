@@ -12,14 +12,14 @@ from thimble.agent.turns import question, task
 BUDGET = 8_000
 COUNT = TinyCounter().count
 SUMMARY = " ".join(f"{number:05}" for number in range(250))
-"""The answer of every fake model to a request for a summary."""
+"""The summary that every fake model writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One call: tokens of the prompt, tokens after the first difference from the last prompt, and faults.
 
-    `unread`: a result that is new since the last call is not shown, not even in part, and never will be.
+    `unread`: a new result is neither in this view, not even in part, nor in a later one.
     """
 
     tokens: int
@@ -41,14 +41,14 @@ def judge(view: Sequence[Message], history: Sequence[Message], before: Sequence[
 
 
 def invalid(view: Sequence[Message]) -> list[str]:
-    """The faults that a chat server would refuse: a result without its call, a call without its result, no message."""
+    """Faults that a chat server would reject: a result without its call, a call without its result, no messages."""
     numbered = [replace(message, id=f"v{place}") for place, message in enumerate(view)]
     unanswered = [f"call {id_!r} at the end has no result" for id_ in pending(view)]
     return [*is_sound(numbered), *unanswered, *([] if view else ["no message"])]
 
 
 def missing(view: Sequence[Message], history: Sequence[Message]) -> list[str]:
-    """The missing words of the user: the question verbatim; the first task verbatim, or else a summary."""
+    """The missing user messages: the question verbatim; the first task verbatim, or else a summary."""
     said = {message.content for message in view if message.role == "user"}
     asked = question(history)
     lost = ["the question is lost"] if asked and asked.content not in said else []
@@ -60,7 +60,7 @@ def missing(view: Sequence[Message], history: Sequence[Message]) -> list[str]:
 def unread(view: Sequence[Message], history: Sequence[Message]) -> bool:
     """Whether a result that answers the newest turn is missing from the end of the view, or has lost both its ends.
 
-    Text that a strategy adds after the end for one call is not the end. A reference says how to get the result.
+    Text that a strategy appends for one call is ignored. A reference to the result counts as the result.
     """
     caller, fresh = _newest_turn(history)
     said = {message.content for message in history}
@@ -76,7 +76,7 @@ def unread(view: Sequence[Message], history: Sequence[Message]) -> bool:
 
 
 def _newest_turn(messages: Sequence[Message]) -> tuple[Message | None, Sequence[Message]]:
-    """The results at the end, and the message before them."""
+    """The tool results at the end, and the message before them."""
     start = len(messages)
     while start and messages[start - 1].role == "tool":
         start -= 1
@@ -104,7 +104,7 @@ def lists() -> dict[str, list[Message]]:
 
 
 def _large() -> list[Message]:
-    """One question, eleven steps; the sixth result is 15,000 tokens."""
+    """One question, eleven steps; the sixth result has 15,000 tokens."""
     story = Story().ask("Which of the articles says what a prefix cache costs?")
     for step in range(11):
         story.turn(15_000 if step == 5 else 600, says=40)
@@ -112,7 +112,7 @@ def _large() -> list[Message]:
 
 
 def _mixed() -> list[Message]:
-    """Three questions, parallel calls, empty texts and results, Japanese and emoji; ids start again in each turn."""
+    """Three questions, parallel calls, empty texts and results, Japanese and emoji; ids restart in each turn."""
     story = Story(filler="日本語の文 🙂👍🏽 ").ask(words(60, "the task"))
     for ask in ("and what of the second?", "", "and the third?"):
         story.turn(0, 600, 30, says=0).turn(3_000, says=40).turn(*[400] * 4).turn(600, says=0).turn(0, says=12)
@@ -134,6 +134,6 @@ def _with_ids_from_one(messages: Sequence[Message]) -> list[Message]:
 
 
 def _broken() -> list[Message]:
-    """Twenty steps: the third has lost its result and the seventh its call, as after a crash."""
+    """Twenty steps, of which the third lacks its result and the seventh its call, as after a crash."""
     whole = react(20)
     return [message for place, message in enumerate(whole) if place not in (2 + 2 * 2 + 1, 2 + 2 * 6)]

@@ -1,4 +1,4 @@
-"""Does a key wait for the forecast? A session of 4,000 messages, and a question typed at 20 keys a second.
+"""Does a key press wait for the forecast? A session of 4,000 messages, and a question typed at 20 keys per second.
 
     python benchmarks/keys.py            # a table in Markdown
     python benchmarks/keys.py --check    # exits 1 if drawing the toolbar takes 50 ms

@@ -5,9 +5,9 @@
 
 A process holds a dialogue under a summarising strategy: parallel calls, notes, planted facts, and branches. After each
 recorded event it prints the number of the journal's newest line. It is killed (SIGKILL) at a random moment; the next
-process resumes the same file and continues. After each dialogue the next begins. After each kill: all acknowledged
-lines are there, none is damaged, the bytes before the kill are still the file's first, and every call has its result.
-Exits 1 if any of this is false.
+process resumes the same file and continues. After each dialogue a new one starts. After each kill, all acknowledged
+lines must be there and undamaged, the bytes from before the kill must still be the first of the file, and every call
+must have its result. Exits 1 if any of this is false.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SLOW_BYTES, SLOW_SECONDS = 256, 0.0005
 
 
 def resumed(path: Path, strategy: str) -> Session:
-    """The session of this file; its model reads two articles at once, notes something, searches, and answers."""
+    """The session of this file; its model reads two articles in parallel, makes a note, searches, and answers."""
     journal = Journal.reopen(path) if path.exists() else Journal(path)
     session = Session(Settings(backend="reader", strategy=strategy, budget=4000), journal, journal.state())
     session.backends.first = lambda: Scripted([say] * 10_000, pace=PACE)  # type: ignore[method-assign]
@@ -125,7 +125,7 @@ def _be_killed(path: Path, strategy: str, told: int, slow: bool) -> None:
 
 
 def faults(before: bytes, path: Path, acknowledged: int) -> Iterator[str]:
-    """The faults of the file after a kill."""
+    """The faults in the file after a kill."""
     data = path.read_bytes() if path.exists() else b""
     there = data.count(b"\n")
     if not data.startswith(before):
@@ -141,7 +141,7 @@ def faults(before: bytes, path: Path, acknowledged: int) -> Iterator[str]:
 
 
 def main() -> int:
-    """Read the options, and kill."""
+    """Parse the options, and run."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kills", type=int, default=KILLS)
     parser.add_argument("--seed", type=int, default=1)
@@ -150,7 +150,7 @@ def main() -> int:
 
 
 def kill(times: int, chance: random.Random) -> int:
-    """Kill `times` times and print one line with the result; 1 if there was any fault."""
+    """Kill `times` times, and print one line with the result; 1 if there was a fault."""
     began = perf_counter()
     kills = sessions = lines = torn = branches = 0
     wrong: list[str] = []
@@ -165,7 +165,7 @@ def kill(times: int, chance: random.Random) -> int:
                 acknowledged, killed, code = run_and_kill(path, strategy, after, slow)
                 kills += killed
                 torn += killed and not path.read_bytes().endswith(b"\n")
-                found = [*faults(before, path, acknowledged), *(["it does not go on"] if code else [])]
+                found = [*faults(before, path, acknowledged), *(["it does not continue"] if code else [])]
                 wrong += [f"kill {kills}, {strategy}: {fault}" for fault in found]
             there = read(path.read_bytes())[0]
             lines += len(there)

@@ -3,9 +3,9 @@
     python benchmarks/large_results.py               # a table in Markdown, some five minutes
     python benchmarks/large_results.py 50 none json  # one row: megabytes, a strategy, a text
 
-Four calls with such a result in the history, under each strategy that reads results, behind `tidy`, in 8,000 tokens:
-seconds of processor time, and megabytes at most beside the text. Each row is a process of its own. Tokens are counted
-with the vocabulary of Qwen 2.5 where it is installed.
+Four calls with such a result in the history, under each strategy that reads results, after `tidy`, in 8,000 tokens:
+seconds of CPU time, and peak megabytes beyond the text. Each row runs in a new process. Tokens are counted with the
+vocabulary of Qwen 2.5 if it is installed.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ TEXTS: dict[str, Repeated] = {
 
 
 def text_of(repeated: Repeated, size: int) -> str:
-    """About so many bytes; JSON is one list on one line."""
+    """A text of about this many bytes; JSON is one list on one line."""
     text = "".join(repeated(n) for n in range(size // len(repeated(size).encode())))
     return f"[{text.rstrip(',')}]" if text[0] == "{" else text
 
 
 def histories(text: str) -> list[list[Message]]:
-    """A history with the result, and the same after each of three further turns."""
+    """A history with the result, and its extensions by one, two and three turns."""
     messages = [Message("s", "system", "Answer from the files."), Message("q", "user", "What does it say of 77?")]
     found = []
     for n, result in enumerate([text, *["nothing new " * 30] * 3]):
@@ -61,7 +61,7 @@ def histories(text: str) -> list[list[Message]]:
 
 
 def memory() -> float:
-    """The most memory that this process had so far, in MB."""
+    """The peak memory of this process so far, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

@@ -1,14 +1,14 @@
-"""What is a memory model worth in live sessions, beside the built-in reader as the agent?
+"""Measure the benefit of a memory model in live sessions, with the built-in reader as the agent.
 
 python benchmarks/memory_model.py reader
 python benchmarks/memory_model.py NAME@URL --runs 10
 
-Each session has a made-up library of two articles: two questions, and the same two again. The words are none of those
-that the memory model was trained on. The agent is as slow as a described machine (--pace).
+Each session has a made-up library of two articles: two questions, and the same two again. The memory model was trained
+on other words. The agent is as slow as a described machine (--pace).
 
-The columns: sessions; answers to the repeated questions that are as at first; how many of them were looked up again;
-tokens of a prompt; summaries in use, of all that were asked for; seconds of a call of the agent; seconds that it waited
-for summaries.
+The columns: sessions; repeated questions with the same answer as before; those of them that were looked up again;
+tokens of a prompt; summaries in use, of all requested ones; seconds of a call of the agent; seconds that it waited for
+summaries.
 """
 
 from __future__ import annotations

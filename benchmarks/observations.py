@@ -1,15 +1,15 @@
-"""How much processor time does it take to write the result of a tool shorter?
+"""How much CPU time does it take to shorten a tool result?
 
     python benchmarks/observations.py            # a table in Markdown, some three minutes
     python benchmarks/observations.py --check    # exits 1 above a limit
 
-Milliseconds of processor time, which other work on the machine hardly changes, for a text that was not seen before:
-*tidy* chooses its smallest form, *dedup* finds the lines of its first half in an earlier result of its size, and
-*excerpt* chooses what tells most, in half of its characters; `compress` does this once for a result. Four characters
-are a token here, so that counting takes no time.
+Milliseconds of CPU time, which other work on the machine hardly changes, for a new text: *tidy* chooses its smallest
+form, *dedup* finds the lines of its first half in an earlier result of the same size, and *excerpt* chooses the most
+informative half of its characters, as `compress` does once for each result. A token is four characters here, so that
+counting takes no time.
 
 The texts are made up, one for each kind and size, and some are hostile. Limits: `LIMITS_MS` for 4 KB, and from a size
-to the next at most `MOST_RATIO` times the time for a byte.
+to the next at most `MOST_RATIO` times the time per byte.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SIZES = (4_000, 40_000, 390_000)
 LIMITS_MS = {"tidy": 3.0, "dedup": 3.0, "excerpt": 6.0}
 MOST_RATIO, HOSTILE_SIZE = 3.0, 390_000
 ENOUGH_SECONDS, MOST_TIMES = 0.3, 15
-"""A time is the least of at most so many, on another text each time."""
+"""A time is the minimum of up to MOST_TIMES runs, each on another text."""
 MOST_TOKENS = 10**9
 ARTICLE_WORDS = " ".join(part.text for article in load(ARTICLES).articles for part in article.sections).split()
 
@@ -72,7 +72,7 @@ FORMS: dict[str, Form] = {
     "prose": ("", lambda n: f"{words(n, 60)}.\n\n", ""),
     "lines": ("", lambda n: f"./src/part_{n // 9}/step_{n}.{('py', 'md', 'json')[n % 3]}\n", ""),
 }
-"""What a text of each kind begins with, what it repeats with other numbers, and what it ends with."""
+"""The start of a text of each kind, the piece that it repeats with other numbers, and its end."""
 HOSTILE: dict[str, Callable[[int, int], str]] = {
     "deep JSON": lambda size, n: f"{n}" + "[" * size,
     "deep objects of JSON": lambda size, n: f"{n}" + '{"a": ' * (size // 6),
@@ -84,7 +84,7 @@ HOSTILE: dict[str, Callable[[int, int], str]] = {
 
 
 def text_of(form: Form, size: int, first: int) -> str:
-    """About so many characters, from piece number `first` on."""
+    """A text of about this many characters, from piece number `first` on."""
     head, piece, tail = form
     parts = [head, tail]
     length, number = len(head) + len(tail), first
@@ -95,15 +95,15 @@ def text_of(form: Form, size: int, first: int) -> str:
 
 
 class QuickCounter(ChatCounter):
-    """Four characters are a token."""
+    """Counts four characters as a token."""
 
     def tokens(self, text: str) -> int:
-        """Tokens of a text."""
+        """The tokens of a text."""
         return len(text) // 4
 
 
 def result(id_: str, text: str) -> list[Message]:
-    """A call and its result."""
+    """A tool call with this text as its result."""
     call = ToolCall(f"call {id_}", "read", "{}")
     return [Message(f"a{id_}", "assistant", "", calls=(call,)), Message(id_, "tool", text, call_id=call.id)]
 
@@ -113,7 +113,7 @@ def tidy(text: str) -> Callable[[], object]:
 
 
 def dedup(text: str) -> Callable[[], object]:
-    """The text after one that has the lines of its first half."""
+    """The task of `dedup` on this text, after one with the lines of its first half."""
     middle = len(text) // 2
     history = [Message("q", "user", "Read."), *result("r1", text[:middle] + text[middle:].replace("0", "o"))]
     strategy, budget = Dedup(), Budget(MOST_TOKENS, QuickCounter(), 0)
@@ -130,8 +130,8 @@ TASKS = {"tidy": tidy, "dedup": dedup, "excerpt": excerpted}
 
 
 def milliseconds(task: Callable[[str], Callable[[], object]], text: Callable[[], str]) -> float:
-    """The least time of a task, each time with a text that it has not seen."""
-    judged.cache_clear()  # they would keep gigabytes
+    """The minimum time of a task, each run with a new text."""
+    judged.cache_clear()  # the caches would grow to gigabytes
     times: list[float] = []
     while sum(times) < ENOUGH_SECONDS and len(times) < MOST_TIMES:
         run = task(text())
@@ -147,7 +147,7 @@ def measured(text: Callable[[], str]) -> Times:
 
 
 def row(name: str, size: int, times: Times, most: Times) -> bool:
-    """Print a row of the table; whether a time is above its limit, which is one for each character."""
+    """Print a row of the table, and return whether a time is above its limit, which is per character."""
     missed = {task for task, limit in most.items() if times[task] > limit * size}
     cells = (f"{times[task]:,.{2 if times[task] < 10 else 0}f}{', missed' * (task in missed)}" for task in TASKS)
     print(f"| {name} | {size:,} | {' | '.join(cells)} |", flush=True)

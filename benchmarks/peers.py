@@ -1,20 +1,20 @@
-"""Our strategies beside those of LangChain, pydantic-ai, agent-framework and headroom, on the same conversations.
+"""Compare our strategies with those of LangChain, pydantic-ai, agent-framework and headroom on the same conversations.
 
     python benchmarks/peers.py            # tables in Markdown
     python benchmarks/peers.py --check    # the same, and exit 1 when ours is not ahead
 
-Every strategy manages each conversation call by call, in a budget of 8,000 tokens, with its own memory between calls.
-Each prompt is converted to one form and judged with one counter, four characters a token:
+Every strategy manages each conversation call by call, in a budget of 8,000 tokens, with its own state between calls.
+Each prompt is converted to one format and judged with one counter, four characters per token:
 
 - *invalid*: a result without its call, a call without its result, the question or the task missing;
 - *over*: more than the budget;
 - *unread*: a result is cleared before any call has shown it;
 - *prefill*: tokens after the first difference from the last prompt.
 
-Milliseconds are of the call alone, with its counting of tokens. *Cold* is the first call of a new conversation of that
+Milliseconds are of the call alone, including its token counts. *Cold* is the first call of a new conversation of that
 length, the fastest of up to 25. *Next* is the median over the 15 turns after that, each the fastest of as many, which
-excludes other work of the machine. *Holds* is the number of messages in the list at the last of them: a strategy that
-deletes its history has a short list from then on.
+excludes other work of the machine. *Holds* is the number of messages in the list at the last turn: a strategy that
+deletes history keeps a short list.
 
 Ours is ahead if all three hold. All its calls except those of `none` are valid, read and within the budget. On each
 list, no peer with only such calls has less prefill than our best strategy. Our fastest strategy is faster than the
@@ -56,16 +56,16 @@ PACKAGES = {
 """Distributions, and the modules of `benchmarks.rivals` that run them."""
 BESIDE = ["langchain-core", "pydantic-ai-slim"]
 LENGTHS = {82: 40, 4_002: 2_000}
-"""The messages of a conversation at its first call, and its tool steps."""
+"""The tool steps of a conversation, by its number of messages at the first call."""
 MORE_TURNS = 15
 MOST_SESSIONS, MOST_SECONDS = 25, 3.0
 PATIENCE = 20.0
-"""Seconds of processor time after which a call, and its timing, is stopped."""
+"""The seconds of CPU time after which a call and its timing are stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Milliseconds at one length, the judgement of each call, and the messages held after the last."""
+    """Milliseconds at one length, the verdict on each call, and the messages held after the last."""
 
     cold: float
     next: float | None
@@ -75,7 +75,7 @@ class Timing:
 
 @dataclass(slots=True)
 class Clock:
-    """The times of one entry so far: the milliseconds of each call of each conversation, and the total seconds."""
+    """The times of one entry so far: milliseconds of each call of each conversation, and total seconds."""
 
     taken: list[list[float]] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
@@ -92,7 +92,7 @@ class Clock:
 
 @dataclass(slots=True)
 class Result:
-    """The results of one entry: the judgements of each list, and the timing of each length."""
+    """The results of one entry: the verdicts on each list, and the timing at each length."""
 
     package: str
     entry: Entry
@@ -101,7 +101,7 @@ class Result:
 
     @property
     def name(self) -> str:
-        """Package and strategy, as the tables and the findings show it."""
+        """The package and the strategy, as the tables and the findings show them."""
         return f"{self.package} {self.entry.name}"
 
     @property
@@ -146,7 +146,7 @@ async def _run(entries: Sequence[tuple[str, Entry]]) -> list[Result]:
         clocks = {result.name: Clock() for result in results}
         for number in range(MOST_SESSIONS):
             messages = _unseen(steps + MORE_TURNS, number)
-            for result in results:  # in turns, so that other work of the machine slows all alike
+            for result in results:  # in turns, so that other work of the machine slows all equally
                 clock = clocks[result.name]
                 if clock.spent < MOST_SECONDS:
                     await _timed(result.entry, messages, length, clock)
@@ -168,7 +168,7 @@ async def _told(entry: Entry, calls: Iterable[Sequence[Message]]) -> list[Verdic
 
 
 async def _timed(entry: Entry, messages: Sequence[Message], length: int, clock: Clock) -> None:
-    """Time a conversation that begins at this length."""
+    """Time a conversation that starts at this length."""
     session, heard, milliseconds = entry.start(), 0, list[float]()
     for stop in range(length, len(messages) + 1, 2):
         session.hear(messages[heard:stop])
@@ -242,7 +242,7 @@ def _wrongs(verdicts: Sequence[Verdict]) -> str:
 
 def _print_prefill(results: Sequence[Result]) -> None:
     names = list(results[0].verdicts)
-    print("\nPrefill in tokens, of the prompt tokens of all calls; in brackets where calls went wrong\n")
+    print("\nPrefill in tokens, of the prompt tokens of all calls; in brackets if calls went wrong\n")
     _print_head(["strategy", *names], "---|" + "--:|" * len(names))
     for result in results:
         cells = []
@@ -273,7 +273,7 @@ def _print_head(names: Sequence[str], rule: str) -> None:
 
 
 def _behind(results: Sequence[Result]) -> Iterator[str]:
-    """The reasons why ours is not ahead, a line each."""
+    """The reasons why ours is not ahead, one line each."""
     ours = [result for result in results if result.package == OURS and result.entry.name != "none"]
     for result in ours:
         told = {**result.verdicts, **{f"{length:,} messages": t.verdicts for length, t in result.timings.items()}}
@@ -295,7 +295,7 @@ def _more_prefill(ours: Sequence[Result], peers: Sequence[Result]) -> Iterator[s
 
 
 def _slower(results: Sequence[Result]) -> Iterator[str]:
-    """Our strategies that are slower than the fastest valid peer, a line each."""
+    """Our strategies that are slower than the fastest valid peer, one line each."""
     rivals = [result for result in results if result.competes]
     for length in LENGTHS:
         timings = [(result, result.timings[length]) for result in rivals]

@@ -1,26 +1,26 @@
-"""How many planted facts stay in view under each strategy, with how many tokens.
+"""How many planted facts stay in view under each strategy, and with how many tokens?
 
     python benchmarks/planted_facts.py                      # tables in Markdown, for seeds 0, 1 and 2
     python benchmarks/planted_facts.py --seed 7 --json      # other outputs of the same kinds; the figures as JSON
     python benchmarks/planted_facts.py --set FILE           # the outputs of benchmarks/planted/FILE.jsonl.gz
-    python benchmarks/planted_facts.py --rival headroom     # and those of another program
+    python benchmarks/planted_facts.py --rival headroom     # also those of another program
 
 A conversation is a question, a turn for each output (a call and its result) and two short turns. The strategy makes the
-view of every call. Its budget is what the conversation needs without these results, and 53, 30 or 10 % of their tokens.
-*Alone* has one output in a conversation, *together* all of them.
+view of every call. The budget is the size of the conversation without these results, plus 53, 30 or 10 % of their
+tokens. *Alone* has one output per conversation, *together* all of them.
 
-- *marked*, *plain*: facts whose needles all stand in the copy of their result in the last view;
-- *with recall*: all facts of which this holds, or which `recall` opens, because the copy names its call and the
-  strategy brings the tool;
+- *marked*, *plain*: facts whose needles are all in the copy of their result in the last view;
+- *with recall*: these, and the facts that `recall` opens, because the copy names its call and the strategy brings the
+  tool;
 - *dropped*: results that are not in the last view;
 - *tokens*: those of all copies, as a share of the results'.
 
 *At equal size*: the largest excerpt of each output, as `compress` makes it, that has at most that share of its tokens.
-Below *all*, what needs no thought: lines drawn at random, and the beginning and the end. *Beside* a rival, the excerpt
-has at most the tokens that the rival leaves of the same output; *shortened* are those of which the rival leaves less
-than 95 %. With recall: what the rival's own tool gives back, if its module has `original(text)`.
+Below *all*, two naive baselines: random lines, and the start with the end. *Beside* a rival, the excerpt has at most
+the tokens that the rival keeps of the same output; *shortened* outputs are those of which the rival keeps less than
+95 %. With recall: the text that the rival's own tool returns, if its module has `original(text)`.
 
-`thrifty` is without summaries, for which it asks a model. Tokens are counted as Qwen2.5 does.
+`thrifty` runs without summaries, for which it would ask a model. Tokens are counted as for Qwen2.5.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ SPECS = (
 )
 SHARES = (0.53, 0.30, 0.10)
 SHORT = 2
-"""The short turns after the outputs, so that all of these are old."""
+"""The number of short turns after the outputs, so that all outputs are old."""
 RECALL = re.compile(r'recall\(id="([^"]+)"\)')
 COUNTER = counter_for("qwen2.5:7b")
 
@@ -78,7 +78,7 @@ Original = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The facts of some outputs, how many of them are in view, and the tokens of copies and originals."""
+    """The number of facts of some outputs, of those in view, and the tokens of copies and originals."""
 
     marked: int = 0
     plain: int = 0
@@ -141,12 +141,12 @@ def under(spec: str, outputs: Sequence[Output], share: float) -> list[Tally]:
 
 
 def excerpted(text: str, size: int) -> str:
-    """What tells most, in about `size` characters."""
+    """The most informative part of a text, in about `size` characters."""
     return excerpt(text, size, '; recall(id="r") shows all')
 
 
 def at_most(share: float, output: Output, cut: Cut = excerpted) -> Tally:
-    """The facts in the largest excerpt, or other cut, with at most this share of the tokens of its result."""
+    """The facts in the largest excerpt (or other cut) with at most this share of the tokens of its result."""
     most = share * tokens(output.text)
     fit = bisect_right(range(len(output.text) + 1), most, key=lambda size: tokens(cut(output.text, size)))
     copy = Message("r", "tool", cut(output.text, fit - 1)) if fit else None
@@ -154,7 +154,7 @@ def at_most(share: float, output: Output, cut: Cut = excerpted) -> Tally:
 
 
 def random_lines(text: str, size: int) -> str:
-    """Lines drawn at random, at most `size` characters, in their order."""
+    """Random lines in their original order, at most `size` characters."""
     lines = text.splitlines(keepends=True)
     drawn = Random(text).sample(range(len(lines)), len(lines))
     ends = accumulate(len(lines[place]) for place in drawn)
@@ -163,7 +163,7 @@ def random_lines(text: str, size: int) -> str:
 
 
 def head_and_tail(text: str, size: int) -> str:
-    """The beginning and the end, half of `size` characters each."""
+    """The start and the end, half of `size` characters each."""
     return f"{text[: size // 2]}\n{text[len(text) - size // 2 :]}"
 
 
@@ -172,18 +172,18 @@ def started(spec: str) -> Strategy:
 
 
 def budget(history: Sequence[Message], outputs: Iterable[Output], share: float) -> Budget:
-    """What the conversation needs without the results, and this share of their tokens."""
+    """The tokens of the conversation without the results, plus this share of their tokens."""
     results = sum(tokens(output.text) for output in outputs)
     return Budget(sum(map(COUNTER.count, history)) - results + round(share * results), COUNTER)
 
 
 def tokens(text: str) -> int:
-    """Tokens of a result."""
+    """The tokens of a result."""
     return COUNTER.count(Message("r", "tool", text))
 
 
 def opened(history: Sequence[Message], id_: str) -> str:
-    """All pages that the tool `recall` returns for an id; "" where it opens nothing."""
+    """All pages that the tool `recall` returns for an id; "" if there are none."""
     (recall,) = recall_tools(lambda: history)
     pages: list[str] = []
     for page in count(1):
@@ -195,7 +195,7 @@ def opened(history: Sequence[Message], id_: str) -> str:
 
 
 def beside(compressed: Compressed, original: Original, outputs: Sequence[Output]) -> Iterator[tuple[Tally, Tally]]:
-    """What a rival leaves of each output of a conversation, and what ours leaves of it in as many tokens."""
+    """The facts that a rival keeps of each output of a conversation, and those that ours keeps in as many tokens."""
     back = {one.get("tool_call_id"): one["content"] for one in compressed([*map(spoken, conversation(outputs))])}
     for at, output in enumerate(outputs):
         text = back.get(f"c{at}")
@@ -204,7 +204,7 @@ def beside(compressed: Compressed, original: Original, outputs: Sequence[Output]
 
 
 def spoken(message: Message) -> dict[str, Any]:
-    """The message as OpenAI's chat completions have it."""
+    """The message in the format of OpenAI's chat completions."""
     said: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.calls:
         said["tool_calls"] = [
@@ -219,7 +219,7 @@ def spoken(message: Message) -> dict[str, Any]:
 Rows = dict[str, Tally]
 EQUAL_SIZE = "At equal size"
 NOT_KINDS = 3
-"""The first rows there: all outputs, and the two cuts that need no thought."""
+"""The number of rows before the kinds: all outputs, and the two naive baselines."""
 
 
 def measured(sets: Sequence[Sequence[Output]]) -> dict[str, Rows]:
@@ -242,7 +242,7 @@ def measured(sets: Sequence[Sequence[Output]]) -> dict[str, Rows]:
 
 
 def rivalled(name: str, compressed: Compressed, original: Original, sets: Sequence[Sequence[Output]]) -> Rows:
-    """The rows of a rival, each above ours in as many tokens."""
+    """The rows of a rival, each followed by ours with as many tokens."""
     rows = Rows()
     ways = {"alone": [[output] for outputs in sets for output in outputs], "together": sets}
     for way, conversations in ways.items():
@@ -275,7 +275,7 @@ def percent(share: tuple[int, int]) -> str:
 
 
 def at_equal_size(rows: Mapping[str, Tally]) -> str:
-    """All outputs, then those of each kind, in a line: at each share, marked and plain facts in view, and tokens."""
+    """A line for all outputs and for each kind: marked and plain facts in view, and tokens, at each share."""
     names = [*dict.fromkeys(name.split(" ", 1)[1] for name in rows)]
     heads = "".join(f" {share:.0%} marked | {share:.0%} plain | {share:.0%} tokens |" for share in SHARES)
     lines = []
@@ -290,10 +290,10 @@ def at_equal_size(rows: Mapping[str, Tally]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the tables; 1 if the rival is not at hand."""
+    """Print the tables; 1 if the rival is not installed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", nargs="+", type=int, default=[0, 1, 2], metavar="N")
-    parser.add_argument("--set", choices=KEPT, help="a set that is kept as it was made, for seeds 0, 1 and 2")
+    parser.add_argument("--set", choices=KEPT, help="a stored set, for seeds 0, 1 and 2")
     parser.add_argument("--rival", metavar="NAME", help="a module of benchmarks/rivals with `compressed(messages)`")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(arguments)

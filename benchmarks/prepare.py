@@ -3,12 +3,12 @@
     python benchmarks/prepare.py            # tables in Markdown
     python benchmarks/prepare.py --check    # the same, and exit 1 if a limit is broken
 
-Times are in milliseconds of the processor, for the strategies that call no model, and `thrifty`. A next call is all
-that the loop does between two calls of a model: it enters the reply and the result, makes the view and enters it. The
-first call finds all messages at once. A view is made from the whole history, so the limit grows with a history of
-more than 4,002 messages. A strategy that reads the observations for its view (`READING`) is not held to the limit.
+Times are in milliseconds of CPU time, for the strategies that call no model, and `thrifty`. A next call is the work of
+the loop between two model calls: it records the reply and the result, makes the view and records it. The first call
+sees all messages at once. A view is made from the whole history, so beyond 4,002 messages the limit grows with it. A
+strategy that reads the observations for its view (`READING`) has no limit.
 
-Prefill counts, as `agent.view.measure` does, the tokens after the first difference from the last prompt.
+Prefill counts the tokens after the first difference from the last prompt, as `agent.view.measure` does.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from thimble.strategies.table import STRATEGIES, without_a_model
 
 LIMIT_TOKENS = 8_000
 LIMIT_MS, OF_MESSAGES = 20.0, 4_002
-"""The most for a next call with so many messages; in proportion with more."""
+"""The limit for a next call with OF_MESSAGES messages; in proportion beyond."""
 LENGTHS, CALLS = (100, OF_MESSAGES, 4 * OF_MESSAGES), 50
-"""Messages that a session has before the next calls, and how many of these are measured."""
+"""The messages in a session before the next calls, and the number of calls to measure."""
 LONG_SUMMARIES = 500
-"""Tool steps of a long session."""
+"""The tool steps of a long session."""
 READING = ("compress", "tidy", "dedup")
 PREFILL_LIMIT = 1.35
-"""The most prefill of masking on react40, against no management."""
+"""The limit for the prefill of masking on react40, relative to `none`."""
 
 SPECS = without_a_model()
 TIMED = [*SPECS, "thrifty"]
@@ -59,10 +59,10 @@ PAPERS = [
 
 
 class QuickCounter(ChatCounter):
-    """Remembers counts like the real counters, and counts new messages at no cost."""
+    """Caches counts like the real counters, and counts new messages at no cost."""
 
     def tokens(self, text: str) -> int:
-        """Four characters are a token."""
+        """Count four characters as a token."""
         return len(text) // 4
 
 
@@ -119,7 +119,7 @@ def _agent(spec: str, history: list[Message]) -> Agent:
 
 
 def _call(agent: Agent, *messages: Message) -> None:
-    """One turn of the loop, but for the model and the tool."""
+    """One turn of the loop without the model and the tool."""
     for message in messages:
         if message.role == "assistant":
             agent.enter(Replied(1, message, Usage(), 0, None))
@@ -172,7 +172,7 @@ def _summaries() -> None:
 
 
 def _summary(messages: Sequence[Message], tools: Sequence[Schema]) -> Delta:
-    """A summary with all the requested words, no two alike: a model that repeats itself is cut off."""
+    """A summary with all the requested words, each different: a model that repeats itself is cut off."""
     asked = re.search(r"at most (\d+) words", messages[-1].content)
     words = [newest_name(messages), *(f"{number:05}" for number in range(1, int(asked[1]) if asked else 1))]
     return Text(" ".join(words))
@@ -191,7 +191,7 @@ def _budget(counter: Counter) -> Budget:
 
 
 def _strategy(spec: str, model: Scripted | None = None) -> Strategy:
-    """A fresh strategy; a model that it asks writes all the requested words."""
+    """A fresh strategy; the model that it asks writes all the requested words."""
     return parse(spec, SideModel(model or Scripted([_summary] * 99, TinyCounter())))
 
 

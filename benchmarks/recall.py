@@ -1,9 +1,10 @@
-"""Measure what retrieval brings back, on recorded runs.
+"""Measure the recall of retrieval on recorded runs.
 
     python benchmarks/recall.py runs.jsonl.gz --strategy retrieval retrieval:by=meaning
 
-At each call, the words (four letters or more) of the assistant's next recorded message that stand in results which the
-view hides, and nowhere else in the view: the share of them that the quoted passages have. At most 120 calls a run.
+At each call, take the words (four letters or more) of the assistant's next recorded message that occur in results which
+the view hides, and nowhere else in the view. The recall is the share of them that the quoted passages have. At most 120
+calls per run.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def words(messages: Iterable[Message]) -> set[str]:
 
 
 def recall(run: Trajectory, spec: str, limit: int) -> tuple[int, int, int, int]:
-    """Calls, words that were needed, those that came back, and quoted tokens."""
+    """The number of calls, of needed words, of those brought back, and of quoted tokens."""
     counter = EstimateCounter()
     strategy, budget = parse(spec, SideModel(Scripted([], counter), static_embedder())), Budget(limit, counter, 0)
     calls = needed = back = tokens = 0

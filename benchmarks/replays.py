@@ -3,8 +3,8 @@
     python benchmarks/replays.py         # 1,000 messages, 500 calls
     python benchmarks/replays.py 400     # this many messages
 
-Seconds for all calls of a session of tool calls, and milliseconds a call; its tokens are already counted. The work of a
-call grows with the length of its history, so a replay grows with the square.
+Seconds for all calls of a session of tool calls, and milliseconds per call; tokens are counted beforehand. The work of
+a call grows with its history, so the time of a replay grows with the square.
 """
 
 from __future__ import annotations

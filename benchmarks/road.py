@@ -1,12 +1,12 @@
-"""Show the road of one question: what stands between Enter and the request, and between a word and the screen.
+"""Count the code on the way of one question: from Enter to the request, and from a streamed word to the screen.
 
-python benchmarks/road.py            # the counts, and what is counted
+python benchmarks/road.py            # the counts, and the names
 python benchmarks/road.py --check    # exits 1 above a limit
 
 A conversation asks a model on a loopback server that speaks OpenAI's chat completions; the model calls a tool, then
-answers. *Frames* are the functions of thimble on the stack as httpx sends the request, from the loop of prompt and
-answer on. *Generators* are those on the stack as httpx waits for the next piece of the reply. *Files* are those of
-thimble in which a function runs between Enter and the end of the answer, after a first question has imported them all.
+answers. *Frames* are the functions of thimble on the stack when httpx sends the request, from the loop of prompt and
+answer on. *Generators* are those on the stack when httpx waits for the next piece of the reply. *Files* are the files
+of thimble in which a function runs between Enter and the end of the answer, after a first question imported them all.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ CALLS = CALL + chunk('"content":""', '"tool_calls"') + DONE
 
 
 class Model(BaseHTTPRequestHandler):
-    """Calls a tool on a question, and answers on a result."""
+    """A model that replies to a question with a tool call, and to a result with an answer."""
 
     def do_GET(self) -> None:
-        """Its models, at their path."""
+        """List the models."""
         self._send(VLLM_MODELS if self.path == MODELS else b"", "application/json")
 
     def do_POST(self) -> None:
-        """A reply, at the path of the chat; it counts no tokens."""
+        """Send a reply to the chat request, without token counts."""
         body = self.rfile.read(int(self.headers["content-length"]))
         last = body.rpartition(b'"role": ')[2]
         self._send((ANSWER if last.startswith(b'"tool"') else CALLS) if self.path == CHAT else b"", "text/event-stream")
@@ -64,7 +64,7 @@ class Model(BaseHTTPRequestHandler):
 
 
 class Road:
-    """What a profiler sees of the last question."""
+    """The frames, generators and files that a profiler sees during the last question."""
 
     def __init__(self) -> None:
         self.frames: list[str] = []
@@ -73,7 +73,7 @@ class Road:
         self._on = False
 
     def see(self, frame: FrameType, event: str, _: object) -> None:
-        """Take one event of `sys.setprofile`."""
+        """Record one event of `sys.setprofile`."""
         code = frame.f_code
         if code is Conversation._step.__code__ and event in ("call", "return"):
             self._on = event == "call"
@@ -92,7 +92,7 @@ class Road:
 
 
 def stack(frame: FrameType | None) -> list[tuple[str, int]]:
-    """The functions of thimble that wait for this one, the outermost first, and the flags of their code."""
+    """The functions of thimble on the stack of this frame, the outermost first, and the flags of their code."""
     found: list[tuple[str, int]] = []
     while frame:
         code = frame.f_code

@@ -4,14 +4,14 @@ python benchmarks/small_models.py reader
 python benchmarks/small_models.py ollama/NAME vllm/NAME gguf/FILE.gguf --calls tools schema
 python benchmarks/small_models.py gguf/FILE.gguf --questions held_out --answers ANSWERS.jsonl
 
-The questions of small_models/ were written by people who saw neither code nor articles, titles and sample files apart;
-others wrote down what a right answer says (patterns) and where it stands. The development set was looked at while the
-prompt was made, the held-out set was asked at the end. A dialogue is one session, temperature 0.
+The questions of small_models/ were written by people who saw only titles and sample files, neither code nor articles;
+others wrote down patterns of right answers and their sources. The development set was used while the prompt was made,
+the held-out set only at the end. A dialogue is one session, temperature 0.
 
-The columns: questions; calls that were valid (a known tool, arguments that it takes); asked where something was looked
-up first; of those that the library answers: right article (the answer cites one that it may rest on), right answer,
-cited (something that was read); answers from memory, said so and unsaid; declined, of those that nothing answers, and
-wrongly; model calls a question, seconds a question and a call, and the largest prompt in tokens.
+The columns: questions; valid calls (a known tool, arguments that it takes); questions with a look-up before the answer;
+of those that the library answers: right article (the answer cites a possible source), right answer, cited (a source
+that was read); answers from memory, with and without saying so; declined, of the questions without an answer, and
+wrongly; model calls per question, seconds per question and call, and the largest prompt in tokens.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ WAYS = ("tools", "schema")
 
 @dataclass
 class Asked:
-    """A question, and what came of it."""
+    """A question, and the record of its answer."""
 
     id: str
     kind: str
@@ -64,7 +64,7 @@ class Asked:
 
     @property
     def declined(self) -> bool:
-        """Whether it says that there is no answer."""
+        """Whether the model says that there is no answer."""
         return self.ending == "refused"
 
 
@@ -97,7 +97,7 @@ def ask(session: Session, asked: Asked, key: dict[str, Any]) -> None:
 
 
 def asked_of(model: str, way: str, questions: Path, ids: set[str]) -> Iterator[Asked]:
-    """Every question of the set, asked of a model."""
+    """Ask a model every question of the set."""
     backend, _, name = model.partition("/")
     flags = {"backend": backend, "model": name, "calls": way, "temperature": "0", "budget": "4000"}
     for entry in yaml.safe_load(questions.read_text()):
@@ -193,7 +193,7 @@ def main() -> None:
 
 
 def table(heads: Iterable[str], rows: Iterable[list[str]]) -> Iterator[str]:
-    """A table of Markdown, after an empty line."""
+    """Print a Markdown table after an empty line."""
     heads = [*heads]
     yield ""
     for cells in [heads, ["---"] * len(heads), *rows]:

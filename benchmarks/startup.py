@@ -1,6 +1,6 @@
 """Measure how fast thimble starts, compared with a Python that only does the same imports.
 
-Ratios of medians; the runs take turns, so a busy machine slows all of them alike:
+Ratios of medians; the runs take turns, so a busy machine slows all of them equally:
 
     thimble --help         against  python -c "import argparse, json"           at most 1.5
     thimble --version      against  the same                                    at most 1.5
@@ -36,14 +36,14 @@ PATIENCE_SECONDS = 30.0
 
 
 def environment(home: str) -> dict[str, str]:
-    """The environment of every run: no user settings, a terminal with colours, nothing at the server's address."""
+    """The environment of every run: no user settings, a terminal with colours, and no server at its address."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("THIMBLE_", "XDG_", "PYTHON"))}
     named = {"HOME": home, "PYTHONPATH": str(PROJECT), "TERM": "xterm-256color", "OLLAMA_HOST": "127.0.0.1:9"}
     return {**kept, **named}
 
 
 def timed(environ: dict[str, str], *arguments: str) -> Callable[[], float]:
-    """Seconds until a Python with these arguments has ended."""
+    """The seconds that a Python with these arguments runs."""
 
     def once() -> float:
         started = perf_counter()
@@ -56,7 +56,7 @@ def timed(environ: dict[str, str], *arguments: str) -> Callable[[], float]:
 
 
 def first_prompt(environ: dict[str, str]) -> float:
-    """Seconds until a conversation on a terminal of 24 by 80 shows its prompt."""
+    """The seconds until a conversation on a terminal of 24 by 80 shows its prompt."""
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     started = perf_counter()
@@ -87,7 +87,7 @@ def first_prompt(environ: dict[str, str]) -> float:
 
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")
+    options.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
     options.add_argument("--rounds", type=int, default=21, metavar="N", help="runs of each (default: 21)")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as home:

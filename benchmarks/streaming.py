@@ -4,9 +4,9 @@ python benchmarks/streaming.py            # the figures
 python benchmarks/streaming.py --check    # exits 1 above a limit
 
 Linear: seconds for 4,000 and for 40,000 words in one paragraph; a ratio of 10 is linear, 100 quadratic. Keeping up:
-20,000 tokens of Markdown (paragraphs, lists, code, tables, a paragraph of 5,000 words), a thousand a second in real
-time, drawn in a real terminal (a PTY that is read as fast as it writes): the share of one core, the delay between the
-last token and the complete answer, and the bytes of a frame.
+20,000 tokens of Markdown (paragraphs, lists, code, tables, a paragraph of 5,000 words), a thousand per second in real
+time, drawn in a real terminal (a PTY that is read without delay): the share of one core, the delay between the last
+token and the complete answer, and the bytes per frame.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _drain(terminal: int, written: bytearray) -> None:
     while True:
         try:
             written += os.read(terminal, 65_536)
-        except OSError:  # the other end is closed
+        except OSError:  # the other end was closed
             return
 
 

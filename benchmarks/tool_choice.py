@@ -4,15 +4,15 @@ python benchmarks/tool_choice.py rule reader
 python benchmarks/tool_choice.py gguf/smollm2 gguf/FILE.gguf --examples
 python benchmarks/tool_choice.py gguf/FILE.gguf --answers ANSWERS.jsonl
 
-The questions are the held-out ones of corpus/questions.yaml (the natural kinds) and of small_models/; of a dialogue the
-first. None was seen by scripts/tool_choice, which makes up its own. Each is asked in a conversation of its own.
+The questions are the held-out ones of corpus/questions.yaml (the natural kinds) and of small_models/, and the first one
+of each dialogue. scripts/tool_choice makes up its own and uses none of these. Each is asked in a new conversation.
 
-The columns: questions; right tool, which is both of the next: the first call is one that the kind of question wants
-(KINDS), and the end is right (an answer, or, where nothing answers the question, that it cannot be answered); of the
-questions that the library answers, right article: the answer names a source that proves it; the same of those about
-articles alone; seconds a question. `rule` is no model: it searches for the question, declines where the result says
-that nothing fits well, else takes the last source, which is the best. `--examples` puts the worked examples into the
-prompt, as a session does: an adapted model has learnt without them.
+The columns: questions; right tool, which needs both of the next: the first call is right for the kind of question
+(KINDS), and the end is right (an answer, or a refusal if the question has none); of the questions that the library
+answers, right article: the answer names a source that proves it; the same for questions about articles only; seconds
+per question. `rule` is not a model: it searches for the question, declines if the result says that nothing fits well,
+and otherwise takes the last source, which is the best. `--examples` adds the worked examples to the prompt, as in a
+session: an adapted model was trained without them.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from thimble.session.settings import resolve
 OTHERS = Path(__file__).with_name("small_models") / "held_out.yaml"
 SEARCHES, ANY = {"search"}, {"search", "list", "read"}
 KINDS = {"listing": {"search", "list"}, "summary": ANY, "filefact": ANY, "file": ANY}
-"""The first calls that are right for a kind of question; for any other kind, a search."""
+"""The right first calls for each kind of question; for any other kind, a search."""
 FILE_KINDS = ("filefact", "file")
 MOST_TURNS = "5"
 
 
 @dataclass
 class Asked:
-    """A question, the places that prove its answer (none where nothing does), and what came of it."""
+    """A question, the sources that prove its answer (if there are any), and the record of the answer."""
 
     kind: str
     question: str
@@ -62,12 +62,12 @@ class Asked:
 
     @property
     def right_call(self) -> bool:
-        """Whether the first call is one that such a question wants."""
+        """Whether the first call is right for this kind of question."""
         return bool(self.calls) and self.calls[0].partition(" ")[0] in KINDS.get(self.kind, SEARCHES)
 
     @property
     def right_end(self) -> bool:
-        """Whether it is answered or declined, as it should be."""
+        """Whether the question is answered or declined, as it should be."""
         return self.declined is not bool(self.sources) and bool(self.answer)
 
     @property
@@ -77,7 +77,7 @@ class Asked:
 
 
 def place(source: str) -> str:
-    """A slug, or a path without its line and ending."""
+    """A source as a slug, or as a path without line and suffix."""
     return source.partition(":")[0].removesuffix(".md")
 
 
@@ -94,7 +94,7 @@ def questions() -> Iterator[Asked]:
 
 
 def ask(session: Session, asked: Asked, examples: bool) -> None:
-    """Ask it in a conversation of its own."""
+    """Ask a question in a new conversation."""
     session.reset()
     if not examples:
         session.agent.examples = ()
@@ -107,7 +107,7 @@ def ask(session: Session, asked: Asked, examples: bool) -> None:
 
 
 def follow_rule(session: Session, asked: Asked) -> None:
-    """What the best hit alone is worth."""
+    """Answer by the rule: take the best hit, without a model."""
     from thimble.tools import everyday
 
     tools = everyday(session.library, session.settings.files, session.embedder(), list)
@@ -123,7 +123,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", metavar="BACKEND/MODEL")
     parser.add_argument("--examples", action="store_true", help="with the worked examples of a session")
-    parser.add_argument("--first", type=int, help="only so many questions, evenly from all")
+    parser.add_argument("--first", type=int, help="ask only N questions, sampled evenly")
     parser.add_argument("--answers", type=Path, help="every answer is written there, a JSON object a line")
     arguments = parser.parse_args()
     print("| model | asked | right tool | first call | end | right article | of articles alone | seconds |")

@@ -1,4 +1,4 @@
-"""The tables of docs/results/answers.md: asks the built-in reader the questions with known answers under each strategy.
+"""Make the tables of docs/results/answers.md: ask the built-in reader questions with known answers, by strategy.
 
     python -m scripts.answers
     python -m scripts.answers --kind dialogue  # only this kind of question
@@ -42,7 +42,7 @@ READING = (
     *(f"corpus/{name}.py" for name in ("ranking", "search", "words")),
     *(f"tools/{name}.py" for name in ASKED_TOOLS),
 )
-"""The code that the built-in reader uses to find and read, without the tools that it never gets."""
+"""The code that the built-in reader depends on, without the tools that it is never given."""
 HEAD = """\
 ## With room for everything
 
@@ -58,7 +58,7 @@ those of one exchange, with the strategy's own calls.
 LIBRARY = ("corpus/articles/*.md", "corpus/files/**/*.*", "corpus/questions.yaml")
 BUDGET, ROOM_ENOUGH = 8_000, 64_000
 DIALOGUES_SKIPPED = 5
-"""Each fifth dialogue is held under every strategy: they are long."""
+"""Only each fifth dialogue is asked under every strategy: they are long."""
 KINDS = {
     "single": "one fact",
     "several": "two or three articles",
@@ -83,7 +83,7 @@ LEANING = "dialogues, later exchanges"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The strategy and the budget that questions are asked under."""
+    """The strategy and the budget under which questions are asked."""
 
     strategy: str
     budget: int
@@ -91,9 +91,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One answer and its score. `tokens` and `prefill` count all its model calls; None if unknown.
+    """The score of an answer. `tokens` and `prefill` count all its model calls; None if unknown.
 
-    What ends as passages is never `right`; `shown`: the passages hold every fact.
+    An answer of passages is never `right`; `shown`: its passages have every fact.
     """
 
     question: str
@@ -112,7 +112,7 @@ class Mark:
 
 
 def ask(question: Question, under: Asked) -> list[Mark]:
-    """Ask one question or hold one dialogue in a new session; a mark for each scored exchange."""
+    """Ask a question, or hold a dialogue, in a new session; a mark for each scored exchange."""
     session = Session(Settings(backend=READER, strategy=under.strategy, budget=under.budget))
     session.agent.side.worker = StepWorker()  # the same every time
     marks = []
@@ -143,7 +143,7 @@ def ask(question: Question, under: Asked) -> list[Mark]:
 
 
 def _answer(session: Session, question: str) -> Answered:
-    """The session's answer; an empty one if the budget cannot hold the question."""
+    """The session's answer; empty if the question does not fit the budget."""
     try:
         return next(event for event in session.ask(question) if isinstance(event, Answered))
     except BudgetError:
@@ -151,7 +151,7 @@ def _answer(session: Session, question: str) -> Answered:
 
 
 def ask_all(jobs: Sequence[tuple[Question, Asked]]) -> dict[Asked, list[Mark]]:
-    """The marks of every question, in order, as it was asked."""
+    """The marks of all questions under each setting, in the order of the questions."""
     found: dict[tuple[str, Asked], list[Mark]] = {}
     pool = pooled(_do, iter(jobs), os.cpu_count() or 1)
     with progress("asked", len(jobs), len(jobs)) as advance, closing(pool) as done:
@@ -169,11 +169,11 @@ def _do(job: tuple[Question, Asked]) -> list[Mark]:
 
 
 FATES = ("right", "shown", "wrong")
-"""What the table counts of a question: a right answer, passages that hold it, a wrong answer."""
+"""The outcomes that the table counts: a right answer, passages that have it, a wrong answer."""
 
 
 def rows(marks: Iterable[Mark]) -> dict[str, list[Mark]]:
-    """The marks by the rows of the table."""
+    """Group the marks by row of the table."""
     found: dict[str, list[Mark]] = {name: [] for name in (*KINDS.values(), LEANING)}
     for mark in marks:
         found[KINDS[mark.kind]].append(mark)
@@ -183,7 +183,7 @@ def rows(marks: Iterable[Mark]) -> dict[str, list[Mark]]:
 
 
 def table(marks: dict[Asked, list[Mark]]) -> Iterator[str]:
-    """A line of Markdown for each setting, over the questions that all settings got."""
+    """A line of Markdown for each setting, over the questions that all settings share."""
     shared = set.intersection(*({_place(mark) for mark in found} for found in marks.values()))
     common = {setting: [mark for mark in found if _place(mark) in shared] for setting, found in marks.items()}
     start = next(iter(common.values()))
@@ -197,7 +197,7 @@ def table(marks: dict[Asked, list[Mark]]) -> Iterator[str]:
 
 
 def by_kind(marks: Sequence[Mark]) -> Iterator[str]:
-    """How the answers to each kind ended, held-out questions apart, as lines of Markdown."""
+    """The outcomes by kind of question, held-out questions apart, as lines of Markdown."""
     yield "| | held-out | right, shown, wrong | others | right, shown, wrong |"
     yield "|---|--:|--:|--:|--:|"
     parts = [rows(mark for mark in marks if mark.held_out is held_out) for held_out in (True, False)]
@@ -207,7 +207,7 @@ def by_kind(marks: Sequence[Mark]) -> Iterator[str]:
 
 
 def _ended(marks: Sequence[Mark]) -> str:
-    """Two cells: how many, and three shares in percent."""
+    """Two cells: the number of answers, and three shares in percent."""
     if not marks:
         return " | "
     fates = [_fate(mark) for mark in marks]
@@ -225,7 +225,7 @@ def _place(mark: Mark) -> tuple[str, int]:
 
 
 def _changed(first: Sequence[Mark], found: Sequence[Mark], was_right: bool) -> Iterator[bool]:
-    """For each answer, whether it was right (or wrong) in the first row and has changed."""
+    """For each answer, whether it was right (or wrong) in the first row and is now the opposite."""
     return (one.right is was_right and other.right is not was_right for one, other in zip(first, found, strict=True))
 
 

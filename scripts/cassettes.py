@@ -2,10 +2,10 @@
 
     python -m scripts.cassettes [STRATEGY...]
 
-Without a name it makes those that ship anew; a new strategy need not have one.
+Without a name it remakes those that ship; a new strategy need not have one.
 
-The reader is not a language model: it answers only from the text of its view. It answers the same on every machine, so
-a test can compare the cassettes with the program.
+The reader is not a language model: it answers only from the text of its view, and the same on every machine, so a test
+can compare the cassettes with the program.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ OF_FILES = (
     "What is the door code of the library?",
     "/probe",
 )
-"""The lines for strategies that write results shorter: two JSON files, of which the second mostly repeats the first."""
+"""The lines for strategies that shorten results: two JSON files, the second of which mostly repeats the first."""
 STORIES = dict.fromkeys(("tidy", "dedup"), OF_FILES)
-"""Strategies with other lines than the lesson's."""
+"""The lines of strategies that do not use the lesson's."""
 SOONER = {"llm-summary": "every=4,tail=2", "critic-summary": "every=4,tail=2"}
 """Parameters for strategies that otherwise do nothing in so short a dialogue."""
 LINE_SECONDS = 0.01
-"""The time between two lines of a cassette: a hundred pieces of a reply a second."""
+"""The time between two lines of a cassette: a hundred pieces of a reply per second."""
 
 
 class Steady(Journal):
-    """A journal that is the same on every machine and every day: it has no folder and no real times."""
+    """A reproducible journal: it has no folder and no real times."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -125,7 +125,7 @@ def hold(session: Session, lines: Iterable[str]) -> Iterator[Event]:
 
 
 def main(names: Sequence[str], write: Callable[[str], object] = sys.stdout.write) -> None:
-    """Make the cassettes of these strategies; without a name those that ship."""
+    """Make the cassettes of these strategies, or of all that ship one."""
     for strategy in names or [name.removeprefix(f"{READER}/") for name in shipped()]:
         path = SHIPPED / READER / f"{strategy}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Rows of a terminal as an SVG on a dark background. It loads nothing: the fonts are the viewer's own."""
+"""Draw rows of a terminal as a self-contained SVG on a dark background, with the viewer's fonts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLOURS = {
     "brightgreen": "#aff5b4", "brightbrown": "#f2cc60", "brightblue": "#a5d6ff", "brightmagenta": "#e2c5ff",
     "brightcyan": "#b3f0ff", "brightwhite": "#ffffff",
 }  # fmt: skip
-"""The sixteen colours of a terminal, in their order, by the names that pyte has for them."""
+"""The sixteen colours of a terminal, in order, by their names in pyte."""
 PALETTE = (*COLOURS.values(),)
 STYLE = f"""\
 text {{ font: {SIZE}px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }}
@@ -28,9 +28,9 @@ text {{ font: {SIZE}px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sa
 
 
 Row = Sequence[Segment]
-"""A row as pieces of any length, a letter or a line."""
+"""A row as segments of any length."""
 Look = tuple[str, str, str]
-"""The colours of letters and paper, "" for the picture's own, and the attribute for the rest."""
+"""The colours of text and background ("": default), and the SVG attribute for bold, italic and underline."""
 
 
 def svg_of(rows: Sequence[Row], columns: int) -> str:
@@ -49,7 +49,7 @@ def svg_of(rows: Sequence[Row], columns: int) -> str:
 
 
 def _pieces(row: Row, top: int) -> Iterator[str]:
-    """A row as pieces of one look. Each has its exact width, so that columns stand whatever the font is."""
+    """The SVG of a row, in pieces of one look. Each has its exact width, so that columns line up in any font."""
     column = 0
     looks = ((piece.text, _look(piece.style or Style.null())) for piece in row)
     cells = ((letter, look) for text, look in looks for letter in text)
@@ -69,7 +69,7 @@ def _pieces(row: Row, top: int) -> Iterator[str]:
 
 
 def _kind(letter: str) -> str:
-    """Letters that any font has go together, and so do lines and blocks; each other sign may come from another font."""
+    """Group letters by font: ordinary ones together, lines and blocks together; others may each need another font."""
     if letter < "\u2100":
         return "letters"
     return "lines" if "\u2500" <= letter <= "\u259f" else letter
@@ -91,6 +91,6 @@ def _colour(of: Color | None) -> str:
 
 
 def _dim(ink: str) -> str:
-    """Two thirds of the way from the paper to this ink; see-through ink would show where letters overlap."""
+    """Two thirds of the way from the background to this colour. Transparency would show where letters overlap."""
     pairs = [(int(PAPER[at : at + 2], 16), int(ink[at : at + 2], 16)) for at in (1, 3, 5)]
     return "#" + "".join(f"{(dark + 2 * light) // 3:02x}" for dark, light in pairs)

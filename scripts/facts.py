@@ -1,4 +1,4 @@
-"""How many facts are left? Reads articles until the first must leave the view, then searches the view for its facts.
+"""Count the facts left in view: read articles until the first one must leave, then search the view for its facts.
 
     python -m scripts.facts                                            # under each strategy
     python -m scripts.facts retrieval:passages=1 compress+offload      # under these
@@ -58,7 +58,7 @@ def pages(slug: str) -> list[str]:
 
 @cache
 def facts() -> list[tuple[str, str, Fact]]:
-    """Each question of one fact, with the slug of its article, if the article has an accepted answer word for word."""
+    """The fact of each one-fact question, with its article's slug, if the article has an accepted answer verbatim."""
     found = []
     for question in load_questions().questions:
         if question.kind == "single" and (slug := question.exchanges[0].facts[0].proof[0].article):
@@ -74,7 +74,7 @@ def stands(fact: Fact, texts: Sequence[str]) -> bool:
 
 
 def session(slugs: Sequence[str], question: str) -> list[Message]:
-    """The articles read one after the other, a page a turn, and then the question."""
+    """A history in which the articles are read one after the other, a page per turn, and then the question is asked."""
     history = [Message("system", "system", SYSTEM), Message("task", "user", "Get to know the library.")]
     for slug in slugs:
         for number, page in enumerate(pages(slug), 1):
@@ -109,18 +109,18 @@ def left_in_excerpts(ratio: float, counter: Counter) -> str:
 
 
 def check(spec: str, counter: Counter) -> None:
-    """Raise UsageError for an invalid SPEC, or a strategy that asks a model: there is no model here."""
+    """Raise UsageError for an invalid SPEC, or a strategy that asks a model, which this script does not have."""
     strategy = parse(spec, SideModel(Scripted([], counter)))
     if any(hasattr(part, "model") for part in getattr(strategy, "parts", [strategy])):
-        raise UsageError(f"{spec} asks a model, and none is called here", "give a strategy that asks none")
+        raise UsageError(f"{spec} asks a model, and this script has none", "give a strategy that does not ask one")
 
 
 def show(specs: Sequence[str], limit: int) -> None:
-    """Print both tables. Raises UsageError for a strategy that cannot be used."""
+    """Print both tables. Raises UsageError for a strategy that is not possible here."""
     counter = counter_for(MODEL)
     for spec in specs:
         check(spec, counter)
-    print(f"Of {len(facts())} facts so many are left in the view, and its tokens, after\n")
+    print(f"Facts left in the view, of {len(facts())}, and the tokens of the view, after\n")
     print(f"| strategy | {' | '.join(f'{others} more articles' for others in OTHERS)} |")
     print(f"|---|{'--:|' * len(OTHERS)}")
     for spec in specs:

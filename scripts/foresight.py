@@ -1,10 +1,10 @@
-"""How far is thrifty from the best? Compares it with the best schedule of its edits, found in hindsight.
+"""Compare thrifty with the best schedule of its edits in hindsight.
 
     python -m scripts.foresight                 # made-up runs
     python -m scripts.foresight runs.jsonl.gz   # recorded ones
 
-The best schedule knows each run to its end. At any call it has the same choice as thrifty: mask everything older than
-the newest turns, or leave the view as it is. Masks only, budget none.
+The best schedule knows the whole run. At each call it has the same choice as thrifty: mask everything older than the
+newest turns, or leave the view unchanged. Only masks, no budget.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MADE_UP = 200
 
 
 class Sizes:
-    """A run in tokens: the part before its first turn, and each turn's words, results and masked results."""
+    """A run in tokens: the part before its first turn, and the text, results and masked results of each turn."""
 
     def __init__(self, head: int, said: Sequence[int], whole: Sequence[int], small: Sequence[int]) -> None:
         self.turns, self.said = len(said), said
@@ -49,13 +49,13 @@ class Sizes:
         return self._head + self._said[k] + self._small[upto] + self._whole[k] - self._whole[upto]
 
     def kept(self, upto: int, new: int) -> int | None:
-        """The tokens before the first new mask when `new` turns are masked instead of `upto`; None for no mask."""
+        """The tokens before the first new mask if `new` turns are masked instead of `upto`; None for no new mask."""
         first = next((at for at in range(upto, new) if self.bulky[at]), None)
         return None if first is None else self.view(first, upto) + self.said[first]
 
 
 def sizes(history: Sequence[Message], budget: Budget) -> Sizes:
-    """The sizes of a history; the user's words between two turns count with the earlier turn."""
+    """The sizes of a history; a user message between two turns counts with the earlier turn."""
     groups = turns(history)
     said, whole, small = [], [], []
     for turn, after in zip(groups, [*(turn.start for turn in groups[1:]), len(history)], strict=True):
@@ -114,7 +114,7 @@ def main(files: Sequence[str]) -> None:
 
 
 def show(runs: Sequence[Sequence[Message]]) -> None:
-    """Print the table of the runs that are longer than the window."""
+    """Print the table for the runs longer than the window."""
     if not runs:
         raise UsageError(f"no run has more than {WINDOW} turns", "give longer ones")
     counter = EstimateCounter()

@@ -5,7 +5,7 @@
 
 A picture is a row of PICTURES: the typed lines, and the words that must be on the screen before the next line. The
 picture must show the last words. Seconds and milliseconds differ from run to run, so a picture that differs only in
-them is not rewritten; choose enough columns that no row is cut after such a figure.
+them is not rewritten; choose enough columns that no row is cut off after such a figure.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def reader(budget: int, *flags: str) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One picture: how it is made, and its first row.
+    """One picture: the steps that make it, and its first row.
 
     Attributes:
         steps: The typed lines, each with the words to wait for; the first one follows the start of the program.
-        since: The beginning of the first row (the last such row counts); without it, the whole session.
+        since: The start of the first row (the last such row counts); "" for the whole session.
         columns: Width of the terminal.
         arguments: The arguments of the command line.
     """
@@ -228,7 +228,7 @@ PICTURES = [
 
 
 def main(names: Sequence[str]) -> int:
-    """Make the pictures of these names, or all if there are no names; 2 for an unknown name."""
+    """Make the pictures with these names, or all if there are none; 2 for an unknown name."""
     unknown = {*names} - {picture.name for picture in PICTURES}
     if unknown:
         print(f"no picture of {', '.join(sorted(unknown))}; there are {', '.join(each.name for each in PICTURES)}")
@@ -240,12 +240,12 @@ def main(names: Sequence[str]) -> int:
             if not same:
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(svg, "utf-8")
-            print(f"{path.name}: {'as it was' if same else f'{len(svg):,} characters'}")
+            print(f"{path.name}: {'unchanged' if same else f'{len(svg):,} characters'}")
     return 0
 
 
 def draw(picture: Picture) -> str:
-    """The SVG of the terminal at the end. Raises AssertionError if the words do not appear."""
+    """The SVG of the final terminal. Raises AssertionError if the words do not appear."""
     with TemporaryDirectory() as home:
         surroundings = {"OLLAMA_HOST": NO_SERVER, "OPENAI_BASE_URL": NO_SERVER}
         here = Terminal("repl", *picture.arguments, state=Path(home), columns=picture.columns, **surroundings)
@@ -262,7 +262,7 @@ def draw(picture: Picture) -> str:
 
 
 def timeless(svg: str) -> str:
-    """The picture without values that differ in each run: figures in ms or s, or with one decimal and no unit."""
+    """The picture without values that differ from run to run: figures in ms or s, or with one decimal and no unit."""
     placed = re.sub(r' (x|width|textLength)="[^"]*"', "", svg)
     return re.sub(r"\s+", " ", re.sub(r"\b\d+(\.\d+)? ?m?s\b|\b\d+\.\d\b(?![×%])", "…", placed))
 
@@ -273,7 +273,7 @@ Row = Sequence[Char]
 
 
 class Screen(pyte.HistoryScreen):
-    """Shows dim text as blinking: pyte has no attribute for dim, and nothing in thimble blinks."""
+    """A screen that stores dim text as blinking: pyte has no attribute for dim, and nothing in thimble blinks."""
 
     def select_graphic_rendition(self, *attributes: int, **rest: Any) -> None:
         """Set colours and styles for the next text."""
@@ -283,7 +283,7 @@ class Screen(pyte.HistoryScreen):
 
 
 def shown(screen: Screen, since: str) -> Sequence[Row]:
-    """The rows from the last one that begins with `since` to the last that is not empty, scrolled ones too.
+    """The rows from the last one that starts with `since` to the last one with text, including scrolled ones.
 
     The cell of the cursor is inverted.
     """
@@ -306,7 +306,7 @@ def picture_of(rows: Sequence[Row], columns: int) -> str:
 
 
 def _look(cell: Char) -> Style:
-    """How a cell looks. A colour of the 256 is its six digits."""
+    """The look of a cell. One of the 256 colours is its six hexadecimal digits."""
     ink, paper = (None if name == "default" else COLOURS.get(name, f"#{name}") for name in (cell.fg, cell.bg))
     return Style(
         color=ink,

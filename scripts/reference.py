@@ -1,9 +1,9 @@
-"""Write what comes from the code: docs/reference/{command-line,laws,strategies,tools}.md, thimble.1, some transcripts.
+"""Write the pages made from code: docs/reference/{command-line,laws,strategies,tools}.md, thimble.1, some transcripts.
 
     python scripts/reference.py
 
-Each table of a page comes from one function here, and each function reads one table of the program. The words come from
-the help texts and docstrings. A test makes the pages again and compares.
+Each table of a page comes from one function here, which reads one table of the program. The words come from help texts
+and docstrings. A test remakes the pages and compares.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ thimble \\- {description}
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FOLDER = DOCS / "reference"
 SHARED = 3
-"""How many strategies have a parameter that is explained once for all."""
+"""A parameter of at least this many strategies is explained once for all."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -73,7 +73,7 @@ def keys() -> Iterator[tuple[str, str]]:
 
 
 def flags() -> Iterator[tuple[str, str]]:
-    """Each flag as it is written, and its help."""
+    """Each flag with its value, and its help."""
     for flag, how in FLAGS.items():
         value = how.get("metavar", "")
         written = f"{flag} [{value}]" if how.get("nargs") == "?" else f"{flag} {value}"
@@ -81,13 +81,13 @@ def flags() -> Iterator[tuple[str, str]]:
 
 
 def settings() -> Iterator[tuple[str, str, str]]:
-    """Each setting: its name in a file, its default, its legal values."""
+    """Each setting: its name in a file, its default, its valid values."""
     for name, setting in SETTINGS.items():
         yield f"`{name}`", _written(setting.default), setting.legal
 
 
 def _written(default: object) -> str:
-    """A default as written in a file; a folder relative to the project or to the user's home."""
+    """A default as a file would have it; a folder relative to the project or to the user's home."""
     if default == sessions_folder():
         return "the user's state folder"
     if isinstance(default, Path):
@@ -225,7 +225,7 @@ def tools() -> Iterator[str]:
 
 
 def laws() -> Iterator[str]:
-    """The page of laws, whose end is a table of the tests."""
+    """The page of laws, which ends with a table of the tests."""
     from tests.support import laws_table
 
     text, command, _ = (FOLDER / "laws.md").read_text("utf-8").partition("python -m tests.support.laws_table\n```\n")
@@ -243,16 +243,16 @@ def page(name: str) -> str:
 
 
 def manual() -> str:
-    """The page that `man thimble` shows."""
+    """The manual page (`man thimble`)."""
     options = "\n".join(f".TP\n.B {_roff(flag.strip('`'))}\n{_roff(told)}" for flag, told in flags())
     told = {"description": DESCRIPTION, "usage": USAGE, "epilog": EPILOG.removeprefix("commands:\n")}
     return MANUAL.format(options=options, **{name: _roff(text) for name, text in told.items()})
 
 
 class Transcript(NamedTuple):
-    """A conversation with the built-in reader, whose end a page in docs shows.
+    """A conversation with the built-in reader, the end of which is shown on a page in docs.
 
-    `page`: its path. `first`: how the shown part begins. `before`: the questions before that.
+    `page`: the path. `first`: the first question on the page. `before`: the earlier questions.
     """
 
     page: str
@@ -261,12 +261,12 @@ class Transcript(NamedTuple):
     before: Sequence[str] = ()
 
     def on_page(self) -> str:
-        """The part that the page shows now."""
+        """The current transcript on the page."""
         blocks = re.findall(r"^```text\n(.*?)\n```$", (DOCS / self.page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
         return next(block for block in blocks if block.startswith(f"› {self.first}"))
 
     def printed(self) -> str:
-        """What the program prints for the lines of that part."""
+        """The program's output for the lines of that transcript."""
         from tests.support.branched_sessions import run
         from thimble.session.session import Session
         from thimble.session.settings import Settings
@@ -281,7 +281,7 @@ class Transcript(NamedTuple):
         return "\n\n".join(printed)
 
     def write(self) -> None:
-        """Put it into the page."""
+        """Write the transcript into the page."""
         path = DOCS / self.page
         path.write_text(path.read_text("utf-8").replace(self.on_page(), self.printed()), "utf-8")
 
@@ -291,7 +291,7 @@ TRANSCRIPTS = (Transcript("explanation/history-and-view.md", 5_000, "/context", 
 
 
 def _roff(text: str) -> str:
-    """A text in which nothing is a request of roff."""
+    """The text with roff's control characters escaped."""
     return re.sub(r"^([.'])", r"\\&\1", text.replace("\\", "\\e").replace("-", "\\-"), flags=re.MULTILINE)
 
 

@@ -1,8 +1,8 @@
-"""The figures of the pages in docs: each output on a page is what the command above it printed.
+"""Remake the figures on the pages in docs: each output on a page comes from the command above it.
 
     python -m scripts.results [PAGE…]            # run the commands of these pages, or of all, and write their outputs
-    python -m scripts.results [PAGE…] --check    # print the differences instead, and exit 1 if there are some
-    python -m scripts.results PAGE… --record     # run those of more than two minutes, too, and record what they print
+    python -m scripts.results [PAGE…] --check    # print the differences instead, and exit 1 if there are any
+    python -m scripts.results PAGE… --record     # also run the commands of more than two minutes, and record them
 
 An output is between two comments, below the `console` block of its command:
 
@@ -10,16 +10,16 @@ An output is between two comments, below the `console` block of its command:
     …
     <!-- end -->
 
-`table`: the first table below the line that contains these words; `A + B` joins two with the same rows; default: all
-that the command prints.
-`columns`: those that are shown; default: all.
+`table`: the first table below the line that contains these words; `A + B` joins two with the same rows; default: the
+whole output.
+`columns`: the columns to show; default: all.
 `line`: the lines that contain these words, in place of a table.
 `recorded: NAME`: the command takes more than two minutes, so the page shows a recorded run,
-docs/results/recorded/NAME.txt. Its first line says when it was made, of which commit, in how many seconds, and on
-which file (the start of its SHA-256).
+docs/results/recorded/NAME.txt. Its first line has the date, the commit, the seconds, and the data file (the start of
+its SHA-256).
 
-The page stays as it is if the command's data is not at hand (the file that THIMBLE_TRAJECTORIES or
-THIMBLE_PUBLISHED_ROWS names), and if a long command was never recorded.
+The page does not change if the command's data is missing (the file that THIMBLE_TRAJECTORIES or
+THIMBLE_PUBLISHED_ROWS names), or if a long command was never recorded.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ VARIABLE = re.compile(r"\$(\w+)")
 
 
 def made(page: str, record: bool = False) -> str:
-    """The text of a page with each output made again. `record`: long commands run, and what they print is recorded.
+    """The text of a page with each output remade. `record`: run long commands, too, and record their output.
 
     Raises:
         UsageError: a command fails, a recorded run is of another command, or an output has no such table or column.
@@ -71,7 +71,7 @@ def made(page: str, record: bool = False) -> str:
 
 
 def outputs(command: str, name: str, record: bool) -> tuple[list[str], str] | None:
-    """What a page says of the run, and what the command printed; None if that is not at hand. Raises UsageError."""
+    """A line about the run, and the output of the command; None if its data is missing. Raises UsageError."""
     if not name:
         text = printed(command)
         return None if text is None else ([], text)
@@ -89,7 +89,7 @@ def outputs(command: str, name: str, record: bool) -> tuple[list[str], str] | No
 
 @cache
 def printed(command: str) -> str | None:
-    """What a command prints; None if its data is not at hand. Raises UsageError if it fails."""
+    """The output of a command; None if its data is missing. Raises UsageError if it fails."""
     if missing := [name for name in VARIABLE.findall(command) if name not in os.environ]:
         print(f"without {', '.join(missing)}, this is not run: {command}", file=sys.stderr)
         return None
@@ -103,7 +103,7 @@ def printed(command: str) -> str | None:
 
 @cache
 def write_record(path: Path, command: str) -> None:
-    """Run a command, and keep what it prints. Raises UsageError if it fails."""
+    """Run a command, and write its output to a file. Raises UsageError if it fails."""
     began = time.monotonic()
     text = printed(command)
     if text is not None:
@@ -116,7 +116,7 @@ def write_record(path: Path, command: str) -> None:
 
 @cache
 def commit() -> str:
-    """The commit of the code that runs, with `-dirty` if it is changed."""
+    """The current commit, with `-dirty` if files have changed."""
 
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
@@ -126,7 +126,7 @@ def commit() -> str:
 
 
 def shown(text: str, table: str | None, columns: str | None) -> Iterator[str]:
-    """The lines of Markdown that show an output, or some of its tables. Raises UsageError if it has no such thing."""
+    """The Markdown lines of an output, or of the named table and columns. Raises UsageError if they do not exist."""
     if table is None:
         yield from [text] if "\n|--" in text else ["```text", text, "```"]
         return
@@ -156,18 +156,18 @@ def pages() -> dict[str, Path]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write the pages, or print how they differ.
+    """Write the pages, or print the differences.
 
     Raises:
-        UsageError: a flag.
+        UsageError: a flag is invalid.
         SystemExit: a page differs or cannot be made; the others are made.
     """
     every = pages()
     parser = Parser(PROG, description=(__doc__ or "").split("\n")[0], allow_abbrev=False)
     parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"default: all of {', '.join(every)}")
     does = parser.add_mutually_exclusive_group()
-    does.add_argument("--check", action="store_true", help="print the differences, and exit 1 if there are some")
-    does.add_argument("--record", action="store_true", help="run the long commands, too, and record what they print")
+    does.add_argument("--check", action="store_true", help="print the differences, and exit 1 if there are any")
+    does.add_argument("--record", action="store_true", help="also run the long commands, and record their output")
     options = parser.parse_args(arguments)
     if unknown := {*options.pages} - {*every}:
         raise UsageError(f"no page {', '.join(unknown)} shows an output", f"choose from {', '.join(every)}")

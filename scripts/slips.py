@@ -1,8 +1,8 @@
-"""The slips of the documents that thimble is built from: what one place says, and what another or arithmetic says.
+"""List the slips of the documents that thimble is built from: statements that another place or arithmetic contradicts.
 
     python -m scripts.slips --markdown        # the table of docs/results/slips.md
 
-What needs the published rows is recomputed by `python -m scripts.paper_tables FILE --table NAME`, which the row names.
+Rows that need the published data name their command: `python -m scripts.paper_tables FILE --table NAME`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COMEM_SECONDS = {
 
 
 def table_1(model: str, strategy: str, column: str) -> float:
-    """A mean of Table 1, as printed."""
+    """A printed mean of Table 1."""
     return float(NUMBER.findall(TABLES["1"].cells()[model, strategy, column])[0])
 
 
@@ -44,12 +44,12 @@ def changes(strategy: str, column: str) -> list[float]:
 
 
 def summaries(first: int, period: int) -> range:
-    """The turns of a run that make a summary."""
+    """The turns at which a run makes a summary."""
     return range(first, TURN_LIMIT + 1, period)
 
 
 def slips() -> Iterator[Slip]:
-    """All of them, document by document."""
+    """All slips, document by document."""
     yield from _complexity_trap()
     yield from _pages()
     yield from _comem()

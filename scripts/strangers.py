@@ -1,4 +1,4 @@
-"""Strangers' questions: asks the built-in reader a set of them, and counts what a judge made of its answers.
+"""Ask the built-in reader strangers' questions, and count a judge's verdicts on its answers.
 
     python -m scripts.strangers questions.jsonl > answers.jsonl
     python -m scripts.strangers questions.jsonl --bm25 > answers.jsonl   # a plain BM25 instead of the reader
@@ -6,8 +6,7 @@
 
 A line of the questions is `{"id", "kind", "turns": [question, ...]}`; the turns of one line share a session. A line of
 the answers is one turn: `{"id", "kind", "turn", "question", "ending", "score", "answer", "passages", "cited"}`. A line
-of the verdicts is `{"id", "turn", "verdict"}`: one of `FATES`, as somebody judged who has read
-the answer and the articles.
+of the verdicts is `{"id", "turn", "verdict"}`: one of `FATES`, from somebody who has read the answer and the articles.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ from thimble.session.settings import Settings
 ROOM_ENOUGH = 64_000
 NEAREST = 3
 SURE, NEAR = 8.0, 4.0
-"""The scores of the plain BM25 from which on it answers, and shows."""
+"""The minimum scores at which the plain BM25 answers, and at which it shows passages."""
 
 FATES = ("right", "shown", "near", "declined", "wrong")
-"""What can come of a question: an answer is right or wrong, passages hold it or do not, or it is declined."""
+"""The outcomes of a question: the answer is right or wrong, passages have it or not, or it is declined."""
 
 Item = Mapping[str, Any]
 
 
 def ask(item: Item) -> Iterator[dict[str, Any]]:
-    """What the reader makes of each turn, in a session of its own."""
+    """The reader's answer to each turn, in a new session."""
     session = Session(Settings(backend=READER, strategy="none", budget=ROOM_ENOUGH))
     for turn, question in enumerate(item["turns"], 1):
         before = len(session.agent.history)
@@ -68,7 +67,7 @@ def _line(item: Item, turn: int, answer: str, ending: str, score: float, found: 
 
 
 class PlainSearch:
-    """What a page of code does: BM25 over the passages of the articles, each turn by itself, no rule besides."""
+    """A minimal baseline: BM25 over the passages of the articles, each turn by itself, without other rules."""
 
     def __init__(self) -> None:
         self._said = [
@@ -82,7 +81,7 @@ class PlainSearch:
         self._mean = sum(counts.total() for counts in self._counts) / len(self._counts)
 
     def ask(self, item: Item) -> Iterator[dict[str, Any]]:
-        """What it makes of each turn."""
+        """The answer to each turn."""
         for turn, question in enumerate(item["turns"], 1):
             asked = set(re.findall(r"\w+", question.lower()))
             scores = sorted(((self._score(asked, at), at) for at in range(len(self._said))), reverse=True)[:NEAREST]

@@ -1,19 +1,19 @@
-"""What the terminal does, from Python: a session, its events, and its figures as rows of a table.
+"""Use thimble from Python: a session, its events, and its figures as rows of a table.
 
     import thimble
 
     session = thimble.open_session(strategy="hybrid", budget=4000)
     print(thimble.answer(session, "What is observation masking?"))
 
-A session is `thimble.Session`: `ask`, `use_strategy`, `use_budget`, `use_model`, `plant`, `fork`, `branch`, `switch`
-and `reset` are its own. Nothing here imports the terminal, and a name is imported when it is first used.
+A session is a `thimble.Session`, with the methods `ask`, `use_strategy`, `use_budget`, `use_model`, `plant`, `fork`,
+`branch`, `switch` and `reset`. This module does not import the terminal, and imports each name when it is first used.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # as in typing, whose import is not needed for anything else
+TYPE_CHECKING = False  # type checkers treat this name like typing.TYPE_CHECKING, and importing typing is slow
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
@@ -77,7 +77,7 @@ HOMES = {
     "Session": "thimble.session.session",
     "run": "thimble.agent.loop",
 }
-"""The room and file of each name that is only passed on, if it is not an event."""
+"""The module of each re-exported name; names that are not here are events."""
 LEDGER = (
     "exchange purpose strategy model limit prompt=prompt.tokens cached=cached.tokens prefill=prefill.tokens "
     "output=output.tokens raw_prompt raw_prefill seconds waited exact=prompt.exact cached_exact=cached.exact"
@@ -96,14 +96,14 @@ def __dir__() -> list[str]:
 
 
 def open_session(journal: str | PathLike[str] | None = None, **settings: object) -> Session:
-    """A session, as the terminal opens it: keywords are the flags, such as `strategy="hybrid"`, `budget=4000`.
+    """Open a session as the terminal does; keywords are its flags, such as `strategy="hybrid"`, `budget=4000`.
 
-    What no keyword says comes from where the terminal takes it: environment, ./thimble.toml, the user's config. It is
-    kept in memory, or in the file `journal` as it happens; a file that is there is gone on with, as it was left but
-    for the keywords. `session.journal.close()` gives the file free for another process.
+    Other settings come from the environment, ./thimble.toml and the user's config, as in the terminal. The session is
+    kept in memory, or written to the file `journal` as it happens. If that file exists, its session is resumed with its
+    own settings, which the keywords override. `session.journal.close()` releases the file for other processes.
 
     Raises:
-        UsageError: there is no such setting, it cannot be that, or another process has the file.
+        UsageError: a setting does not exist or has an invalid value, or another process has the file open.
     """
     import os
     from pathlib import Path
@@ -121,22 +121,22 @@ def open_session(journal: str | PathLike[str] | None = None, **settings: object)
 
 
 def answer(session: Session, question: str) -> str:
-    """Ask, and wait for the answer. `session.ask(question)` gives each event as it happens.
+    """Ask a question, and return the text of the answer. `session.ask(question)` yields the events as they happen.
 
     Raises:
         ModelError: the model server cannot be used.
-        BudgetError: the budget cannot hold the question, which is not taken into the history.
+        BudgetError: the question does not fit the budget; it is not added to the history.
     """
     *_, last = session.ask(question)
     return str(getattr(last, "text", ""))
 
 
 def ledger(session: Session) -> list[Row]:
-    """A row for each model call, oldest first. Tokens and seconds; None is what nobody knows.
+    """A row for each model call, oldest first, in tokens and seconds; None: unknown.
 
-    `purpose` is "answer" for a turn. `raw_prompt` and `raw_prefill` are what the whole history would have cost;
-    `waited` are seconds in which the server was busy or loaded the model, which `seconds` leaves out. `exact` is False
-    where the prompt was estimated by us, `cached_exact` where its cached part was.
+    `purpose` is "answer" for a turn of the agent. `raw_prompt` and `raw_prefill`: the tokens if the whole history had
+    been sent. `waited`: seconds in which the server was busy or loaded the model, not included in `seconds`. `exact` is
+    False if the prompt is our estimate, `cached_exact` if its cached part is.
     """
     from thimble.session.jsonl import selected
 
@@ -144,13 +144,13 @@ def ledger(session: Session) -> list[Row]:
 
 
 def view(session: Session) -> list[Row]:
-    """What the last call was sent, or before any the next one will be: a row for each message of the history.
+    """The prompt of the last call, or of the next one if there was none: a row for each message of the history.
 
-    `message` is its number in the history; rows +1, +2, … at the end are what was inserted. `tokens` are those of the
-    message and `sent` those of what was sent of it, 0 where it was left out. `why` is the rule behind its `fate`.
+    `message` is its number in the history; rows +1, +2, … at the end are inserted messages. `tokens` counts the whole
+    message, `sent` the part in the prompt, 0 if it was left out. `why` is the rule behind its `fate`.
 
     Raises:
-        UsageError: nothing was sent, and the budget cannot hold the next call.
+        UsageError: there was no call yet, and the next one does not fit the budget.
     """
     from thimble.commands.why import UNSAID, why
 
@@ -170,7 +170,7 @@ def view(session: Session) -> list[Row]:
 
 
 def _last_view(session: Session) -> tuple[View, str, bool]:
-    """The view of the last call or of the next, its strategy, and whether its tokens are the model's own."""
+    """The view of the last or the next call, its strategy, and whether the model's own tokenizer counted it."""
     from thimble.agent.errors import UsageError
     from thimble.commands.forecast import forecast
 
@@ -184,7 +184,7 @@ def _last_view(session: Session) -> tuple[View, str, bool]:
 
 
 def _known(settings: Mapping[str, object]) -> dict[str, object]:
-    """The settings as the command line would give them. Raises UsageError for one that there is not."""
+    """The settings as the command line would give them. Raises UsageError for an unknown name."""
     from pathlib import Path
 
     from thimble.session.settings import unknown

@@ -1,4 +1,4 @@
-"""`python -m thimble`, which is the command `thimble`."""
+"""Run the command `thimble` as `python -m thimble`."""
 
 import sys
 

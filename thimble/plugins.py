@@ -1,11 +1,11 @@
-"""Strategies, tools and backends of installed packages, by entry points.
+"""Load strategies, tools and backends of installed packages from entry points.
 
-A package names them in its pyproject.toml, in the groups `thimble.strategies`, `thimble.tools` and `thimble.backends`:
+A package declares them in its pyproject.toml, in the groups `thimble.strategies`, `thimble.tools`, `thimble.backends`:
 
     [project.entry-points."thimble.strategies"]
     oldest = "thimble_oldest:Oldest"
 
-Names are looked up late, only for what is not built in. A built-in name always wins.
+Entry points are only searched for names that are not built in; a built-in name always wins.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 @cache
 def plugins(kind: Literal["strategies", "tools", "backends"]) -> Mapping[str, EntryPoint]:
-    """The entry points of a group by name, sorted; of two with one name the first on the path. Imports no package."""
-    from importlib.metadata import entry_points  # some 10 ms: the start need not wait for it
+    """The entry points of a group, sorted by name; of two with one name, the first on the path. Imports no package."""
+    from importlib.metadata import entry_points  # imported late: it takes some 10 ms
 
     found = {one.name: one for one in reversed([*entry_points(group=f"thimble.{kind}")])}
     return dict(sorted(found.items()))
 
 
 def package(plugin: EntryPoint) -> str:
-    """The name of the package that was installed."""
+    """The name of the installed package."""
     return plugin.dist.name if plugin.dist else plugin.module
 
 
 def called(plugin: EntryPoint) -> str:
-    """What a plugin is called in errors and notices."""
+    """The name of a plugin in errors and notices: `name (package)`."""
     return f"{plugin.name} ({package(plugin)})"
 
 
 def load(plugin: EntryPoint) -> Any:
-    """What an entry point names: the package is imported. Raises UsageError in one line for anything that it raises."""
+    """Import the object of an entry point. Raises UsageError, in one line, for any error of the package."""
     try:
         return plugin.load()
     except (Exception, SystemExit) as error:
@@ -49,4 +49,4 @@ def load(plugin: EntryPoint) -> Any:
 
 def broken(plugin: EntryPoint, error: BaseException) -> UsageError:
     """The error for a plugin that cannot be used."""
-    return UsageError(f"{called(plugin)} cannot be used: {in_words(error)}", f"mend or uninstall {package(plugin)}")
+    return UsageError(f"{called(plugin)} cannot be used: {in_words(error)}", f"fix or uninstall {package(plugin)}")

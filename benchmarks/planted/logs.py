@@ -1,4 +1,4 @@
-"""Logs: of a Java service, of nginx, of systemd, and the state of a cluster."""
+"""Make logs of a Java service, of nginx and of systemd, and the state of a cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from benchmarks.planted.words import (
 
 
 def application_log(random: Random) -> Output:
-    """The log of a Spring service, in which one database stops to answer."""
+    """The log of a Spring service, in which one database stops answering."""
     r, name, partner = random.randint, *random.sample(SERVICES, 2)
     title, host = name.title(), f"{partner}-db-{r(2, 9)}.internal:{r(5433, 5999)}"
     asked, invoice, slow, rows, flag = r(20_000, 29_999), r(700_000, 799_999), r(6_000, 9_800), r(3, 48), r(11, 98)
@@ -194,7 +194,7 @@ def access_log(random: Random) -> Output:
 
 
 def journal(random: Random) -> Output:
-    """The journal of a machine on which something took all the memory."""
+    """The journal of a machine that runs out of memory."""
     r, host, stamps = random.randint, f"{random.choice(CITIES).lower()}-{random.randint(11, 49)}", moments(random, 40)
     unit, other = random.sample(SERVICES, 2)
     pid, sector, disk, key, peak = (
@@ -267,7 +267,7 @@ def journal(random: Random) -> Output:
 
 
 def cluster(random: Random) -> Output:
-    """Pods of a cluster and its events, as kubectl prints them."""
+    """The pods and events of a cluster, as kubectl prints them."""
     r = random.randint
     nodes = [f"ip-10-0-{r(1, 9)}{at}-{r(10, 99)}" for at in range(5)]
     rows, names = [], []

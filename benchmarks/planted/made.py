@@ -1,4 +1,4 @@
-"""The planted set: for a seed, one output of each kind, whose facts each stand on a line of their own."""
+"""Make the planted set: for a seed, one output of each kind, with each fact on a line of its own."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ MAKERS: tuple[Callable[[Random], Output], ...] = (
 
 
 def outputs(seed: int) -> list[Output]:
-    """One output of each kind, in any order; another seed has other names, numbers, places and lengths."""
+    """One output of each kind, in random order; each seed has other names, numbers, places and lengths."""
     return [_sound(make, seed) for make in Random(seed).sample(MAKERS, len(MAKERS))]
 
 
 def _sound(make: Callable[[Random], Output], seed: int) -> Output:
-    """The first draw in which no ordinary line has the number or the name of a fact by chance."""
+    """The first draw in which no ordinary line happens to have the number or name of a fact."""
     draws = (make(Random(f"{make.__name__} {seed} {draw}")) for draw in range(DRAWS))
     return next(output for output in draws if all(alone(fact, output.text) for fact in output.facts))

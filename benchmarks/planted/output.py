@@ -1,4 +1,4 @@
-"""An output of a tool with facts planted in it: what somebody at work would ask of it, and where the answer stands."""
+"""A tool output with planted facts: the questions that a person at work would ask, and the words of their answers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class Fact:
     """A question about an output, and the words that its answer needs.
 
-    `needles`: all must stand in what the model sees. Each is a plain piece of one line: a number, an id, a name, two or
-    three words. `plain`: nothing marks the fact, it is an ordinary line in the middle. Otherwise it stands out to
-    somebody who works with such outputs: an error and its cause, the slowest, the changed value, a signature.
+    `needles`: all must be in the model's view. Each is a part of one line: a number, an id, a name, two or three words.
+    `plain`: the fact is an ordinary line in the middle. Otherwise it is conspicuous to people who work with such
+    outputs: an error and its cause, the slowest, the changed value, a signature.
     """
 
     question: str
@@ -31,22 +31,22 @@ class Output:
 
 
 def marked(question: str, *needles: object) -> Fact:
-    """A fact that stands out."""
+    """Make a conspicuous fact."""
     return Fact(question, tuple(map(str, needles)), plain=False)
 
 
 def plain(question: str, *needles: object) -> Fact:
-    """A fact that nothing marks."""
+    """Make an inconspicuous fact."""
     return Fact(question, tuple(map(str, needles)), plain=True)
 
 
 def stands(fact: Fact, text: str) -> bool:
-    """Whether the answer stands in the text, where any run of blanks is one blank."""
+    """Whether the text has all needles; any run of whitespace counts as one space."""
     squeezed = " ".join(text.split())
     return all(needle in squeezed for needle in fact.needles)
 
 
 def alone(fact: Fact, text: str) -> bool:
-    """Whether the answer stands there, and a needle of it only once: no other line can be taken for it."""
+    """Whether the text has all needles, and one of them only once, so that no other line can be mistaken for it."""
     squeezed = " ".join(text.split())
     return stands(fact, text) and min(map(squeezed.count, fact.needles)) == 1

@@ -1,4 +1,4 @@
-"""Pages that people read: a manual page, a README, an HTML page, minutes of meetings."""
+"""Make pages that people read: a manual page, a README, an HTML page, minutes of meetings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WHEN = [
 
 
 def manual(random: Random) -> Output:
-    """A manual page of a program that nobody has, as `man` prints it in 80 columns."""
+    """The manual page of a made-up program, as `man` prints it in 80 columns."""
     r = random.randint
     name = random.choice(MORE)[:5] + random.choice(["ctl", "sync", "pack", "fs"])
     flags = [f"--{a}-{b}" for a, b in zip(random.sample(THINGS * 2, 22), random.sample(MORE * 2, 22), strict=True)]
@@ -57,7 +57,7 @@ def manual(random: Random) -> Output:
         return f"{random.choice(DOES)} {random.choice(WHAT)} {random.choice(WHEN)}."
 
     def default() -> str:
-        """What an option is without a value, or when it came; mostly nothing."""
+        """A sentence on an option's default or history; usually empty."""
         number = r(2, 19)
         said = [
             f"The default is {number}.",
@@ -353,7 +353,7 @@ def web_page(random: Random) -> Output:
     ]
 
     def said() -> str:
-        """A line of the timeline that nobody will ask for."""
+        """A line of the timeline that no question is about."""
         busy = [
             f"Rack {r(2, 40)} of hall {r(1, 9)} answers again.",
             f"Mirror {random.choice(CITIES)} takes {r(3, 40)} % of the traffic.",

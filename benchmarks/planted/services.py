@@ -1,4 +1,4 @@
-"""What services return: a list of issues, an order with everything in it, a plan of Terraform, a settings file."""
+"""Make responses of services: a list of issues, a nested order, a plan of Terraform, a settings file."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def issues(random: Random) -> Output:
 
 
 def order(random: Random) -> Output:
-    """One order with its parts, nested, on one line, as a service answers."""
+    """One order with its parts, as nested JSON on one line."""
     r, currency = random.randint, random.choice(["EUR", "SEK", "PLN"])
     skus = random.sample(range(10_000, 99_999), 30)
     parts = [
@@ -302,7 +302,7 @@ def terraform_plan(random: Random) -> Output:
 
 
 def settings(random: Random) -> Output:
-    """A long file of settings in YAML, where one line each is wrong, dangerous or left behind."""
+    """A long settings file in YAML, with a line that is wrong, one that is dangerous, and one that is a leftover."""
     r = random.randint
     services = random.sample(SERVICES, 9)
     lines = [

@@ -1,4 +1,4 @@
-"""Source code and what is found in it: a module of Python, one of TypeScript, a diff, hits of a search."""
+"""Make source code and search results: a module of Python, one of TypeScript, a diff, hits of a search."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ def typescript_module(random: Random) -> Output:
 
 
 def diff(random: Random) -> Output:
-    """A diff of a branch: many renames of one name, and a few lines that do something else."""
+    """The diff of a branch: one name renamed many times, and a few other changes."""
     r, (old, new) = random.randint, random.sample(MORE, 2)
     files = [f"src/{a}/{b}.py" for a in random.sample(THINGS, 4) for b in random.sample(THINGS, 3)]
     before, after, pool, was, off, key = r(11, 29), r(31, 59), r(61, 90), r(310, 990), r(3, 9), hexes(random, 8)

@@ -1,4 +1,4 @@
-"""Rows and columns: a table of psql, a CSV export, a listing of folders, a table of measurements."""
+"""Make tables: of psql, a CSV export, a listing of folders, a table of measurements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.planted.words import CITIES, FAMILY, MORE, PEOPLE, SERVICES, THI
 
 
 def psql_table(random: Random) -> Output:
-    """Payments, as psql prints them: aligned columns, a count at the end."""
+    """Payments, as psql prints them: aligned columns, and a count at the end."""
     r, count = random.randint, random.randint(85, 125)
     methods = ["card", "card", "card", "sepa", "paypal"]
     rows = [
@@ -67,7 +67,7 @@ def psql_table(random: Random) -> Output:
 
 
 def csv_export(random: Random) -> Output:
-    """Readings of sensors, as CSV, with a failure that is a small number and one in a text column."""
+    """Sensor readings as CSV, with one failure as a small number and one in a text column."""
     r, count = random.randint, random.randint(120, 180)
     sites = random.sample(CITIES, 5)
     rows = [

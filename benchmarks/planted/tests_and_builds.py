@@ -1,4 +1,4 @@
-"""What tests and builds print: pytest, go test, a build with CMake, an installation with npm."""
+"""Make the output of tests and builds: pytest, go test, a build with CMake, an installation with npm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ACTS = ["accepts", "rejects", "keeps", "rounds", "merges", "splits", "sorts", "r
 
 
 def pytest_run(random: Random) -> Output:
-    """A verbose run of pytest with two failures, an error of a fixture, and the slowest tests."""
+    """A verbose run of pytest with two failures, an error in a fixture, and the slowest tests."""
     r = random.randint
     modules = random.sample(THINGS, 6)
     acts = r(5, 8)

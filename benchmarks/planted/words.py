@@ -1,4 +1,4 @@
-"""What generators draw from: names, ids, addresses, and ordinary lines with others put in between."""
+"""Draw names, ids and addresses for the generators, and mix special lines into ordinary ones."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ MORE = ["lantern", "meadow", "nickel", "orchid", "pebble", "quartz", "raven", "s
 
 
 def hexes(random: Random, length: int) -> str:
-    """So many hexadecimal digits."""
+    """This many random hexadecimal digits."""
     return f"{random.getrandbits(4 * length):0{length}x}"
 
 
 def address(random: Random) -> str:
-    """An address of a private network."""
+    """A random address in a private network."""
     return f"10.{random.randint(1, 99)}.{random.randint(0, 255)}.{random.randint(2, 254)}"
 
 
 def moments(random: Random, most_seconds: float) -> Iterator[datetime]:
-    """Moments of one day, each at most so many seconds after the one before."""
+    """Moments of one day, each at most `most_seconds` after the previous one."""
     now = datetime(2026, random.randint(1, 12), random.randint(1, 28), random.randint(1, 15), random.randint(0, 59))
     while True:
         now += timedelta(seconds=random.uniform(0.01, most_seconds))
@@ -47,7 +47,7 @@ def moments(random: Random, most_seconds: float) -> Iterator[datetime]:
 
 
 def scattered(random: Random, ordinary: Sequence[str], *special: str) -> list[str]:
-    """The ordinary lines with the special ones between them, in this order, none near the ends."""
+    """Insert the special lines between the ordinary ones, in this order and away from both ends."""
     places = sorted(random.sample(range(4, len(ordinary) - 4), len(special)))
     lines = list(ordinary)
     for place, one in zip(reversed(places), reversed(special), strict=True):
@@ -56,5 +56,5 @@ def scattered(random: Random, ordinary: Sequence[str], *special: str) -> list[st
 
 
 def shuffled(random: Random, ordinary: Sequence[str], *special: str) -> list[str]:
-    """The same, with the special lines in any order."""
+    """Like `scattered`, with the special lines in random order."""
     return scattered(random, ordinary, *random.sample(special, len(special)))

@@ -25,7 +25,7 @@ TOKENIZER = CharacterEstimatorTokenizer()
 
 
 def entries() -> list[Entry]:
-    """Its defaults with the budget as the trigger, and with the first question kept, which it does only when told."""
+    """Its defaults with the budget as the trigger, and the same with the first question kept, which is optional."""
     logging.getLogger("agent_framework").setLevel(logging.ERROR)  # it warns when it cannot keep to the budget
     truncation = partial(TruncationStrategy, max_n=BUDGET, tokenizer=TOKENIZER)
     short = partial(truncation, compact_to=TARGET, preserve_first_user_group=True)
@@ -49,7 +49,7 @@ def _entry(name: str, make: Callable[[], Any]) -> Entry:
 
 
 def compacting(strategy: Any) -> Session:
-    """Its notes on the messages, token counts among them, are made once and stay."""
+    """Compact the history; its annotations of the messages, such as token counts, are made once and stay."""
 
     async def manage(messages: list[framework.Message]) -> list[framework.Message]:
         return await apply_compaction(messages, strategy=strategy, tokenizer=TOKENIZER)
@@ -58,7 +58,7 @@ def compacting(strategy: Any) -> Session:
 
 
 def into(messages: Sequence[Message]) -> list[framework.Message]:
-    """Messages in its form."""
+    """Convert messages to its format."""
     return [framework.Message(message.role, _contents(message)) for message in messages]
 
 
@@ -70,7 +70,7 @@ def _contents(message: Message) -> list[Content]:
 
 
 def out(message: framework.Message) -> list[Message]:
-    """One of its messages in our form."""
+    """Convert one of its messages to ours."""
     results = [one for one in message.contents if one.type == "function_result"]
     if results:
         return [Message("", "tool", str(one.result or ""), call_id=one.call_id or "") for one in results]

@@ -1,7 +1,7 @@
 """headroom-ai: its `compress`, on the raw history at each call, and on the history that it compressed before.
 
-It has no budget and drops no message. Its vocabulary for counting is the one in a folder of litellm, which it brings;
-otherwise it would ask the network for it.
+It has no budget and drops no messages. For counting it uses the vocabulary in a folder of litellm, its dependency, or
+it would download one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def entries() -> list[Entry]:
 
 
 def defaults() -> Session:
-    """Compresses the whole history anew at each call; it remembers by itself what it did to a text."""
+    """Compress the whole history at each call; it caches the result of each text itself."""
 
     async def manage(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return compressed(messages)
@@ -40,7 +40,7 @@ def defaults() -> Session:
 
 
 def frozen() -> Session:
-    """The compressed messages replace the history; only those that are new since the last call are compressed."""
+    """Replace the history by the compressed messages, and only compress new ones."""
     sent = 0
 
     async def manage(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -53,13 +53,13 @@ def frozen() -> Session:
 
 
 def compressed(messages: list[dict[str, Any]], **settings: Any) -> list[dict[str, Any]]:
-    """Chat-completions messages as it would send them."""
+    """Compress messages of chat completions."""
     _settle()
     return list(compress(messages, **settings).messages)
 
 
 def original(text: str) -> str | None:
-    """What its tool answers to a model that asks for each marker in this text; None if there is none, or nothing."""
+    """The reply of its tool to each marker in this text; None if there are no markers or no replies."""
     _settle()
     store = get_compression_store()
     found = map(store.retrieve, CCRToolInjector().scan_for_markers([{"role": "tool", "content": text}]))
@@ -68,7 +68,7 @@ def original(text: str) -> str | None:
 
 @cache
 def _settle() -> None:
-    """Have it count as it does with a network, and keep what it takes out in memory, not in the user's home."""
+    """Make it count as if online, and store the removed text in memory instead of the user's home."""
     litellm = find_spec("litellm")
     if litellm and litellm.origin:
         os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(Path(litellm.origin).parent / VOCABULARIES))
@@ -76,10 +76,10 @@ def _settle() -> None:
 
 
 def into(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Messages in its form."""
+    """Convert messages to its format."""
     return list(map(write, messages))
 
 
 def out(message: dict[str, Any]) -> list[Message]:
-    """One of its messages in our form."""
+    """Convert one of its messages to ours."""
     return read([message])

@@ -20,7 +20,7 @@ ROLES: dict[str, Role] = {"system": "system", "human": "user", "ai": "assistant"
 
 
 def entries() -> list[Entry]:
-    """Its recommended settings (a history starts on a human), and those that suit one long question better."""
+    """Its recommended settings (a history starts with a human message), and others for one long question."""
     whole = {"keep": ("tokens", TARGET), "trim_tokens_to_summarize": None}
     return [
         Entry("trim_messages: start_on=human", partial(trim, start_on="human")),
@@ -34,7 +34,7 @@ def entries() -> list[Entry]:
 
 
 def trim(**settings: Any) -> Session:
-    """Trims the whole history anew at each call, as its documentation shows."""
+    """Trim the whole history at each call, as its documentation shows."""
 
     async def manage(messages: list[BaseMessage]) -> list[BaseMessage]:
         kept = trim_messages(messages, max_tokens=BUDGET, token_counter="approximate", include_system=True, **settings)
@@ -44,7 +44,7 @@ def trim(**settings: Any) -> Session:
 
 
 def clear(**settings: Any) -> Session:
-    """Clears in a copy of the history at each call: a shallow one, where its middleware makes a deep one."""
+    """Clear tool results in a copy of the history at each call: a shallow copy instead of its middleware's deep one."""
     edit = ClearToolUsesEdit(trigger=BUDGET, **settings)
 
     async def manage(messages: list[BaseMessage]) -> list[BaseMessage]:
@@ -56,20 +56,20 @@ def clear(**settings: Any) -> Session:
 
 
 def summarise(**settings: Any) -> Session:
-    """Summarised messages leave the history."""
+    """Summarise; the summarised messages leave the history."""
     middleware = SummarizationMiddleware(FakeListChatModel(responses=[SUMMARY]), trigger=("tokens", BUDGET), **settings)
 
     async def manage(messages: list[BaseMessage]) -> list[BaseMessage]:
         update = await middleware.abefore_model({"messages": messages}, None)
         if update:
-            messages[:] = update["messages"][1:]  # the first entry says: remove all that was there
+            messages[:] = update["messages"][1:]  # the first entry means: remove all old messages
         return list(messages)
 
     return Session(manage, into, out)
 
 
 def into(messages: Sequence[Message]) -> list[BaseMessage]:
-    """Messages in its form."""
+    """Convert messages to its format."""
     return list(map(_written, messages))
 
 
@@ -87,7 +87,7 @@ def _written(message: Message) -> BaseMessage:
 
 
 def out(message: BaseMessage) -> list[Message]:
-    """One message in our form."""
+    """Convert one of its messages to ours."""
     calls = getattr(message, "tool_calls", ())
     made = tuple(ToolCall(call["id"], call["name"], json.dumps(call["args"])) for call in calls)
     answered = getattr(message, "tool_call_id", "")

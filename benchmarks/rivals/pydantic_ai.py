@@ -1,4 +1,4 @@
-"""pydantic-ai-harness: its compaction, by `compact_now` whenever its own estimate passes the trigger."""
+"""pydantic-ai-harness: its compaction, by `compact_now` if its own estimate exceeds the trigger."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from thimble.agent.messages import Message, ToolCall
 
 
 def four_characters(text: str) -> int:
-    """Tokens of a text as the lists here are counted, each a message of its own."""
+    """The tokens of texts as the benchmark counts them, each as one message."""
     return 4 + len(text) // 4
 
 
@@ -42,7 +42,7 @@ SHORT: dict[str, Any] = {**ALIKE, "keep_tokens": TARGET}
 
 
 def entries() -> list[Entry]:
-    """Its defaults with the budget as the trigger, and settings for this budget with the counter of these lists."""
+    """Its defaults with the budget as the trigger, and settings for this budget with the benchmark's counter."""
     tiers = [ClearToolResults(max_tokens=1), SlidingWindowCompaction(max_messages=1, keep_tokens=TARGET)]
     tiered = partial(TieredCompaction, tiers, target_tokens=BUDGET, tokenizer=four_characters)
     return [
@@ -61,7 +61,7 @@ def _entry(name: str, make: Callable[[], Any], asks: bool = False) -> Entry:
 
 
 def compacting(strategy: Any) -> Session:
-    """The compacted messages replace the history, as in a run of an agent."""
+    """Replace the history by the compacted messages, as in a run of an agent."""
     model = TestModel(call_tools=[], custom_output_text=SUMMARY)
 
     async def manage(messages: list[ModelMessage]) -> list[ModelMessage]:
@@ -73,7 +73,7 @@ def compacting(strategy: Any) -> Session:
 
 
 def into(messages: Sequence[Message]) -> list[ModelMessage]:
-    """Messages in its form: a turn's results are one request, and so are the system prompt and the question."""
+    """Convert messages to its format: a turn's results are one request, as are the system prompt and the question."""
     made: list[ModelMessage] = []
     for message in messages:
         if message.role == "assistant":
@@ -94,7 +94,7 @@ def _part(message: Message) -> SystemPromptPart | UserPromptPart | ToolReturnPar
 
 
 def out(message: ModelMessage) -> list[Message]:
-    """One of its messages in our form; a request of several parts is as many messages."""
+    """Convert one of its messages to ours; a request becomes a message for each part."""
     if isinstance(message, ModelRequest):
         return list(map(_read, message.parts))
     text = "".join(one.content for one in message.parts if isinstance(one, TextPart))

@@ -1,7 +1,7 @@
-"""One conversation under one strategy, ours or a peer's, behind one face: hear what is new, then say what to send.
+"""One interface for a conversation under a strategy, ours or a peer's: take new messages, then return the prompt.
 
-Each works on messages of its own form and keeps its own state between calls: what it edits in its history stays
-edited, what it notes on its messages stays noted. Turning messages into its form and back is not timed.
+Each works on messages in its own format and keeps its state between calls: edits of its history and annotations of its
+messages stay. Converting messages is not timed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from thimble.agent.messages import Message
 
 TARGET = 3_200
-"""Tokens that a peer is told to come down to, where it can be told: as ours do, two fifths of the budget."""
+"""The target of a peer that has such a setting: two fifths of the budget, as for ours."""
 
 Into = Callable[[Sequence[Message]], Iterable[Any]]
 Out = Callable[[Any], Iterable[Message]]
@@ -22,7 +22,7 @@ Manage = Callable[[list[Any]], Awaitable[Sequence[Any]]]
 
 @dataclass
 class Session:
-    """One conversation. `manage` may change the list that it is given, which is its history from then on."""
+    """One conversation. `manage` may change its argument, which is the history from then on."""
 
     manage: Manage
     into: Into
@@ -30,15 +30,15 @@ class Session:
     messages: list[Any] = field(default_factory=list)
 
     def hear(self, new: Sequence[Message]) -> None:
-        """Take in what is new in the conversation."""
+        """Add the new messages of the conversation."""
         self.messages.extend(self.into(new))
 
     async def call(self) -> Sequence[Any]:
-        """The prompt of the next model call, in the form of the rival's package."""
+        """The prompt of the next model call, in the format of the rival's package."""
         return await self.manage(self.messages)
 
     def read(self, view: Sequence[Any]) -> list[Message]:
-        """The prompt in our form."""
+        """The prompt as our messages."""
         return [message for one in view for message in self.out(one)]
 
 

@@ -1,4 +1,4 @@
-"""Ours: every strategy of the table, on the whole road: repair, strategy, laws, fit, measurement."""
+"""Ours: every strategy of the table, in the full pipeline: repair, strategy, laws, fit, measurement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from thimble.strategies.spec import parse
 from thimble.strategies.table import STRATEGIES, asks_a_model
 
 TUNED = ["observation-masking:window=1,when=always"]
-"""The nearest to the peers' own settings for a small budget: always mask all results except the newest turn's."""
+"""Close to the peers' own settings for a small budget: always mask all results except the newest turn's."""
 
 
 def entries() -> list[Entry]:
@@ -28,7 +28,7 @@ def entries() -> list[Entry]:
 
 
 def start(spec: str) -> Session:
-    """A conversation under a SPEC; where that asks a model, it answers with the one summary."""
+    """A conversation under a SPEC; if that asks a model, the reply is always the same summary."""
     side = SideModel(Scripted([lambda messages, tools: f"{newest_name(messages)} {SUMMARY}"] * 999, TinyCounter()))
     strategy, budget = parse(spec, side), Budget(BUDGET, TinyCounter())
     before: View | None = None

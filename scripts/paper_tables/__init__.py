@@ -1,1 +1,1 @@
-"""The tables of The Complexity Trap, recomputed from its published rows."""
+"""Recompute the tables of The Complexity Trap from its published rows."""

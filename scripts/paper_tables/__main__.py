@@ -57,14 +57,14 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _counts(found: Sequence[Cell]) -> Iterator[str]:
-    """How many cells a table has, and how many there are of each verdict."""
+    """The number of cells in a table, and of those with each verdict."""
     verdicts = [cell.verdict for cell in found if cell.verdict]
     yield f"{len(verdicts)}"
     yield from (f"{verdicts.count(verdict)}" for verdict in VERDICTS)
 
 
 def _table(name: str, found: Sequence[Cell], told: str) -> ResultTable:
-    """What is in print has a line for each cell; what is not, a line for each row."""
+    """A printed table has a line for each cell, any other a line for each row."""
     if name in TABLES:
         title = f"Table {name}. {TABLES[name].title}" if name.isdigit() else TABLES[name].title
         columns = tuple(field.name for field in fields(Cell))[1:]

@@ -1,4 +1,4 @@
-"""Each printed cell beside the recomputed one: whether they agree, and if not, why."""
+"""Compare each printed cell with the recomputed one, and say why they differ."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ COPIED = "this is the figure of Table 1, of 500 instances"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell as printed and recomputed. `verdict` is that of its worst figure; `reason` is for the figures at fault.
+    """A cell as printed and recomputed. `verdict`: that of its worst figure; `reason`: why the figures differ.
 
-    Where nothing is printed, these three are empty.
+    If the paper does not print the cell, these three are empty.
     """
 
     table: str
@@ -61,7 +61,7 @@ class Cell:
 
 
 def cells(models: Mapping[str, Recomputed], table: str) -> Iterator[Cell]:
-    """Every cell of a table, in order of print."""
+    """Every cell of a table, in printed order."""
     for (model, strategy, column), printed in TABLES[table].cells().items():
         of = models[model]
         figures = [*_figures(of, table, model, strategy, column)]
@@ -97,7 +97,7 @@ def _measure(column: str) -> str:
 
 
 def agreement(printed: str, figures: Sequence[Figure], p: Figure | None = None) -> tuple[str, str, str]:
-    """The figures in the form of print, the verdict, and the reasons. With a p, the mark is a figure too."""
+    """The figures as the paper formats them, the verdict, and the reasons. With a p, the † is a figure, too."""
     numbers = NUMBER.findall(printed)
     verdicts = [verdict(number, figure) for number, figure in zip(numbers, figures, strict=True)]
     reasons = [one.reason for one, found in zip(figures, verdicts, strict=True) if found in (ROUNDED, DIFFERS)]
@@ -122,12 +122,12 @@ def verdict(printed: str, figure: Figure) -> str:
 
 
 def _in_form(value: float, printed: str) -> str:
-    """The value with the decimals of the printed number, and with a plus if that has one."""
+    """The value with as many decimals as the printed number, and a plus if that has one."""
     return format(value, f"{'+' if printed[0] == '+' else ''}z.{len(printed.partition('.')[2])}f")
 
 
 def notes(models: Mapping[str, Recomputed], table: str) -> Iterator[str]:
-    """What the rows say beyond the printed cells of a table."""
+    """Findings in the rows that go beyond the printed cells of a table."""
     if table == "4":
         keys = [*TABLES["4"].cells()]
         yield _corrected({key: models[key[0]].compared(key[1], _measure(key[2])).p for key in keys})
@@ -149,7 +149,7 @@ def notes(models: Mapping[str, Recomputed], table: str) -> Iterator[str]:
 
 
 def _corrected(ps: Mapping[tuple[str, str, str], float]) -> str:
-    """Which differences a correction for many comparisons leaves; by model, strategy and column."""
+    """The differences that remain after correction for many comparisons; `ps` by model, strategy and column."""
     lost = [
         f"{', '.join(key)} (p {p:.4f}, corrected {corrected:.4f})"
         for (key, p), corrected in zip(ps.items(), holm([*ps.values()]), strict=True)

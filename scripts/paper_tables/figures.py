@@ -1,6 +1,6 @@
-"""The rows behind the figures, of which the papers print no number, and the list of all experiments.
+"""Compute tables for the figures of the papers, which print no numbers, and the list of all experiments.
 
-A row is a model under a strategy, in all tables with the same few columns.
+A row is a model under a strategy; all tables share a few columns.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scripts.paper_tables.recomputed import Recomputed
 
 @dataclass(frozen=True, slots=True)
 class RowTable:
-    """A table with a row for each strategy of its models, or for the one that is named, against the baseline."""
+    """A table with a row for each strategy of its models, or only the named one, against the baseline."""
 
     title: str
     models: tuple[str, ...]
@@ -33,13 +33,13 @@ def _difference(of: Recomputed, strategy: str, baseline: str, measure: str, deci
 
 
 def _share(of: Recomputed, strategy: str, baseline: str, sign: int) -> str:
-    """How many of the runs are longer (1) or shorter (-1) than that of the baseline."""
+    """The percentage of runs that are longer (`sign` 1) or shorter (-1) than the baseline's."""
     pairs = of.pairs(strategy, TURNS, baseline)
     return f"{100 * sum(sign * pair > 0 for pair in pairs) / len(pairs):.1f}"
 
 
 def _unbeaten(of: Recomputed, strategy: str) -> str:
-    """No other strategy solves at least as many at no higher cost, by the means."""
+    """Whether no other strategy solves at least as many at no higher mean cost."""
     cost, solved = of.mean(strategy, COST), of.mean(strategy, SOLVED)
     others = (other for other in of.runs if other != strategy)
     beaten = any(of.mean(other, COST) <= cost and of.mean(other, SOLVED) >= solved for other in others)
@@ -47,7 +47,7 @@ def _unbeaten(of: Recomputed, strategy: str) -> str:
 
 
 def _fed(model: str, strategy: str) -> Iterator[str]:
-    """The tables that have a row of a strategy."""
+    """The tables with a row for this strategy."""
     for name, table in TABLES.items():
         if any(key[:2] == (model, strategy) for key in table.cells()):
             yield name
@@ -66,7 +66,7 @@ OF_EACH: Mapping[str, Callable[[Recomputed, str], str]] = {
     "experiment": lambda of, strategy: EXPERIMENTS[of.model].get(strategy, f"50 of the rows of {CODER}"),
     "has a row in": lambda of, strategy: ", ".join(_fed(of.model, strategy)),
 }
-"""What a column says of a strategy."""
+"""The value of each column for a strategy."""
 OF_CHANGE: Mapping[str, Callable[[Recomputed, str, str], str]] = {
     "Δ solve rate, points": lambda *of: _difference(*of, SOLVED, 1),
     "Δ cost, $": lambda *of: _difference(*of, COST, 2),
@@ -76,7 +76,7 @@ OF_CHANGE: Mapping[str, Callable[[Recomputed, str, str], str]] = {
     "longer, %": lambda *of: _share(*of, 1),
     "shorter, %": lambda *of: _share(*of, -1),
 }
-"""What a column says of a strategy and its baseline."""
+"""The value of each column for a strategy and its baseline."""
 
 _MAIN = tuple(dict.fromkeys(model for model, _, _ in TABLES["1"].cells()))
 _TRADE = ("rows", SOLVED, "Δ solve rate, points", COST, "Δ cost, $", "on the frontier")
@@ -109,7 +109,7 @@ ROW_TABLES: Mapping[str, RowTable] = {
 
 
 def turn_lines(runs: Runs) -> dict[str, list[float]]:
-    """Figure 4 as lines: the turns of the runs of each strategy, from the shortest to the longest; 21 quantiles."""
+    """Figure 4 as lines: 21 quantiles of the turns of each strategy's runs, from the shortest to the longest."""
     quantiles = np.linspace(0, 1, 21)
     return {
         strategy: [*map(float, np.quantile([one.turns for one in run.values()], quantiles))]

@@ -1,4 +1,4 @@
-"""What is printed: Tables 1 to 5 and the turns of section 4.4 of The Complexity Trap, and the page on the hybrid.
+"""The printed tables: Tables 1 to 5 and the turns of section 4.4 of The Complexity Trap, and the page on the hybrid.
 
 The Complexity Trap: Lindenbauer, Slinko, Felder, Bogomolov, Zharov (2025). The hybrid page repeats its Table 1 and adds
 a row; a third page, on summaries, repeats three rows of Table 2.
@@ -20,14 +20,14 @@ NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table in print: in `rows`, a line for each model and strategy, and a cell or nothing for each column."""
+    """A printed table. `rows`: a line for each model and strategy, with a cell, possibly empty, for each column."""
 
     title: str
     columns: tuple[str, ...]
     rows: str
 
     def cells(self) -> Mapping[tuple[str, str, str], str]:
-        """What is printed, by model, strategy and column."""
+        """The printed cells, by model, strategy and column."""
         lines = [[part.strip() for part in line.split("|")] for line in self.rows.strip().splitlines()]
         return {
             (model, strategy, column): cell

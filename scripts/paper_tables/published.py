@@ -1,4 +1,4 @@
-"""The per-instance rows that were published with The Complexity Trap, by model, strategy and instance.
+"""Read the per-instance rows published with The Complexity Trap, by model, strategy and instance.
 
 The table is in the repository the-complexity-trap, auxiliary-data at commit 1b07decf (MIT): 10,137 rows of 32
 experiments.
@@ -70,9 +70,9 @@ EXPERIMENTS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One instance under one strategy. The cost of the summaries is a part of the cost, in dollars.
+    """One instance under one strategy. The cost, in dollars, includes that of the summaries.
 
-    `thinking`: tokens of thinking a turn, as far as they were recorded.
+    `thinking`: thinking tokens per turn, if they were recorded.
     """
 
     solved: bool
@@ -92,13 +92,13 @@ Runs = Mapping[str, Mapping[str, Outcome]]
 
 
 def runs(path: Path) -> dict[str, Runs]:
-    """The runs of each model. For the hybrid's 50 instances, those of the other strategies are repeated.
+    """The runs of each model. For the hybrid's 50 instances, the runs of the other strategies are repeated.
 
     Raises:
-        UsageError: a column or an experiment is missing, an experiment is in no table, an instance is there twice, or
-            a value is wrong.
+        UsageError: a column or an experiment is missing, an experiment is in no table, an instance occurs twice, or a
+            value is invalid.
     """
-    fix = "give the published table as it is"
+    fix = "give the published table, unchanged"
     by_experiment: dict[str, dict[str, Outcome]] = {name: {} for of in EXPERIMENTS.values() for name in of.values()}
     found = {
         model: {strategy: by_experiment[name] for strategy, name in of.items()} for model, of in EXPERIMENTS.items()
@@ -118,7 +118,7 @@ def runs(path: Path) -> dict[str, Runs]:
 
 
 def _outcome(record: Record) -> Outcome:
-    """SWE-agent counts the summaries apart, OpenHands in the cost."""
+    """Make an outcome of a record. SWE-agent lists the cost of summaries separately, OpenHands within the cost."""
     summaries = record.number("summary_cost")
     apart = summaries if record.name("scaffold") == "sweagent" else 0
     turns, thinking = record.number("turn_count"), record.number("mean_reasoning_tokens")

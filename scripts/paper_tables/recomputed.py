@@ -1,7 +1,7 @@
-"""The figures behind the cells of the tables, recomputed from published rows, each with its Monte Carlo error.
+"""Recompute the figures in the tables' cells from published rows, each with its Monte Carlo error.
 
-An instance without a published row counts as not solved, which gives every printed solve rate; for the cost and the
-turns it is left out, and so is its pair.
+An instance without a published row counts as not solved, which reproduces every printed solve rate; costs and turns
+leave it and its pair out.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from scripts.paper_tables.published import Runs
 from thimble.lab.statistics import RESAMPLES, TAILS, Comparison, Floats, interval, resampled, two_sided
 
 ERRORS = 4
-"""Monte Carlo error is this many standard errors: one figure in 16,000 is beyond it by chance."""
+"""The tolerance in standard errors: by chance, one figure in 16,000 is beyond it."""
 FIELDS = {COST: "cost", COST_WITHOUT: "cost_without_summaries", TURNS: "turns", THINKING: "thinking"}
-"""The field of an outcome that holds a measure."""
+"""The field of an outcome for each measure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A recomputed figure, and the range that other resamples would give.
+    """A recomputed figure, and its range over other resamples.
 
-    `own` is the same figure from the rounded ones in print. `reason` says why print can differ.
+    `own`: the same figure computed from rounded, printed ones. `reason`: why the printed one can differ.
     """
 
     value: float
@@ -61,7 +61,7 @@ class Recomputed:
         self.changes = cache(lambda strategy, measure, baseline: resampled(self.pairs(strategy, measure, baseline)))
 
     def values(self, strategy: str, measure: str) -> dict[str, float]:
-        """By instance."""
+        """The values of a measure, by instance."""
         run = self.runs[strategy]
         if measure == SOLVED:
             return {name: 100.0 * (name in run and run[name].solved) for name in self.instances}
@@ -72,18 +72,18 @@ class Recomputed:
         return float(np.mean([*self.values(strategy, measure).values()]))
 
     def pairs(self, strategy: str, measure: str, baseline: str = RAW) -> list[float]:
-        """The difference from the baseline on each instance that both have."""
+        """The differences from the baseline on the instances that both have."""
         of, base = (self.values(name, measure) for name in (strategy, baseline))
         return [of[name] - base[name] for name in self.instances if name in of and name in base]
 
     def compared(self, strategy: str, measure: str, baseline: str = RAW) -> Comparison:
-        """A strategy against the baseline."""
+        """The paired comparison of a strategy with the baseline."""
         means = self.changes(strategy, measure, baseline)
         difference = float(np.mean(self.pairs(strategy, measure, baseline)))
         return Comparison(difference, *interval(means), two_sided(means))
 
     def published(self, n: int, what: str, value: float, printed: str) -> str:
-        """How many of the instances are published; if not all, what the others must have where print is right."""
+        """A remark on the number of published instances, and the mean of the others if the printed value is right."""
         if n == len(self.instances):
             return f"all {n} {what} are published, so print had other values"
         rest = (len(self.instances) * float(printed) - n * value) / (len(self.instances) - n)
@@ -91,7 +91,7 @@ class Recomputed:
 
 
 def absolute(of: Recomputed, strategy: str, measure: str, printed: str, raw: str) -> Iterator[Figure]:
-    """The figures of a cell with a rate or a cost, as far as it has them: mean, interval, change against Raw Agent.
+    """The figures in a cell of a rate or a cost, as far as printed: mean, interval, change against Raw Agent.
 
     `raw` is the printed cell of Raw Agent.
     """
@@ -110,7 +110,7 @@ def absolute(of: Recomputed, strategy: str, measure: str, printed: str, raw: str
 
 
 def difference(of: Recomputed, strategy: str, measure: str, printed: str) -> Iterator[Figure]:
-    """The figures of a cell in Table 4: mean difference, its interval, p."""
+    """The figures in a cell of Table 4: mean difference, its interval, p."""
     found, n = of.compared(strategy, measure), len(of.pairs(strategy, measure))
     reason = of.published(n, "pairs", found.difference, NUMBER.findall(printed)[0])
     yield Figure(found.difference, found.difference, found.difference, reason)
@@ -141,7 +141,7 @@ def summary_share(of: Recomputed, printed: str, dollars: str, costs: Mapping[str
 
 
 def change(value: float, base: float, printed: str, printed_value: str, printed_base: str) -> Figure:
-    """A change against another strategy in percent; the two that it follows from need not be in print."""
+    """A change against another strategy in percent; the two values behind it need not be printed."""
     exact, own = 100 * (value / base - 1), None
     reason = f"{value:.1f} against {base:.1f} is {exact:+z.1f} %"
     if printed_value and printed_base:
@@ -153,19 +153,19 @@ def change(value: float, base: float, printed: str, printed_value: str, printed_
 
 
 def quantile(means: Floats, tail: float) -> Figure:
-    """A quantile of resampled means, and where it can lie if it and the printed one were both drawn."""
+    """A quantile of resampled means, and its range if it and the printed one are both random draws."""
     error = ERRORS * math.sqrt(2 * tail * (1 - tail) / RESAMPLES)
     low, value, high = np.quantile(means, [tail - error, tail, tail + error])
     return Figure(float(value), float(low), float(high))
 
 
 def probability(p: float, reason: str = "") -> Figure:
-    """A two-sided p, and where it can lie if it and the printed one were both drawn."""
+    """A two-sided p, and its range if it and the printed one are both random draws."""
     share = max(p / 2, 1 / RESAMPLES)
     error = ERRORS * 2 * math.sqrt(2 * share * (1 - share) / RESAMPLES)
     return Figure(p, max(0.0, p - error), min(1.0, p + error), reason)
 
 
 def rounds(value: float, printed: str) -> bool:
-    """Whether the value may be printed so: one half way between two may be rounded up or down."""
+    """Whether the value rounds to the printed number; a tie may be rounded up or down."""
     return abs(value - float(printed)) <= half_unit(printed) * (1 + 1e-9)

@@ -1,1 +1,1 @@
-"""The choice of tool by a small model: made-up libraries, what to call in them, and how often a model chooses right."""
+"""Train a small model to choose its tool, on made-up libraries in which the right call is known."""

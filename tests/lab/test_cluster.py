@@ -45,7 +45,7 @@ def test_the_job_of_a_killed_worker_is_done_again_and_counted_once_unless_it_alw
     do = partial(killed_once, tmp_path)
     done = clustered(do, iter(range(20)), 2, LOCAL_CLUSTER)
     assert sorted(done) == [(number, number * number) for number in range(20)]
-    with pytest.raises(UsageError, match="ended four workers"):
+    with pytest.raises(UsageError, match="killed four workers"):
         list(clustered(do, iter([-1]), 2, LOCAL_CLUSTER))
 
 

@@ -138,7 +138,7 @@ def test_a_page_is_replaced_only_with_a_mark(tmp_path: Path, monkeypatch: pytest
     add_output(parser)
     assert parser.parse_args(["--report", "r.html"]).report == Path("r.html")
     Path("r.html").touch()
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         parser.parse_args(["--report", "r.html"])
     assert parser.parse_args(["--report", "r.html!"]).report == Path("r.html")
     Path("folder.html").mkdir()

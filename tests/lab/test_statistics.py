@@ -99,7 +99,7 @@ def test_more_instances_than_are_drawn_at_once() -> None:
 def test_what_cannot_be_compared() -> None:
     with pytest.raises(ValueError, match="nothing to resample"):
         paired([], [])
-    with pytest.raises(ValueError, match="1 and 2 values are no pairs"):
+    with pytest.raises(ValueError, match="1 and 2 values are not pairs"):
         paired([1], [1, 2])
 
 

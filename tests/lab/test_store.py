@@ -48,7 +48,7 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
     store.add(RECORD)
     second = f"from pathlib import Path; from thimble.lab.store import Store; Store(Path({str(path)!r}), write=True)"
     refused = subprocess.run([sys.executable, "-c", second], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert f"{path} is written by another thimble lab" in refused.stderr
+    assert f"another thimble lab is writing {path}" in refused.stderr
     reader = Store(path)
     store.add(RECORD | {"key": "b"})
     assert len(reader.records()) == 2
@@ -64,7 +64,7 @@ def test_what_is_no_store_is_one_line_and_how_to_mend_it(tmp_path: Path) -> None
         file.execute("CREATE TABLE results (key)")
     file.close()
     before = older.read_bytes()
-    for path, what in ((text, "line 3, is no result"), (older, "line 1, is no result")):
+    for path, what in ((text, "line 3: this is not a record"), (older, "line 1: this is not a record")):
         for write in (False, True):
             with pytest.raises(UsageError, match=what):
                 Store(path, write=write)

@@ -214,7 +214,7 @@ def test_examples_that_are_too_long_are_left_out_and_told(
     examples = [Example("a", "b " * 200), Example("a", "b")]
     fine_tune(place / "tiny.gguf", examples, tmp_path / "out", FineTuning(steps=1, longest=50))
     assert "left out 1 examples of more than 50 tokens" in capsys.readouterr().err
-    with pytest.raises(Exception, match="nothing to train on has at most 50 tokens"):
+    with pytest.raises(Exception, match="no example has at most 50 tokens"):
         fine_tune(place / "tiny.gguf", examples[:1], tmp_path / "none", FineTuning(steps=1, longest=50))
 
 

@@ -69,8 +69,8 @@ def test_a_study_keeps_a_second_writer_from_its_store(here: Path) -> None:
     held = python(here, "-c", HELD, *STUDY)
     assert held.returncode == 2
     assert held.stderr.splitlines() == [
-        "thimble lab: s.jsonl is written by another thimble lab",
-        "fix: wait for its end, or take another --store",
+        "thimble lab: another thimble lab is writing s.jsonl",
+        "fix: wait until it ends, or give another --store",
     ]
 
 

@@ -1,1 +1,1 @@
-"""The lab: each file answers one question about the whole program."""
+"""The experiments of `thimble lab`: each folder answers one question about strategies."""

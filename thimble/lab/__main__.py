@@ -1,4 +1,4 @@
-"""`thimble lab` (= `python -m thimble.lab`): the experiments, one for each row of `EXPERIMENTS`."""
+"""`thimble lab` (= `python -m thimble.lab`): run one of the `EXPERIMENTS`."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from thimble.lab.exit_code import exit_code
 
 EXPERIMENTS: Mapping[str, str] = {
     "replay": "What would recorded trajectories (FILE…) have cost under each strategy?",
-    "blame": "What eats the tokens of recorded sessions (FILE…), and where did their prefix break?",
-    "sweep": "Which setting of a strategy is best, and how sure is that?",
-    "table": "What do rows of outcomes (FILE) say of each strategy?",
+    "blame": "What uses the tokens of recorded sessions (FILE…), and where did their prefix break?",
+    "sweep": "Which setting of a strategy is best, and how certain is that?",
+    "table": "What do outcomes of instances (FILE) say about each strategy?",
     "simulate": "How do the prompts of a long run grow under each strategy, and what do they cost?",
     "run": "Which strategy keeps the answers, on questions × budgets × seeds × models?",
     "depth": "Does a model find a fact in the middle of a prompt as well as at its ends?",
     "judge": "Which strategy in FOLDER wins the contest, by laws, cost, faults and planted facts?",
-    "comem": "How fast is CoMem on simulated servers, and how fast in its paper?",
-    "memory-model": "Does a trained memory model let a frozen agent act as with everything in view?",
+    "comem": "How fast is CoMem on simulated servers, compared with its paper?",
+    "memory-model": "With a trained memory model, does a frozen agent act as with the whole history?",
 }
 """The question of each experiment. `main` of lab/NAME/command.py gets the arguments, and the command as `prog`.
 
-In the folder, `_` stands for `-`.
+The folder's name has `_` instead of `-`.
 """
 
 
 def main(arguments: Sequence[str], prog: str = "thimble lab") -> int:
-    """Run an experiment and return its exit code: 0 done, 1 stopped, 2 wrong usage."""
+    """Run an experiment and return its exit code: 0 success, 1 interrupted, 2 wrong usage."""
     return exit_code(prog, partial(_run, arguments, prog))
 
 

@@ -1,8 +1,8 @@
-"""How alike two actions of an agent are, from 0 to 1: the measure in Eq. 9 of CoMem, which leaves it open.
+"""The similarity of two actions of an agent, from 0 to 1: the measure in Eq. 9 of CoMem, which the paper leaves open.
 
-An action is a turn of the agent: its words and the tools that it calls. Where one of two calls a tool, the calls weigh
-0.9 and the words 0.1; of two answers the words are all. Calls are paired with the most alike ones of the same tool: the
-tool is one half of a pair, the arguments the other. A call without a partner counts as 0.
+An action is an assistant message: its text and its tool calls. If either of the two calls a tool, the calls weigh 0.9
+and the texts 0.1; otherwise only the texts count. Each call is paired with the most similar call of the same tool: the
+name is half of a pair's similarity, the arguments the other half. A call without a partner counts as 0.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from thimble.agent.messages import Message
 from thimble.models.text_observations import as_written
 
 CALLS, SAME_TOOL = 0.9, 0.5
-"""The weight of the calls beside the words, and that of the tool in a pair of calls."""
+"""The weight of the calls against the text, and that of the tool's name in a pair of calls."""
 AROUND_WORDS = " \t.,;:!?()[]{}\"'`*"
-"""What may surround a word."""
+"""Characters that are stripped from both ends of a word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What an agent says, and its calls: the name of each tool, and its arguments as JSON."""
+    """The text of an assistant message, and its calls: the name of each tool, and its arguments as JSON."""
 
     text: str = ""
     calls: Sequence[tuple[str, str]] = ()
@@ -37,7 +37,7 @@ class Action:
 
 
 def similarity(one: Action, other: Action) -> float:
-    """How alike they are; 1 for the same action, and the same in either order."""
+    """The similarity of two actions: 1 if they are equal, and independent of their order."""
     words = _words_alike(one.text, other.text)
     if not one.calls and not other.calls:
         return words
@@ -47,7 +47,7 @@ def similarity(one: Action, other: Action) -> float:
 def next_actions_alike(ours: Sequence[Action], theirs: Sequence[Action]) -> Iterator[float]:
     """The similarity of each action to that of the other run, as long as both have the same history.
 
-    It ends with the first two that differ: what comes after them answers another history.
+    Stops at the first pair that differs: after it, the two runs have different histories.
     """
     for one, other in zip(ours, theirs, strict=False):
         alike = similarity(one, other)
@@ -72,7 +72,7 @@ def _calls_alike(ours: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, st
 
 
 def _arguments_alike(one: str, other: str) -> float:
-    """The mean over all names of arguments; one that only one of them has counts as 0."""
+    """The mean similarity over all argument names; an argument that only one of them has counts as 0."""
     ours, theirs = _arguments(one), _arguments(other)
     names = ours.keys() | theirs.keys()
     both = ours.keys() & theirs.keys()
@@ -80,7 +80,7 @@ def _arguments_alike(one: str, other: str) -> float:
 
 
 def _arguments(text: str) -> Mapping[str, str]:
-    """The arguments by name, each as text; those that are no JSON object are one text."""
+    """The arguments by name, each as text; if they are not a JSON object, the whole text under the name ""."""
     try:
         found: Any = json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -91,7 +91,7 @@ def _arguments(text: str) -> Mapping[str, str]:
 
 
 def _words_alike(one: str, other: str) -> float:
-    """F1 of their words, whatever their order and case; only equal texts have 1."""
+    """F1 of the words of two texts, ignoring order and case; only equal texts reach 1."""
     if one == other:
         return 1.0
     ours, theirs = (Counter(word.strip(AROUND_WORDS).casefold() for word in text.split()) for text in (one, other))

@@ -1,4 +1,4 @@
-"""The jobs of an experiment on a Ray cluster: one that is there, or one of this machine. Its workers keep nothing."""
+"""Run the jobs of an experiment on a Ray cluster, remote or on this machine. The workers write no files."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LOCAL_CLUSTER = "local-cluster"
 def clustered(
     do: Callable[[Job], Done], jobs: Iterator[Job], processes: int | None, address: str
 ) -> Generator[tuple[Job, Done], None, None]:
-    """Do the jobs and yield each when it is done, as `thimble.lab.pool.pooled` does. A job takes a CPU of Ray.
+    """Run the jobs and yield each with its result, as `thimble.lab.pool.pooled` does. A job takes one Ray CPU.
 
-    `processes` jobs are handed over at once; None: two for each CPU, of which one waits. `address` is ray://HOST:PORT,
-    or LOCAL_CLUSTER. A job whose worker or node has ended is done again, three times. Closing it, an error or Ctrl-C
-    ends what is under way, as does the end of this process.
+    At most `processes` jobs are submitted at a time; None: two for each CPU, one of which waits. `address` is
+    ray://HOST:PORT or LOCAL_CLUSTER. If its worker or node dies, a job is retried three times. Closing the generator,
+    an error, Ctrl-C or the end of this process cancels the running jobs.
 
     Raises:
-        UsageError: Ray is not installed, no such cluster answers, it is lost, or a job ends each worker that does it.
+        UsageError: Ray is not installed, no cluster answers, the connection is lost, or a job keeps killing its worker.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
@@ -37,12 +37,12 @@ def clustered(
     if address == LOCAL_CLUSTER:
         options |= {"address": "local", "num_cpus": processes}
     with ExitStack() as stack:
-        stack.enter_context(redirect_stdout(sys.stderr))  # where Ray tells of workers that have ended
+        stack.enter_context(redirect_stdout(sys.stderr))  # Ray prints to stdout when a worker dies
         stack.callback(ray.shutdown)
         try:
-            ray.init(runtime_env={"py_modules": [*thimble.__path__]}, **options)  # the workers get the code from here
+            ray.init(runtime_env={"py_modules": [*thimble.__path__]}, **options)  # uploads this package to the workers
         except (OSError, ValueError, RuntimeError) as error:
-            what = f"no cluster can be used at {address}: {in_line(str(error))}"
+            what = f"cannot connect to a Ray cluster at {address}: {in_line(str(error))}"
             raise UsageError(what, "docs/how-to/run-on-a-cluster.md says how to start one") from error
         most = processes or WAITING * int(ray.cluster_resources().get("CPU", 1))
         task = ray.remote(scheduling_strategy="SPREAD")(lambda job: do(job))
@@ -52,5 +52,5 @@ def clustered(
                 for done in ray.wait([*under_way])[0]:
                     yield under_way.pop(done), ray.get(done)
         except (ConnectionError, ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError) as error:
-            what = f"a job has ended four workers, or the cluster is lost: {in_line(str(error))}"
-            raise UsageError(what, "start it with fewer CPUs or more memory, and give the same command") from error
+            what = f"a job killed four workers, or the cluster is gone: {in_line(str(error))}"
+            raise UsageError(what, "start it with fewer CPUs or more memory, and run the command again") from error

@@ -1,4 +1,4 @@
-"""The exit code of an experiment. An error is one line; the reader of a pipe may close it early."""
+"""The exit code of an experiment: errors become one line and its fix; the reader of a pipe may close it early."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from thimble.agent.errors import ThimbleError, UsageError
 def exit_code(prog: str, run: Callable[[], object]) -> int:
     """Run an experiment (`prog` in error messages) and return the exit code.
 
-    0 done; 1 stopped, or nobody reads the output; 2 wrong usage, or standard output is closed or full.
+    0 success; 1 interrupted, or the reader closed the pipe; 2 wrong usage, or standard output is closed or full.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
@@ -24,9 +24,9 @@ def exit_code(prog: str, run: Callable[[], object]) -> int:
         return _told(2, f"{prog}: {error.what}", f"fix: {error.fix}")
     except KeyboardInterrupt as stopped:
         return _told(1, f"{prog}: {str(stopped) or 'stopped'}")
-    except OSError as error:  # the rest of the buffer must not raise an error at exit
+    except OSError as error:  # or flushing the rest of the buffer at exit raises it again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # the reader has closed the pipe
+        if isinstance(error, BrokenPipeError):
             return 1
         return _told(2, f"{prog}: cannot write: {error.strerror or error}", "fix: check where it goes")
 
@@ -37,14 +37,14 @@ def _run(run: Callable[[], object]) -> int:
     code = 0
     try:
         run()
-    except SystemExit as ending:  # of --help, or of rich where nobody reads a table
+    except SystemExit as ending:  # raised by --help, or by rich when the reader of a pipe is gone
         code = int(bool(ending.code))
     sys.stdout.flush()
     return code
 
 
 def _told(code: int, *lines: str) -> int:
-    """The code; the lines go to standard error, where that is open."""
+    """Print the lines to standard error if it is open, and return the code."""
     with suppress(OSError):
         if sys.stderr is not None:
             print(*lines, sep="\n", file=sys.stderr)

@@ -1,6 +1,6 @@
-"""The frame of every experiment: flags, a store, all cores, progress, and the one way to show rows.
+"""The frame of every experiment: flags, a store, worker processes, progress and output.
 
-An experiment says which cases there are, how one is measured, and how its rows are shown. All else is here, once.
+An experiment lists its cases, measures one, and makes tables of the rows.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ from thimble.session.parser import Parser
 from thimble.strategies.spec import Kind, parse_spec
 
 RAW_AGENT = "none"
-"""The strategy that the others are compared with."""
+"""The baseline strategy."""
 Row = dict[str, Any]
-"""A flat record: a case, and what was measured of it. `error` says that the case failed, `spent` what it cost."""
+"""A flat record of a case and its measurements. `error`: why the case failed; `spent`: its cost."""
 Rows = Sequence[Row]
 ROOT = Path(__file__).parents[1]
 MEASURED_CODE = ("**/*.py", "corpus/articles/*.md", "corpus/files/**/*.*")
-"""All that a row comes from, besides its case."""
+"""The files that a row depends on, besides its case."""
 
 
 class Case(Protocol):
-    """What is measured by itself, in one of many processes."""
+    """The unit of work of an experiment, measured in one of many processes."""
 
     @property
     def key(self) -> str:
-        """The same in every process and version. It holds all that can change the rows of the case (`hash_of`)."""
+        """A hash (`hash_of`) of everything that can change the rows, the same in every process and version."""
 
     @property
     def size(self) -> int:
-        """How much work it is, in a unit that all cases share."""
+        """The amount of work, in a unit that all cases share."""
 
 
 CaseT = TypeVar("CaseT", bound=Case)
 
 
 class Experiment(ABC, Generic[CaseT]):
-    """What an experiment must say. It has no state: `measure` is called in other processes.
+    """The interface of an experiment. It has no state: `measure` is called in other processes.
 
     Attributes:
-        title: Of its page.
-        epilog: The end of its `--help`; the docstring of the class is the beginning.
-        verb: What happens to a case, as in "replayed 3 of 20". Experiments with one verb share the cases of a store.
-        drawn: What the lines of its page are, if it has some.
-        pointed: What its points are, if it has some.
+        title: The title of the page.
+        epilog: The end of `--help`; its first paragraph is the docstring of the class.
+        verb: A participle for progress: "replayed 3 of 20". Experiments with the same verb share the cases of a store.
+        drawn: The caption of the page's lines, if it has some.
+        pointed: The caption of the page's points, if it has some.
     """
 
     title: str
@@ -73,49 +73,49 @@ class Experiment(ABC, Generic[CaseT]):
     pointed: str = ""
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
-        """Add its own flags. Those of the frame are `--store`, `--jobs`, `--on`, and the forms of output."""
+        """Add the flags of this experiment; the frame adds `--store`, `--jobs`, `--on`, and those of the output."""
 
     @abstractmethod
     def cases(self, options: argparse.Namespace) -> Sequence[CaseT]:
-        """All cases, in the order of their rows; none: the rows of the store are shown. Raises UsageError."""
+        """All cases, in the order of their rows; if empty, the rows in the store are shown. Raises UsageError."""
 
     def check(self, cases: Sequence[CaseT]) -> None:
-        """Raise ThimbleError if these cases, which are about to be measured, cannot be."""
+        """Raise ThimbleError if one of these cases, which are about to be measured, is impossible."""
 
     @abstractmethod
     def measure(self, case: CaseT) -> Rows:
-        """The rows of a case. Raises ThimbleError, which ends the experiment."""
+        """Measure a case. A ThimbleError ends the experiment."""
 
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
-        """The rows with what needs all of them, such as the difference from a baseline."""
+        """Add the columns that depend on all rows, such as the difference from a baseline."""
         return rows
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterable[str]:
-        """What is said before the tables, a line each."""
+        """The lines above the tables."""
         return ()
 
     @abstractmethod
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
-        """The tables of the rows; one without a row is not shown."""
+        """The tables; one without rows is left out."""
 
     def notes(self, rows: Rows, options: argparse.Namespace) -> Iterable[str]:
-        """What is said behind the tables."""
+        """The lines below the tables."""
         return ()
 
     def lines(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, Sequence[float]]:
-        """The lines that its page draws, each from left to right, by their names."""
+        """The lines of the page's chart by name, each from left to right."""
         return {}
 
     def points(self, rows: Rows, options: argparse.Namespace) -> Mapping[str, tuple[float, float]]:
-        """The points that its page draws, each from the left and from below, by their names."""
+        """The points of the page by name, each from the left and from below."""
         return {}
 
 
 def run_experiment(experiment: Experiment[Any], arguments: Sequence[str], prog: str) -> None:
-    """Measure the cases of the flags, and publish their rows in the form that the flags name.
+    """Parse the flags, measure the cases, and publish the rows in the form that the flags name.
 
     Raises:
-        ThimbleError: a flag, the store, or a case that cannot be measured.
+        ThimbleError: a flag or the store is invalid, or a case cannot be measured.
         Stopped: Ctrl-C. With a store, finished cases are kept.
     """
     parser = Parser(prog, description=type(experiment).__doc__, epilog=experiment.epilog, allow_abbrev=False)
@@ -134,17 +134,17 @@ def run_experiment(experiment: Experiment[Any], arguments: Sequence[str], prog: 
 
 
 def _add_flags(parser: Parser) -> None:
-    told = "a file that keeps the rows of every finished case; the same command goes on where it stopped"
+    told = "a file that keeps the rows of every finished case; the same command continues where it stopped"
     parser.add_argument("--store", type=Path, metavar="FILE.jsonl", help=told)
-    told = "cases at once; default: one for each core"
+    told = "cases measured at once; default: one for each core"
     parser.add_argument("--jobs", type=whole("--jobs", 1, 256), metavar="N", help=told)
-    told = f"the Ray cluster that measures; {LOCAL_CLUSTER}: one of this machine, to try it"
+    told = f"the Ray cluster to measure on; {LOCAL_CLUSTER}: one on this machine, to try it out"
     parser.add_argument("--on", metavar="ray://HOST:PORT", help=told)
     add_output(parser)
 
 
 def _measured(experiment: Experiment[CaseT], options: argparse.Namespace) -> list[Row]:
-    """The rows of all cases: those in the store, and those that are measured now."""
+    """The rows of all cases, from the store or measured now."""
     cases = {_key(experiment, case): case for case in experiment.cases(options)}
     with closing(Store(options.store, write=bool(cases))) as store:
         own = cases.__contains__ if cases else methodcaller("startswith", experiment.verb)
@@ -156,7 +156,7 @@ def _measured(experiment: Experiment[CaseT], options: argparse.Namespace) -> lis
         except KeyboardInterrupt:
             done = sum(not failed(record) for record in before.values())
             how = "the same command" if options.store else f"--store {_keep(experiment, before)}" if done else ""
-            kept = f" are kept; {how} goes on" * bool(how)
+            kept = f" are kept; {how} continues" * bool(how)
             raise Stopped(f"stopped: {done:,} of {len(cases):,} cases{kept}") from None
     return [row for key in cases or before if key in before for row in before[key]["rows"]]
 
@@ -177,14 +177,14 @@ def _measure(
     store: Store,
     options: argparse.Namespace,
 ) -> None:
-    """Measure these cases and add their records, up to the ceiling; what earlier tries of all cases cost counts."""
+    """Measure these cases and add their records, up to the ceiling, which includes the cost of earlier tries."""
     ceiling: float = getattr(options, "ceiling", math.inf)
     spent = sum(record["spent"] for record in records.values())
 
     def affordable() -> Iterator[CaseT]:
         for at, case in enumerate(left):
             if spent >= ceiling:
-                told = f"{len(left) - at:,} cases are left: the same command with a higher --ceiling goes on"
+                told = f"{len(left) - at:,} cases are left: run the same command with a higher --ceiling to continue"
                 print(told, file=sys.stderr)
                 return
             yield case
@@ -208,12 +208,12 @@ def _measure(
 
 
 def _key(experiment: Experiment[CaseT], case: CaseT) -> str:
-    """The key of a case in the store, which may be that of other experiments, too."""
+    """The key of a case in the store, which several experiments may share."""
     return f"{experiment.verb} {case.key}"
 
 
 def by(rows: Rows, *names: str) -> dict[tuple[Any, ...], list[Row]]:
-    """The rows that agree in these columns, by their values, in the order of their first row."""
+    """Group the rows by their values in these columns, in the order of their first row."""
     found: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         found.setdefault(tuple(row[name] for name in names), []).append(row)
@@ -221,18 +221,18 @@ def by(rows: Rows, *names: str) -> dict[tuple[Any, ...], list[Row]]:
 
 
 def failed(record: Row) -> bool:
-    """Whether a case has failed. The next command measures it again."""
+    """Whether a case failed. The next run measures it again."""
     return any(row.get("error") for row in record["rows"])
 
 
 @cache
 def made_by() -> str:
-    """The fingerprint of the code and the articles that are measured now."""
+    """The fingerprint of the current code and articles."""
     return fingerprint(*MEASURED_CODE)
 
 
 def fingerprint(*patterns: str) -> str:
-    """The first twelve digits of a hash over the names and contents of the package's matching files."""
+    """The first twelve digits of a hash of the names and contents of the package's matching files."""
     found = sha256()
     for path in sorted(path for pattern in patterns for path in ROOT.glob(pattern)):
         found.update(f"{path.relative_to(ROOT).as_posix()}\n".encode() + path.read_bytes())
@@ -240,12 +240,12 @@ def fingerprint(*patterns: str) -> str:
 
 
 def hash_of(value: object) -> str:
-    """A hash of a value of JSON, for the key of a case."""
+    """A hash of a JSON value, for the key of a case."""
     return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def code_of(spec: str) -> str:
-    """A hash of the files that a SPEC names, for the key of a case; "" without any. Raises UsageError."""
+    """A hash of the files that a SPEC names, for the key of a case; "" if it names none. Raises UsageError."""
     files = [part.name for part in parse_spec(spec) if part.kind is Kind.FILE]
     try:
         return hash_of([Path(name).expanduser().read_text() for name in files]) if files else ""

@@ -1,4 +1,4 @@
-"""What an experiment found, and the one way to show it: tables in a terminal or in Markdown, JSON, CSV, or a page."""
+"""The findings of an experiment, and their output: tables in a terminal or in Markdown, JSON, CSV, or an HTML page."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from thimble.agent.errors import UsageError
 from thimble.corpus.writing import write_whole
 
 WIDTH = 140
-"""Columns of a table where the output is no terminal."""
+"""The width of a table if the output is not a terminal."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """A table; `told` says how to read it. Its first columns, `texts` of them, are text, the others are figures."""
+    """A table; `told` explains it. The first `texts` columns are text, the others numbers."""
 
     title: str
     columns: Sequence[str]
@@ -35,15 +35,15 @@ class ResultTable:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What an experiment found, for people and for programs.
+    """The findings of an experiment, for people and for programs.
 
     Attributes:
-        title: Of its page.
-        told: What is said before the tables, a line each.
-        tables: For people.
+        title: The title of the page.
+        told: The lines above the tables.
+        tables: The tables, for people.
         records: The flat records of `--json` and `--csv`.
-        after: What is said behind the tables.
-        pictures: What the page draws, as SVG, by the title; "" is not shown.
+        after: The lines below the tables.
+        pictures: The pictures of the page, as SVG, by their captions; "" is not shown.
     """
 
     title: str
@@ -55,7 +55,7 @@ class Findings:
 
 
 def publish(found: Findings, options: argparse.Namespace, prog: str, arguments: Sequence[str]) -> None:
-    """Write the page if there is to be one, and print in the form that the flags name (`add_output`).
+    """Write the page if the flags (`add_output`) ask for one, and print in the form that they name.
 
     Raises:
         UsageError: the page cannot be written.
@@ -73,7 +73,7 @@ def publish(found: Findings, options: argparse.Namespace, prog: str, arguments: 
 
 
 def _print_csv(lines: Sequence[Mapping[str, Any]]) -> None:
-    """A line for each record, below the names of the columns; a list is written with spaces."""
+    """Print a header and a line for each record; the items of a list are joined by spaces."""
     writer = csv.DictWriter(sys.stdout, dict.fromkeys(name for line in lines for name in line), lineterminator="\n")
     writer.writeheader()
     for line in lines:
@@ -126,10 +126,10 @@ def _in_terminal(found: Findings) -> None:
 
 
 def write_page(path: Path, found: Findings, command: str) -> None:
-    """Write the page; `command` is told on it. The same findings give the same bytes.
+    """Write the page, which shows `command`. The same findings give the same bytes.
 
     Raises:
-        UsageError: it cannot be written.
+        UsageError: the page cannot be written.
     """
     try:
         write_whole(path, [f"{piece}\n" for piece in _html_page(found, command)])

@@ -1,4 +1,4 @@
-"""How far a command is and how long it takes: lines on standard error, now and then."""
+"""Progress of a long command: an occasional line on standard error with the time that is left."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from time import monotonic
 from thimble.session.figures import duration
 
 LINE_PAUSE_SECONDS = 10.0
-"""The fewest seconds between two lines."""
+"""The minimum seconds between two lines."""
 Advance = Callable[[int], None]
 
 
 @contextmanager
 def progress(did: str, jobs: int, total: int, clock: Callable[[], float] = monotonic) -> Iterator[Advance]:
-    """Yield a function to call with the size of each finished job. `total` is the size of all; `did`: "asked"."""
+    """Yield a function to call with the size of each finished job.
+
+    `did` is a participle, such as "asked"; `total` is the size of all jobs.
+    """
     done = size = 0
     began = last = clock()
 

@@ -1,4 +1,4 @@
-"""A pool of processes that ignore Ctrl-C, which the parent handles, and end when the parent ends, however it ends."""
+"""A pool of processes that ignore Ctrl-C, which the parent handles, and exit with the parent, however it ends."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from thimble.session.sigint import defer_sigint
 Job = TypeVar("Job")
 Done = TypeVar("Done")
 WAITING = 2
-"""Jobs a process that are handed over at once: one is done, one waits."""
+"""Jobs submitted per process: one runs, one waits."""
 
 
 def pooled(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> Generator[tuple[Job, Done], None, None]:
-    """Do the jobs and yield each when it is done. A job is taken from the iterator when a process is about to need it.
+    """Run the jobs and yield each with its result when it is done. Jobs are taken from the iterator only as needed.
 
-    Closing it, an error or Ctrl-C ends the processes at once.
+    Closing the generator, an error or Ctrl-C ends the processes at once.
 
     Raises:
         UsageError: a worker process was killed.
@@ -34,7 +34,7 @@ def pooled(do: Callable[[Job], Done], jobs: Iterator[Job], processes: int) -> Ge
     try:
         while True:
             for job in islice(jobs, WAITING * processes - len(under_way)):
-                with defer_sigint():  # a process that starts takes over what Ctrl-C does, until it ignores it
+                with defer_sigint():  # a new process inherits the handler until `_begin` runs
                     under_way[pool.submit(do, job)] = job
             if not under_way:
                 break

@@ -1,4 +1,4 @@
-"""Statistics of outcomes of the same instances: paired bootstrap, Wilson's interval, Holm's correction; all repeatable.
+"""Statistics of paired outcomes: bootstrap, Wilson's interval, Holm's correction; all deterministic.
 
 The bootstrap is that of The Complexity Trap (Lindenbauer et al., 2025, section C.1): 10,000 resamples of the instances,
 percentile intervals, and p = 2 · min(Pr(Δ* ≥ 0), Pr(Δ* ≤ 0)), at most 1.
@@ -17,16 +17,16 @@ RESAMPLES = 10_000
 TAILS = (0.025, 0.975)
 """The quantiles that bound a 95 % interval."""
 DRAWS_AT_ONCE = 100_000
-"""Draws that are held at once."""
+"""The maximum draws in memory."""
 SUM_ROUNDING = 1e-12
-"""A mean this small beside the largest value is zero: 0.1 + 0.2 − 0.3 is not quite zero in a computer."""
+"""A mean below this share of the largest value counts as zero: in floating point 0.1 + 0.2 − 0.3 is not."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The mean of the differences, its 95 % interval, and the two-sided p of no difference."""
+    """The mean difference, its 95 % interval, and the two-sided p of no difference."""
 
     difference: float
     low: float
@@ -37,26 +37,25 @@ class Comparison:
 def paired(a: ArrayLike, b: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Comparison:
     """Compare a with b, instance by instance: Δ = mean(a − b).
 
-    The order of the instances does not matter. Comparing b with a gives the same with the other sign; where Δ is 0, up
-    to the error of drawing.
+    The order of the instances does not matter. Swapping a and b only changes the sign; if Δ is 0, up to sampling error.
 
     Raises:
-        ValueError: there is no instance, or one of them has only one value.
+        ValueError: there are no instances, or a and b differ in length.
     """
     first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if first.shape != second.shape:
-        raise ValueError(f"{first.size} and {second.size} values are no pairs")
+        raise ValueError(f"{first.size} and {second.size} values are not pairs")
     means = resampled(first - second, seed=seed, resamples=resamples)
     return Comparison(float((first - second).mean()), *interval(means), two_sided(means))
 
 
 def resampled(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
-    """The means of resamples (as many values, drawn with replacement), in ascending order.
+    """The means of the resamples (of the same size, drawn with replacement), in ascending order.
 
     The order of the values does not matter.
 
     Raises:
-        ValueError: there is no value.
+        ValueError: there are no values.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     if not ordered.size:
@@ -72,10 +71,10 @@ def resampled(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -
 
 
 def least(rows: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> list[float]:
-    """How often each row has the least mean, alone or not, in resamples of the columns: shares from 0 to 1.
+    """The share of resamples of the columns in which each row has the smallest mean, ties included: from 0 to 1.
 
     Raises:
-        ValueError: there is no row, or no column.
+        ValueError: there are no rows or no columns.
     """
     values = np.atleast_2d(np.asarray(rows, dtype=float))
     if not values.size:
@@ -97,7 +96,7 @@ def interval(means: Floats) -> tuple[float, float]:
 
 
 def two_sided(means: Floats) -> float:
-    """The two-sided p of resampled differences: 0 if none crosses zero, which says p < 2 / resamples."""
+    """The two-sided p of resampled differences: 0 if none crosses zero, which means p < 2 / resamples."""
     return min(1.0, 2 * float(min(np.mean(means >= 0), np.mean(means <= 0))))
 
 
@@ -112,9 +111,9 @@ def wilson(successes: int, n: int, z: float = 1.96) -> tuple[float, float]:
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """The p values, corrected for their number (Holm, A Simple Sequentially Rejective Test, 1979); same order.
+    """The p values in the same order, corrected for their number (Holm, A Simple Sequentially Rejective Test, 1979).
 
-    A p of 0 only says that it is less than 2 / RESAMPLES, and counts as that.
+    A p of 0 only means less than 2 / RESAMPLES, and counts as that.
     """
     order = sorted(range(len(ps)), key=ps.__getitem__)
     corrected, highest = [0.0] * len(ps), 0.0

@@ -77,7 +77,7 @@ def test_a_mistake_of_the_user_is_one(recorded: str, tmp_path: Path, monkeypatch
     without_call = tmp_path / "without.json"
     without_call.write_text('[{"role": "user", "content": "Hello"}]')
     for arguments, what in (
-        ([str(without_call)], "no run has a call"),
+        ([str(without_call)], "the runs have no model calls"),
         ([str(tmp_path / "missing")], "cannot be read"),
         ([recorded, "--gpus", "1"], "has room for 0 tokens"),
     ):

@@ -127,7 +127,7 @@ def test_made_dialogues_go_by_the_seed_and_read_some_articles_again() -> None:
 UNFITTED = "class Mine:\n    fitted = False\n    def prepare(self, messages, budget): return messages[:]\n"
 TURN, STOPPED = r"^one, turn \d+: .*", "no end within 1 seconds: stopped "
 REFUSED = {
-    "return [m for m in messages if m.role != 'tool']": TURN + "the view had to be mended",
+    "return [m for m in messages if m.role != 'tool']": TURN + "the view had to be repaired",
     "return messages[:1] + messages[2:]": TURN + "put back the question or task",
     "return messages + messages[-1:]": TURN + "into the order of the history",
     "return None": TURN + "prepare must return a list of messages, not None",

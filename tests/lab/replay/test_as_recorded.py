@@ -115,7 +115,7 @@ def test_how_near_counts_are_is_said_first(tmp_path: Path, capsys: pytest.Captur
         usage = {"input": prompt, "output": 3}
         lines += [message("user", "How many? " * 9), message("assistant", f"It is {at}.", usage=usage)]
     (tmp_path / "far.jsonl").write_text("\n".join(lines) + "\n")
-    assert "of 4 calls. All figures below are estimates, and far from the others" in told(
+    assert "of 4 calls. All figures below are estimates, and far off for the other calls" in told(
         tmp_path / "far.jsonl", capsys
     )
 

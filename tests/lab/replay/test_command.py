@@ -198,7 +198,7 @@ def test_tables_are_of_the_runs_that_are_sent(runs: list[tuple[int, int, int]]) 
         f"{len(sent)} run{'s' * (len(sent) != 1)}, {sum(turns for turns, _ in sent):,} call"
     )
     repairs = 3 * (len(runs) + 1)
-    assert f" {repairs} repairs mended {4 * repairs:,} characters, and left out {repairs} of them." in described(made)
+    assert f" {repairs} repairs changed {4 * repairs:,} characters, and left out {repairs} of them." in described(made)
     assert f"Not counted: {len(runs) - len(sent) + 1} run" in described(made)
     found = {table.title: table for table in tables(made, ["x"]) if table.rows}
 
@@ -376,9 +376,9 @@ def test_tables_for_people(runs: Path, capsys: pytest.CaptureFixture[str]) -> No
         (["--lag", "1001"], "--lag 1001 is not possible"),
         (["--summary-tokens", "-1"], "--summary-tokens -1 is not possible"),
         (["--views", "no/such/folder"], "no/such/folder cannot be written"),
-        (["--views", "./runs.jsonl"], "is a file to be replayed"),
+        (["--views", "./runs.jsonl"], "is one of the input files"),
         (["--views", "views", "--store", "s"], "--views needs every view"),
-        (["--act", "qwen"], "'qwen' names no model"),
+        (["--act", "qwen"], "'qwen' is not a model"),
         (["--strategy", "./leaves.py"], "./leaves.py failed on "),
     ],
 )
@@ -442,7 +442,7 @@ def test_stopped(runs: Path) -> None:
     os.killpg(running.pid, signal.SIGINT)
     out, told = running.communicate(timeout=30)
     assert (running.returncode, out) == (1, "")
-    found = re.fullmatch(r"thimble lab: stopped: ([0-3]) of 6 cases(?: are kept; --store (\S+) goes on)?\n", told)
+    found = re.fullmatch(r"thimble lab: stopped: ([0-3]) of 6 cases(?: are kept; --store (\S+) continues)?\n", told)
     assert found
     done, kept = found.groups()
     assert (int(done) > 0) == (kept is not None)

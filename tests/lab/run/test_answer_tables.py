@@ -116,7 +116,7 @@ def test_the_tables_say_what_failed_and_what_other_code_made() -> None:
     assert [*Study().headline(rows, Namespace())] == [
         f"3 finished jobs, 1 of them failed, code {made_by()}.",
         "The first failure: q3 under none: no server answers.",
-        "2 of them are of other code or articles (this): do not compare them.",
+        "2 of them were made by other code or articles (this): do not compare them.",
     ]
     found = tables(rows)
     assert found["Answers and cost"] == [

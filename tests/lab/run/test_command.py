@@ -31,7 +31,7 @@ def test_a_study_stops_at_its_ceiling_goes_on_and_is_printed_from_its_store(capf
     part, told = capfd.readouterr()
     done = int(re.match(r"\d+", part)[0])  # type: ignore[index]
     assert 2 <= done < 8
-    assert f"{8 - done} cases are left: the same command with a higher --ceiling goes on\n" in told
+    assert f"{8 - done} cases are left: run the same command with a higher --ceiling to continue\n" in told
     assert main([*FLAGS, "--store", "s.jsonl"]) == 0
     whole, _ = capfd.readouterr()
     assert whole.startswith("8 finished jobs, 0 of them failed")
@@ -77,7 +77,7 @@ def test_a_ceiling_in_dollars_is_that_of_the_card_and_a_server_gets_one_job_at_o
         ("--strategy ./none.py", "cannot be read"),
         ("--budget 3", "--budget cannot be '3'"),
         ("--seed x", "--seed cannot be 'x'"),
-        ("--model qwen", "'qwen' names no model"),
+        ("--model qwen", "'qwen' is not a model"),
         (f"--store s.jsonl --strategy none --model {GONE}", "127.0.0.1:9"),
         ("--ceiling 0", "--ceiling cannot be '0'"),
         ("--price gold=1", "--price cannot be 'gold=1'"),

@@ -184,7 +184,7 @@ def test_the_scores_are_the_changes_of_a_replay(runs: Path, capsys: pytest.Captu
         assert {row["run"]: row["change"] for row in own} == pytest.approx(expected)
     main([*flags, "--model", MODEL, "--report", "page.html"], "thimble lab sweep")
     text = capsys.readouterr().out
-    assert "Not counted: 1 run with 1 call whose least view is over the budget (long)." in " ".join(text.split())
+    assert "Not counted: 1 run with 1 call whose smallest view is over the budget (long)." in " ".join(text.split())
     assert "3 runs: so few make the intervals too narrow" in text
     assert "window ↓  budget →" in text
     assert text.count("against the default") == 4
@@ -207,10 +207,10 @@ def test_simulated_runs_are_apart(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["FILE", "--strategy", "observation-masking:window={1,many}"], "window=many is not possible"),
         (["FILE", "--strategy", "obervation-masking:window={1,2}"], "there is no strategy 'obervation-masking'"),
-        (["FILE", "--strategy", "none", "--simulated", "1,2,3"], "give FILE… or --simulated"),
+        (["FILE", "--strategy", "none", "--simulated", "1,2,3"], "give either FILE… or --simulated"),
         (["FILE"], "the following arguments are required: --strategy"),
         (["--strategy", "none", "--simulated", "1,2,x,3"], "--simulated 1,2,x,3 is not possible"),
-        (["--strategy", "none", "--simulated", "60,40,300", "--budget", "1"], "no run can be sent"),
+        (["--strategy", "none", "--simulated", "60,40,300", "--budget", "1"], "no run fits the budget"),
     ],
 )
 def test_mistakes_are_told_before_anything_runs(flags: list[str], what: str, runs: Path) -> None:

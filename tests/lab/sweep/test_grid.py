@@ -64,10 +64,10 @@ def test_two_strategies_may_have_one_parameter() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("{none,hybrid}", "braces hold the values of a parameter"),
-        ("none{", "braces hold the values of a parameter"),
-        ("x:a=}", "braces hold the values of a parameter"),
-        ("x:a={1,{2}}", "braces hold the values of a parameter"),
+        ("{none,hybrid}", "braces must hold the values of a parameter"),
+        ("none{", "braces must hold the values of a parameter"),
+        ("x:a=}", "braces must hold the values of a parameter"),
+        ("x:a={1,{2}}", "braces must hold the values of a parameter"),
         ("x:a={}", "a={}: a value is missing"),
         ("x:a={1,,2}", "a={1,,2}: a value is missing"),
         ("x:a={0..999999999}", "these are too many values"),

@@ -1,1 +1,1 @@
-"""What eats the tokens of recorded sessions."""
+"""Attribute the tokens of recorded sessions to messages, tools, files and schemas."""

@@ -1,4 +1,4 @@
-"""What eats the tokens of recorded sessions: what their prompts held, for how many calls, and at what cost."""
+"""Attribute the tokens of recorded sessions: the parts of their prompts, the calls that sent them, and their cost."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from thimble.session.figures import share, short
 
 CACHED_PRICE = "0.1"
 SHOWN = {"kind": 9, "tool": 3, "file": 3, "schema": 2, "repeat": 1, "break": 4}
-"""The most rows that the table has of each."""
+"""The maximum rows of each kind in the table."""
 COLUMNS = ("token_calls", "tokens", "cost", "parts")
 KINDS = {"system": "system", "user": "task", "assistant": "words", "tool": "result"}
 PATH = re.compile(r'(?:path|file\w*)": *"([^"]+)|([\w.~-]*/[\w./-]*\w\.\w+)')
-"""A path in the arguments of a call."""
+"""Matches a path in the arguments of a call."""
 LOST = 0.5
-"""A provider that has less of the prompt before in its cache has lost it."""
+"""If a provider reports less than this share of the previous prompt as cached, its cache was lost."""
 TOLD = (
-    "calls: those that were sent it. cost: of prompts, if a cached token costs {:g}. "
-    "break: a prompt that does not begin with the one before; what it reads anew."
+    "calls: prompts that had the part. cost: of prompts, if a cached token costs {:g}. "
+    "break: a prompt that does not start with the previous one, and the tokens it computed again."
 )
 Piece = tuple[int, int, int, Mapping[str, str]]
-"""Tokens, the calls that were sent them, those of these that computed them, and what they are by each name."""
+"""Tokens, the number of calls that sent them, how many of these computed them, and labels such as `kind` or `tool`."""
 
 
 class Blame(Experiment[ReplayCase]):
-    """Show what eats the tokens of recorded sessions, by kind, tool, file, schema and repeated call."""
+    """Show what uses the tokens of recorded sessions, by kind, tool, file, schema and repeated call."""
 
     title = "What eats the tokens of recorded sessions"
-    epilog = "FILE is as for lab replay. docs/how-to/replay-recorded-runs.md explains the table."
+    epilog = "FILE: see thimble lab replay --help. docs/how-to/replay-recorded-runs.md explains the table."
     verb = "blamed"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
-        """The files, and how tokens are counted and priced."""
+        """Add the files, and the flags for counting and pricing tokens."""
         parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="recorded sessions")
         add_costs(parser, CACHED_PRICE)
 
@@ -57,7 +57,7 @@ class Blame(Experiment[ReplayCase]):
         return replay_cases(runs, [AS_RECORDED], options, [UNLIMITED], cached=CACHED_PRICE)
 
     def measure(self, case: ReplayCase) -> list[Row]:
-        """A row for each thing that has tokens, with its sums; `cost` is that of prompts, in computed tokens."""
+        """A row of sums for each label; `cost` is the cost of prompts, in computed tokens."""
         found: dict[tuple[str, str], Tally[str]] = {}
         for tokens, calls, computed, labels in pieces(case.run, counter_of(case.setting.model)):
             sent = tokens * calls
@@ -67,7 +67,7 @@ class Blame(Experiment[ReplayCase]):
         return [{"run": case.run.name, "by": label, "name": name, **sums} for (label, name), sums in found.items()]
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
-        """The largest of each."""
+        """The largest rows of each kind."""
         whole, cells = sum(row["token_calls"] for row in rows if row["by"] == "kind"), []
         for label, most in SHOWN.items():
             named = by([row for row in rows if row["by"] == label], "name").items()
@@ -83,7 +83,7 @@ class Blame(Experiment[ReplayCase]):
 
 
 def pieces(run: Trajectory, counter: Counter) -> Iterator[Piece]:
-    """All that the prompts of a run held, and where they did not begin with the one before."""
+    """The parts of a run's prompts, and the breaks: prompts that do not start with the previous one."""
     count, last, before, sizes = counter.count, 0, list[Message](), list[tuple[int, int]]()
     sent, computed, held = Tally[str](), Tally[str](), dict[str, Message]()
     own = {message.id: message for message in run.messages}

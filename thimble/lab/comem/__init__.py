@@ -1,1 +1,1 @@
-"""CoMem: a simulation of its two servers, and the paper's latencies beside the simulated ones."""
+"""CoMem: simulate its two servers, and compare the latencies with the paper's."""

@@ -1,4 +1,4 @@
-"""The runs of the agents in token sizes: drawn from means, or taken from recorded trajectories."""
+"""Runs of agents as sizes in tokens: drawn from means, or taken from recorded trajectories."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from thimble.commands.trajectories import Trajectory
 MOST_STEPS = 100
 """The paper's limit on steps (4.1)."""
 SIZE_SPREAD = 0.5
-"""Numbers of calls and sizes are lognormal; their standard deviation is this share of their mean."""
+"""Numbers of calls and sizes are lognormal, with this share of the mean as their standard deviation."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnSize:
-    """Tokens of a call's reply (reasoning and action), and of what comes back before the next call."""
+    """Tokens of a call's reply (reasoning and action), and of the observation before the next call."""
 
     output: int
     observation: int
 
     @property
     def size(self) -> int:
-        """Tokens that it adds to the history."""
+        """Tokens that the turn adds to the history."""
         return self.output + self.observation
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRun:
-    """A run of an agent: the tokens before its first call, and its turns."""
+    """The tokens before an agent's first call, and its turns."""
 
     head: int
     turns: Sequence[TurnSize]
@@ -43,7 +43,7 @@ class AgentRun:
 
 @dataclass(frozen=True, slots=True)
 class MeanSizes:
-    """Mean sizes in tokens: the part before the first call (the same in all runs), a reply, an observation."""
+    """Mean tokens: of the part before the first call (the same in all runs), of a reply and of an observation."""
 
     head: int
     output: float
@@ -51,7 +51,7 @@ class MeanSizes:
 
 
 def drawn(number: int, calls: float, means: MeanSizes, seed: int) -> list[AgentRun]:
-    """So many runs. Their numbers of calls are the quantiles of the distribution; their sizes are drawn by the seed."""
+    """Draw `number` runs. Their numbers of calls are quantiles of the distribution; the seed draws their sizes."""
     chance = Random(seed)
     runs = []
     for at in range(number):
@@ -64,13 +64,13 @@ def drawn(number: int, calls: float, means: MeanSizes, seed: int) -> list[AgentR
 
 
 def _lognormal(mean: float, quantile: float) -> int:
-    """At least 1."""
+    """A quantile of the lognormal distribution with this mean, at least 1."""
     variance = log1p(SIZE_SPREAD**2)
     return max(1, round(mean * exp(NormalDist(-variance / 2, sqrt(variance)).inv_cdf(quantile))))
 
 
 def recorded(trajectory: Trajectory, counter: Counter) -> AgentRun:
-    """The sizes of a recorded run. What a user says between two calls counts as observation."""
+    """The sizes of a recorded run. User messages between two calls count as observations."""
     messages = repair(trajectory.messages).messages
     sizes = [counter.count(message) for message in messages]
     bounds = [*(turn.start for turn in turns(messages)), len(messages)]

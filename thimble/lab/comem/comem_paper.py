@@ -1,4 +1,4 @@
-"""The latencies that the CoMem paper prints: Table 1, and Figure 5 as far as its text gives numbers."""
+"""The latencies printed in the CoMem paper: Table 1, and those of Figure 5 that the text gives as numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from thimble.lab.comem.pipeline import Strategy
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
-    """A row of Table 1: mean calls, and seconds for 128 issues without and with CPU offload; None is not printed."""
+    """A row of Table 1: mean calls, and seconds for 128 issues without and with CPU offload; None: not printed."""
 
     memory: str
     strategy: Strategy
@@ -21,7 +21,7 @@ class PaperRow:
 
 @dataclass(frozen=True, slots=True)
 class PaperAgent:
-    """An agent of Table 1: its model, the GPUs, the k of its pipeline, and its rows; the first has the full context."""
+    """An agent of Table 1: model, GPU, the k of its pipeline, and rows, of which the first has the full context."""
 
     model: Model
     gpu: Gpu
@@ -30,7 +30,7 @@ class PaperAgent:
 
 
 def _agent(model: Model, gpu: Gpu, k: int, *rows: PaperRow) -> PaperAgent:
-    """With a row that the paper does not have: the last row's calls, and each summary awaited at once."""
+    """An agent with one row that the paper lacks: the last row's calls, each waiting for its summary."""
     return PaperAgent(model, gpu, k, [*rows, PaperRow("awaited at once", "synchronous", rows[-1].calls)])
 
 
@@ -60,7 +60,7 @@ PAPER_TABLE = (
     ),
 )  # fmt: skip
 PAPER_BATCH = 128
-"""Issues of a batch in Table 1."""
+"""The issues in a batch of Table 1."""
 
 
 def _batch(*printed: float | None) -> list[PaperRow]:
@@ -74,4 +74,4 @@ FIGURE_5: Mapping[int, Sequence[PaperRow]] = {
     128: _batch(5869.42, 2821.38),
     256: _batch(9684.24, 9684.24 / 2.52),
 }
-"""GLM-4.7 by batch: Full-Context and GRPO, in seconds. 128 is Table 1 with CPU offload, whose speedup is the same."""
+"""GLM-4.7 by batch size: Full-Context and GRPO, in seconds. 128 is from Table 1 with CPU offload: the same speedup."""

@@ -1,4 +1,4 @@
-"""The two servers of CoMem, simulated: the latencies of its paper beside the simulated ones."""
+"""Simulate the two servers of CoMem, and compare the latencies with its paper's."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from thimble.lab.findings import ResultTable
 from thimble.lab.replay.recorded_replay import counter_of
 
 MEANS = MeanSizes(head=2_000, output=1_000, observation=640)
-"""The paper reckons with replies of 1,000 tokens (3.3). Observations are set by one cell: the full context of DeepSWE
-without offload. The head is a guess."""
+"""Replies of 1,000 tokens are the paper's assumption (3.3). Observations are fitted to one cell: DeepSWE with the full
+context, without offload. The head is a guess."""
 COLUMNS = {
     "printed": ("paper, s", ",.0f"),
     "simulated": ("simulated, s", ",.0f"),
@@ -29,12 +29,12 @@ COLUMNS = {
     "simulated_speedup": ("simulated ×", ".2f"),
     "waited": ("waited, s", ",.0f"),
 }
-"""The figures of a cell: their titles and forms."""
+"""The figures of a cell: titles and format specs."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoMemCase:
-    """A cell of the paper, or recorded `runs` under a strategy: a batch of agents on two servers."""
+    """A batch of agents on two servers: a cell of the paper, or recorded `runs` under a strategy."""
 
     part: str
     row: PaperRow
@@ -46,12 +46,12 @@ class CoMemCase:
 
     @property
     def key(self) -> str:
-        """All of it."""
+        """A hash of all fields."""
         return hash_of(asdict(self))
 
     @property
     def size(self) -> int:
-        """Calls."""
+        """The number of calls."""
         return round(self.batch * self.row.calls)
 
 
@@ -66,36 +66,36 @@ Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy
     verb = "simulated"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
-        """Recorded runs, and what the paper leaves open."""
+        """Add the recorded runs, and the parameters that the paper leaves open."""
         add = parser.add_argument
-        told = "recorded trajectories, as `thimble lab replay` takes them"
+        told = "recorded trajectories, in the formats of `thimble lab replay`"
         add("files", nargs="*", type=Path, metavar="FILE", help=told)
 
         def number(flag: str, default: float | None, most: int, told: str, least: int = 1) -> None:
             help = f"{told}; default: {'that of the paper' if default is None else f'{default:,}'}"
             add(flag, default=default, type=whole(flag, least, most), metavar="N", help=help)
 
-        number("--batch", PAPER_BATCH, 1024, "agents that work at once, in Table 1 or on FILE")
+        number("--batch", PAPER_BATCH, 1024, "concurrent agents, in Table 1 or on FILE")
         number("--k", None, 100, "steps between two summaries")
         number("--gpus", 8, 1024, "GPUs of the agent's server")
         number("--memory-gpus", 8, 1024, "GPUs of the memory model's server")
         number("--output", MEANS.output, 100_000, "mean tokens of a reply")
         number("--observation", MEANS.observation, 100_000, "mean tokens of an observation")
         number("--summary", SUMMARY_TOKENS, 100_000, "tokens of a summary")
-        number("--tool", 1.0, 10_000, "seconds of the environment between two calls", least=0)
-        number("--seed", 0, 2**31, "of the drawn sizes", least=0)
+        number("--tool", 1.0, 10_000, "seconds that the environment takes between two calls", least=0)
+        number("--seed", 0, 2**31, "seed of the drawn sizes", least=0)
 
     def cases(self, options: argparse.Namespace) -> list[CoMemCase]:
-        """The cells column by column; the first of each has the full context, which the others are compared with.
+        """The cells column by column; the first of each has the full context, the baseline of the others.
 
-        The agents of a batch take recorded runs in turn.
+        The agents of a batch cycle through the recorded runs.
         """
         runs: Sequence[AgentRun] = ()
         if options.files:
             found = [recorded(run, counter_of(COUNTED_MODEL)) for run in read(options.files)]
             found = [run for run in found if run.turns]
             if not found:
-                raise UsageError("no run has a call", "give runs with assistant messages")
+                raise UsageError("the runs have no model calls", "give runs with assistant messages")
             runs = [found[at % len(found)] for at in range(options.batch)]
             calls = sum(len(run.turns) for run in runs) / options.batch
         columns = [
@@ -135,9 +135,9 @@ Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy
         ]
 
     def measure(self, case: CoMemCase) -> list[Row]:
-        """The seconds until the last agent of the batch has ended, as `printed` (None: not) and as `simulated`.
+        """The seconds until the last agent of the batch ends, `printed` (None: not in the paper) and `simulated`.
 
-        `waited` is the mean of the seconds that an agent waited for summaries.
+        `waited` is the mean seconds that an agent waited for summaries.
         """
         row, setting = case.row, case.setting
         found = simulate(case.runs or drawn(case.batch, row.calls, case.means, case.seed), setting)
@@ -156,12 +156,12 @@ Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy
         ]
 
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
-        """The rows with both latencies against the full context."""
+        """Add the printed and the simulated speedup over the full context."""
         columns = by(rows, "part", "agent", "offload", "batch").values()
         return [row | _speedups(column[0], row) for column in columns for row in column]
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
-        """A table for each part, agent and way to offload; Figure 5 has a line for each batch."""
+        """A table for each part and agent, with and without offload; Figure 5 has a row for each batch."""
         for (part, agent, offload), cells in by(rows, "part", "agent", "offload").items():
             first, last = cells[0]["batch"], cells[-1]["batch"]
             where = f", {first} agents" if first == last else ""

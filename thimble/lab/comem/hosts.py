@@ -1,4 +1,4 @@
-"""Models on machines: how many tokens of KV cache fit, and how long one iteration of the server takes.
+"""Models on GPUs: the tokens of KV cache that fit, and the time of one iteration of the server.
 
 Bytes, seconds and tokens. GB are 10^9 bytes.
 """
@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 GB = 1e9
 USABLE = 0.9
-"""The share of the memory that a server uses: vLLM's default, gpu_memory_utilization."""
+"""The share of the memory that a server uses: the default of vLLM's gpu_memory_utilization."""
 ATTAINED = 3_000 * 2 * 32.8e9 / 312e12
-"""The share of its data sheet that a GPU attains, 63 %: the paper's A100 prefills 3,000 tokens a second (3.3) of 32.8
-billion parameters, at two operations a parameter and token. Memory and PCIe are taken to attain the same."""
+"""The share of its data sheet that a GPU attains, 63 %: the paper's A100 prefills 3,000 tokens per second (3.3) with
+32.8 billion parameters, at two operations per parameter and token. Memory and PCIe are assumed to attain the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model: parameters, those active for one token, bytes a parameter, and bytes of KV cache a token.
+    """A model: parameters, active parameters per token, bytes per parameter, and bytes of KV cache per token.
 
-    `chosen` is the share of its experts that one token uses: 1 for a dense model.
+    `chosen` is the share of the experts that one token uses: 1 for a dense model.
     """
 
     name: str
@@ -32,11 +32,11 @@ class Model:
 
     @property
     def weights(self) -> float:
-        """Bytes of all weights."""
+        """The bytes of all weights."""
         return self.parameters * self.width
 
     def read(self, tokens: int) -> float:
-        """Bytes of the weights that an iteration over so many tokens reads: those of each expert that one token uses.
+        """The bytes of weights that an iteration over this many tokens reads, with every expert that a token uses.
 
         One token reads the active weights. Tokens choose their experts independently.
         """
@@ -48,9 +48,9 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A GPU by its data sheet: bytes of memory, bytes a second of the memory and of the PCIe link, one way.
+    """The data sheet of a GPU: bytes of memory, bytes per second of the memory and of the PCIe link, one way.
 
-    `operations` a second, by the bytes of a weight; `chunk` is the most tokens that vLLM puts into one iteration.
+    `operations` per second, by the bytes of a weight; `chunk` is the maximum tokens that vLLM puts into one iteration.
     """
 
     name: str
@@ -71,17 +71,17 @@ class Host:
 
     @property
     def room(self) -> int:
-        """Tokens of KV cache that fit beside the weights; below 1 if the weights do not fit."""
+        """The tokens of KV cache that fit beside the weights; below 1 if the weights do not fit."""
         return int((self.gpus * self.gpu.memory * USABLE - self.model.weights) // self.model.kv)
 
     @property
     def bandwidth(self) -> float:
-        """Bytes a second that it reads from memory."""
+        """The bytes per second that it reads from memory."""
         return ATTAINED * self.gpu.bandwidth * self.gpus
 
     @property
     def prefill(self) -> float:
-        """Tokens a second, where computing is the limit."""
+        """Tokens per second, if compute is the bottleneck."""
         return ATTAINED * self.gpu.operations[self.model.width] / (2 * self.model.active) * self.gpus
 
     @property
@@ -95,12 +95,12 @@ class Host:
         return self.model.kv / (ATTAINED * self.gpu.pcie * self.gpus)
 
     def iteration(self, tokens: int) -> float:
-        """Seconds of one iteration over so many tokens without attention: it reads weights, or computes."""
+        """Seconds of one iteration over this many tokens without attention: bound by reading weights or by compute."""
         return max(self.model.read(tokens) / self.bandwidth, tokens / self.prefill)
 
 
 def kv(layers: int, heads: int = 8, size: int = 128) -> int:
-    """Bytes of a token in the cache: a key and a value of 2 bytes for each layer, KV head and place."""
+    """The bytes of a token in the KV cache: a key and a value of 2 bytes for each layer, KV head and dimension."""
     return 2 * 2 * layers * heads * size
 
 

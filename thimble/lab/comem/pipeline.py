@@ -1,4 +1,4 @@
-"""Agents on two servers, with the full history, with the newest turns, or with summaries of a memory model (CoMem).
+"""Simulate agents on two servers, with the full history, the newest turns, or summaries of a memory model (CoMem).
 
 The prompts are those of the strategy `comem` (strategies/comem.py) without a budget: k-step-off is its default,
 synchronous is `summary=waited`, and no summary is `summary=none`.
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from simpy import Environment, Event
 
 SUMMARY_TOKENS = 2_048
-"""Tokens of a summary: the paper's maximum (4.2)."""
+"""The tokens of a summary: the paper's maximum (4.2)."""
 Strategy = Literal["full context", "no summary", "synchronous", "k-step-off"]
 COMEM_STRATEGIES: Sequence[Strategy] = get_args(Strategy)
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """Two servers and a strategy. `tool` is the seconds of the environment between two calls of an agent."""
+    """Two servers and a strategy. `tool`: seconds that the environment takes between two calls of an agent."""
 
     agent: Host
     memory: Host
@@ -40,7 +40,7 @@ class Deployment:
 
 @dataclass(slots=True)
 class PipelineOutcome:
-    """Seconds until the last agent has ended, seconds that agents waited for summaries, and what the servers did."""
+    """Seconds until the last agent ended, seconds that agents waited for summaries, and the counts of the servers."""
 
     seconds: float
     waited: float
@@ -49,10 +49,10 @@ class PipelineOutcome:
 
 
 def simulate(runs: Sequence[AgentRun], setting: Deployment) -> PipelineOutcome:
-    """All runs at once, from empty servers.
+    """Run all agents at once, on servers with an empty cache.
 
     Raises:
-        UsageError: simpy is not installed, or a prompt has no room on its server.
+        UsageError: simpy is not installed, or a prompt does not fit on its server.
     """
     try:
         from simpy import AllOf, Environment
@@ -76,10 +76,10 @@ class _Agent:
     waited: float = 0.0
 
     def work(self) -> Generator[Event, object, None]:
-        """The run, call by call.
+        """Play the run, call by call.
 
-        The window starts where the summary in use ends. A summary covers the turns up to `step` - k, and is in k
-        prompts at least; the next one is asked for when it would cover k turns more.
+        The window starts at the end of the current summary. A summary covers the turns up to `step` - k, and is used
+        in at least k prompts; the next one is requested when it would cover k more turns.
         """
         setting, k = self.setting, self.setting.k
         summarised = setting.strategy in ("synchronous", "k-step-off")

@@ -1,6 +1,6 @@
-"""A model server with continuous batching, chunked prefill and a prefix cache, simulated iteration by iteration.
+"""Simulate a model server with continuous batching, chunked prefill and a prefix cache, iteration by iteration.
 
-Iterations that are alike are one event, so a run takes as many events as its batch has changes.
+Equal iterations in a row are one event: a run has as many events as its batch has changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
-    """A prompt and its reply, in tokens. `shared` begin also what the owner's last request left: prompt and reply."""
+    """A prompt and its reply, in tokens. `shared`: the common prefix with the owner's last prompt and reply."""
 
     owner: int
     prompt: int
@@ -31,13 +31,13 @@ class PromptRequest:
 
     @property
     def size(self) -> int:
-        """Tokens of KV cache at the end of the reply."""
+        """The tokens of KV cache at the end of the reply."""
         return self.prompt + self.output
 
 
 @dataclass(slots=True)
 class Counts:
-    """What a server did, in tokens. Each prompt token was cached, fetched from the CPU's memory, or prefilled."""
+    """The work of a server, in tokens. Each prompt token was cached, fetched from CPU memory, or prefilled."""
 
     requests: int = 0
     cached: int = 0
@@ -57,9 +57,9 @@ class _Prefill:
 class SimulatedServer:
     """Serves requests, first come first served.
 
-    A request is admitted when its prompt and reply fit beside those at work, so none is ever stopped for room. What it
-    leaves in the cache stays until the room is needed: the least recently used goes first, its end before its
-    beginning. With `offload`, the CPU's memory has a copy of everything, and a link brings back what is needed.
+    A request is admitted when its prompt and reply fit beside the running ones, so none is ever preempted. Its KV cache
+    stays until the space is needed: the least recently used is evicted first, its end before its start. With `offload`,
+    CPU memory has a copy of everything, and a link brings back the tokens that a prompt needs.
     """
 
     env: Environment
@@ -83,14 +83,14 @@ class SimulatedServer:
         self.env.process(self._work())
 
     def ask(self, request: PromptRequest) -> Event:
-        """An event at the end of the reply.
+        """Queue a request; the event fires at the end of its reply.
 
         Raises:
             UsageError: prompt and reply do not fit, even alone.
         """
         if request.size > self.host.room:
             what = f"{self.host.model.name} on {self.host.gpus} {self.host.gpu.name} has room for "
-            raise UsageError(f"{what}{max(0, self.host.room):,} tokens, not for {request.size:,}", "give it more GPUs")
+            raise UsageError(f"{what}{max(0, self.host.room):,} tokens, not for {request.size:,}", "use more GPUs")
         done = self.env.event()
         self._waiting.append((request, done))
         self._wake()
@@ -113,19 +113,19 @@ class SimulatedServer:
             start = self.env.now
             yield self.env.timeout(ends(many)) | self._changed if many > 1 else self.env.timeout(ends(1))
             passed = self.env.now - start
-            if many > 1 and passed < ends(many):  # a request has come: it joins behind the iteration at work
+            if many > 1 and passed < ends(many):  # a request arrived: it joins after the running iteration
                 many = bisect_left(range(many), passed, key=ends)
                 yield self.env.timeout(max(0.0, ends(many) - passed))
             self._advance(chunk, many)
 
     def _admit(self) -> None:
-        """Admit what fits, in order; what a request finds in the cache is not prefilled."""
+        """Admit the requests that fit, in order; cached tokens of a prompt are not prefilled."""
         while self._waiting and self._reserved + self._waiting[0][0].size <= self.host.room:
             request, done = self._waiting.popleft()
             held = self._idle.pop(request.owner, 0)
             self._reserved += request.size
             self._evict(self._reserved + sum(self._idle.values()) - self.host.room)
-            shared = min(request.shared, request.prompt - 1)  # the last token is always computed: it begins the reply
+            shared = min(request.shared, request.prompt - 1)  # the last token is always computed: it starts the reply
             cached = min(shared, held)
             fetched = min(shared, self._copied[request.owner]) - cached if self.offload and shared else 0
             self.counts.requests += 1
@@ -148,14 +148,14 @@ class SimulatedServer:
                 del self._idle[owner]
 
     def _fetch(self, prefill: _Prefill, tokens: int) -> Generator[Event, object, None]:
-        """Bring tokens back over the link, one request after the other, while the GPUs work for others."""
+        """Fetch tokens over the link, one request after the other, while the GPUs serve other requests."""
         self._link_free = max(self._link_free, self.env.now) + tokens * self.host.fetch
         yield self.env.timeout(self._link_free - self.env.now)
         self._prefilling.append(prefill)
         self._wake()
 
     def _alike(self) -> tuple[int, int]:
-        """The prompt tokens of the next iteration, and how many iterations in a row are like it."""
+        """The prompt tokens of the next iteration, and the number of equal iterations in a row."""
         room = max(1, self.host.gpu.chunk - len(self._decoding))
         ends = [ending - self._iterations for ending, *_ in self._decoding[:1]]
         if self._prefilling:
@@ -163,7 +163,7 @@ class SimulatedServer:
         return min(room, sum(prefill.left for prefill in self._prefilling)), min(ends)
 
     def _ends(self, chunk: int) -> Callable[[int], float]:
-        """The seconds of so many alike iterations: each reads the cache of its replies, which grow by a token each."""
+        """The seconds of n equal iterations: each reads the KV cache of its replies, which grow by a token each."""
         replies, context, attention = len(self._decoding), self._context, self.host.attention
         each = self.host.iteration(replies + chunk) + (context - replies / 2) * attention
         more = replies / 2 * attention

@@ -1,1 +1,1 @@
-"""One fact at ten depths of a prompt."""
+"""Ask for one fact at ten depths of a prompt."""

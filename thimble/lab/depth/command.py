@@ -1,4 +1,4 @@
-"""The lost middle: whether a model states one fact of many, by its depth in the prompt."""
+"""The lost middle: does a model find one fact of many, by its depth in the prompt?"""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from thimble.session.session import Session
 
 DEPTHS = 10
 ENDS, MIDDLE = slice(0, DEPTHS, DEPTHS - 1), slice(3, 7)
-"""The depths that are compared: the first and the last, and the four between."""
+"""The depths that are compared: the first and the last against the four in the middle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Ten prompts of the same facts, which the number draws; the one asked for moves from the start to the end."""
+    """Ten prompts with the same facts, drawn by `number`; the fact in question moves from the start to the end."""
 
     model: str
     facts: int
@@ -36,16 +36,16 @@ class Trial:
 
     @property
     def key(self) -> str:
-        """The address of a server does not count."""
+        """A hash of all fields; the address of a server does not matter."""
         return hash_of([named(self.model), self.facts, self.number])
 
     @property
     def size(self) -> int:
-        """Facts."""
+        """The number of facts."""
         return self.facts
 
     def prompt(self, depth: int) -> tuple[list[Message], str]:
-        """The messages, the question last, and the fact; a file of facts was read before."""
+        """The messages, in which a file of facts is read and then a question asked, and the fact."""
         random = Random(self.number)
         rooms = random.sample(range(10_000, 100_000), self.facts)
         lines = [f"The door code of room {room} is {random.randint(1_000, 9_999)}." for room in rooms]
@@ -75,21 +75,21 @@ class Depth(Experiment[Trial]):
     drawn = "Facts stated, %, from the start of the prompt to its end"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
-        """The models, and the prompts."""
-        told = f"{MODEL_FORM}; {READER} is asked too"
+        """Add the flags for models and prompts."""
+        told = f"{MODEL_FORM}; {READER} is always asked, too"
         parser.add_argument("--model", nargs="+", default=[], type=model_name, metavar="MODEL", help=told)
         facts, trials = whole("--facts", DEPTHS, 10_000), whole("--trials", 1, 1_000)
         parser.add_argument("--facts", default=100, type=facts, metavar="N", help="facts in a prompt; default: 100")
         parser.add_argument("--trials", default=10, type=trials, metavar="N", help="draws of facts; default: 10")
 
     def cases(self, options: argparse.Namespace) -> list[Trial]:
-        """A case for each model and draw; a server gets one at once."""
+        """A case for each model and draw; a server gets one at a time."""
         options.jobs = options.jobs or (1 if options.model else None)
         models = dict.fromkeys([READER, *options.model])
         return [Trial(model, options.facts, at) for model, at in product(models, range(1, options.trials + 1))]
 
     def measure(self, case: Trial) -> list[Row]:
-        """Whether the answer states the fact, and the answer, at each depth."""
+        """The answer at each depth, and whether it states the fact."""
         model = Session(settings_of(case.model, budget=1_000 + 30 * case.facts)).agent.backend
         found, answers = [], []
         for depth in range(DEPTHS):
@@ -110,7 +110,7 @@ class Depth(Experiment[Trial]):
         yield ResultTable("Facts stated, %", ("depth", *(model for (model,) in models)), cells, told)
 
     def notes(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """Whether there is a U."""
+        """The difference between the ends and the middle: is the curve a U?"""
         for (model,), mine in by(rows, "model").items():
             ends, middle = ([100 * mean(row["found"][at]) for row in mine] for at in (ENDS, MIDDLE))
             u = paired(ends, middle)
@@ -118,7 +118,7 @@ class Depth(Experiment[Trial]):
             yield f"{model}: the ends against the middle {told}."
 
     def lines(self, rows: Rows, options: argparse.Namespace) -> dict[str, Sequence[float]]:
-        """The shares of each model."""
+        """The percentage at each depth, for each model."""
         found = {model: [row["found"] for row in mine] for (model,), mine in by(rows, "model").items()}
         return {model: [100 * mean(depth) for depth in zip(*of, strict=True)] for model, of in found.items()}
 

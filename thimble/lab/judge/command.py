@@ -1,4 +1,4 @@
-"""Every strategy in a folder is judged: the laws first, then one score, in a table with strategies that ship."""
+"""Judge every strategy in a folder: the laws first, then one score, in a table with built-in strategies."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from thimble.session.jail import Jail
 
 JUDGED_BESIDE = (RAW_AGENT, "sliding-window", "observation-masking", "summary-buffer", "thrifty")
 EVERYTHING = ""
-"""In the place of a strategy: all is sent, whatever the laws say. Costs are compared with it."""
+"""Instead of a SPEC: send the whole history, without checking laws. The baseline of the costs."""
 FORMULA = """\
-Score = 30 · saved + 40 · facts + 30 · found. Saved: the part of the cost of sending everything that is saved, in the
-mean of four prices of a cached token. Facts: the part of the facts of earlier results that the views show.
-Found: the part of the repeated calls whose earlier result was still in view."""
+Score = 30 · saved + 40 · facts + 30 · found. Saved: the share of the cost saved against sending everything, as the mean
+over four prices of a cached token. Facts: the share of facts in earlier results that the views show.
+Found: the share of repeated calls with their earlier result still in view."""
 SHARES = {"facts": ("kept", "planted"), "lost": ("quoted_lost", "quoted"), "repeats": ("repeats", "again")}
-"""Columns of the table, if there is any of it: a count, and of how many."""
+"""Optional columns of the table: the keys of a count and of its total."""
 MOST_JUDGE_SEED = 10**9
-PRINTS = "it prints; a strategy returns messages and prints nothing"
+PRINTS = "it prints; a strategy must only return messages"
 JOINS = "a + in a name joins two strategies: rename the file"
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeCase:
-    """A strategy on the dialogues, a setting for each price: a file in the folder with this text, or one that ships."""
+    """A strategy on the dialogues, with a setting for each price: built-in, or a file in the folder with this text."""
 
     strategy: str
     dialogues: Sequence[Dialogue]
@@ -51,36 +51,36 @@ class JudgeCase:
 
     @property
     def key(self) -> str:
-        """All of it, wherever the folder is."""
+        """A hash of all fields except the path of the folder."""
         heard = [[run.digest, *facts] for run, facts in self.dialogues]
         return hash_of([self.strategy, heard, [*map(astuple, self.settings)], self.text, self.seconds])
 
     @property
     def size(self) -> int:
-        """Strategies."""
+        """One strategy."""
         return 1
 
 
 class Judge(Experiment[JudgeCase]):
-    """Judge every strategy in a folder: the laws first, then one score, in a table with strategies that ship."""
+    """Judge every strategy in a folder: the laws first, then one score, in a table with built-in strategies."""
 
     title = "A contest of strategies"
     epilog = FORMULA
     verb = "judged"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
-        """The folder, the dialogues and the limits."""
+        """Add the folder, and the flags for dialogues and limits."""
         add = parser.add_argument
         add("folder", type=Path, metavar="FOLDER", help="each *.py in it is a strategy")
-        add("--runs", type=Path, metavar="FILE", help="recorded dialogues, as for replay; default: made with the seed")
+        add("--runs", type=Path, metavar="FILE", help="recorded dialogues, as for replay; default: made from the seed")
         add("--seed", type=whole("--seed", 0, MOST_JUDGE_SEED), default=randbelow(MOST_JUDGE_SEED), metavar="N",
-            help="for the dialogues and for the facts planted in them; default: a new one, which is told")  # fmt: skip
+            help="seed of the dialogues and of the facts planted in them; default: random, and printed")  # fmt: skip
         add("--budget", default=8_000, type=read_limit, metavar="N", help="prompt tokens a call may use; default: 8000")
-        told = "most seconds that a strategy takes; default: 60"
+        told = "time limit of a strategy; default: 60"
         add("--seconds", default=60, type=whole("--seconds", 1, 86_400), metavar="N", help=told)
 
     def cases(self, options: argparse.Namespace) -> list[JudgeCase]:
-        """Sending everything, each file, and what is judged beside."""
+        """A case for sending everything, for each file, and for each built-in strategy of the table."""
         folder = options.folder
         paths = sorted(path for path in folder.glob("*.py") if path.is_file())
         files = {path.name: path.read_text(errors="replace") if os.access(path, os.R_OK) else "" for path in paths}
@@ -101,7 +101,7 @@ class Judge(Experiment[JudgeCase]):
         ]
 
     def measure(self, case: JudgeCase) -> list[Row]:
-        """The sums of a strategy, or the `reason` why it has none."""
+        """The sums of a strategy, or the `reason` why it has no score."""
         found = JOINS if "+" in case.strategy else judged(case)
         return [
             {
@@ -113,32 +113,32 @@ class Judge(Experiment[JudgeCase]):
         ]
 
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
-        """The rows of the strategies, the best first, with `score` and the `cost` against sending everything."""
+        """The rows of the strategies, the best first, with `score` and with `cost` relative to sending everything."""
         everything, *others = rows
         found = [scored(row, everything) for row in others]
         return sorted(found, key=lambda row: -math.inf if row["score"] is None else row["score"], reverse=True)
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """What was judged on, and the formula."""
+        """The dialogues, and the formula of the score."""
         first = rows[0]
         heard = f"{several(first['dialogues'], 'dialogue')}, {several(first['turns'], 'call')}"
         yield f"{heard}, seed {options.seed}."
         yield from FORMULA.splitlines()
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
-        """A row a strategy."""
+        """A row for each strategy."""
         at = ", ".join(f"{price.cached:g}" for price in price_cards([]))
         shares = [name for name, (_, of) in SHARES.items() if any(row.get(of) for row in rows)]
         columns = ("strategy", "no score because", "score", "cost", *shares)
-        told = f"Cost in percent of sending everything, where a cached token costs {at}."
+        told = f"Cost in percent of sending everything, if a cached token costs {at}."
         yield ResultTable("The contest", columns, [_cells(row, shares) for row in rows], told, texts=2)
 
 
 def judged(case: JudgeCase) -> Row | str:
-    """What a strategy does on the dialogues; or, in one line, why it has no score.
+    """The sums of a strategy on the dialogues; or, in one line, the reason why it has no score.
 
     Raises:
-        UsageError: everything is sent, and no call fits the budget.
+        UsageError: no call fits the budget, even if everything is sent.
     """
     if case.strategy == EVERYTHING:
         found = measured(case.dialogues, case.settings, lawful=False)
@@ -157,7 +157,7 @@ def judged(case: JudgeCase) -> Row | str:
 
 
 def scored(row: Row, everything: Row) -> Row:
-    """The row with its score, which is None where there is a reason."""
+    """The row with its score; None if it has a reason."""
     if not row["reason"] and row["calls"] < everything["calls"]:
         row = row | {"reason": f"no view fits the budget at {several(everything['calls'] - row['calls'], 'call')}"}
     if row["reason"]:

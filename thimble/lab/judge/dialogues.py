@@ -1,4 +1,4 @@
-"""Dialogues of a contest: made with a seed or recorded, each with facts of its results that a view should keep."""
+"""Dialogues of a contest: generated or recorded, each with facts of its results that a view should keep."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from thimble.corpus.library import load
 from thimble.tools.articles import ArticleTools
 
 DIALOGUES, EXCHANGES, READS = 4, 6, 3
-"""How many are made; the questions of each; the articles read for a question, at most."""
+"""The number of generated dialogues, the questions of each, and the maximum articles read for a question."""
 AGAIN = 0.3
-"""How often an article is read that was read before."""
+"""The probability of reading an article a second time."""
 FACTS, FACT_WORDS = 6, 8
-"""The facts of a dialogue, at most one of a result; the words of a fact."""
+"""The facts of a dialogue, at most one from each result, and the words of a fact."""
 Dialogue = tuple[Trajectory, Sequence[str]]
-"""A run, and facts of its results."""
+"""A run, and facts of its tool results."""
 
 
 def generated(seed: int) -> list[Trajectory]:
-    """Runs that read articles, some of them again; the same for the same seed."""
+    """Generate runs that read articles, some of them twice; the same for the same seed."""
     random, library = Random(seed), load()
     tools, slugs = ArticleTools(library), [article.slug for article in library.articles]
     runs = []
@@ -46,15 +46,15 @@ def generated(seed: int) -> list[Trajectory]:
 
 
 def planted(run: Trajectory, seed: int) -> Dialogue:
-    """The run, repaired, and facts of some of its results, which the seed draws."""
+    """The repaired run, and facts of some of its results, drawn with the seed."""
     messages = repair(run.messages).messages
     return replace(run, messages=messages), facts_of(messages, Random(f"{seed} {run.name}"), FACTS)
 
 
 def facts_of(messages: Sequence[Message], random: Random, most: int) -> list[str]:
-    """Some words in a row of so many results before the last turn: they are drawn, so no pattern finds them.
+    """Consecutive words from at most `most` results before the last turn, drawn so that no pattern finds them.
 
-    What another message says too, which every view shows, is no fact.
+    Words that also occur in another message are not a fact: every view shows them.
     """
     last = max((turn.start for turn in turns(messages)), default=0)
     words = {at: one.content.split() for at, one in enumerate(messages[:last]) if one.role == "tool"}
@@ -68,7 +68,7 @@ def facts_of(messages: Sequence[Message], random: Random, most: int) -> list[str
 
 
 def shown(facts: Sequence[str], calls: Iterable[tuple[Sequence[Message], Sequence[Message]]]) -> Iterator[bool]:
-    """For each call, a history and its view, and each fact before the last turn: whether the view has its words."""
+    """For each call (history, view) and each fact before the last turn: whether the view has the words of the fact."""
     for history, view in calls:
         earlier, said = _words(history[: last_turn(history)]), _words(view)
         yield from (fact in said for fact in facts if fact in earlier)
@@ -80,5 +80,5 @@ def _words(messages: Iterable[Message]) -> str:
 
 @lru_cache(maxsize=4_096)
 def _with_blanks(text: str) -> str:
-    """The text with a blank between two words."""
+    """The text with each run of whitespace as one space."""
     return " ".join(text.split())

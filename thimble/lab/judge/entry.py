@@ -1,7 +1,7 @@
-"""An entry: a strategy whose code runs in a jail. It gets copies, and all that it can answer is a view.
+"""An entry: a strategy whose code runs in a jail, gets copies, and can only reply with a view.
 
-The dialogues and everything that is measured stay on this side: the jail gets a message when the history has it, and no
-word of the strategy is taken for more than its view.
+Dialogues and measurements stay on this side: the jail gets a message when it enters the history, and the reply of the
+strategy is only ever read as a view.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ FORBIDDEN = (
     *("ctypes.", "gc.", "os.exec", "os.fork", "os.kill", "os.link", "os.posix_spawn", "os.rename", "os.symlink"),
     *("os.system", "pty.", "socket.", "sqlite3.", "subprocess."),
 )
-"""How the audit events of Python begin that computing a view does not raise."""
+"""Prefixes of Python's audit events that computing a view does not need."""
 Sent = Annotated[list[int | Message], Field(max_length=20_000)]
-"""Messages as the jail sends them: the place of one in the history, or one of the strategy's own."""
+"""Messages as the jail sends them: an index into the history, or a message of the strategy's own."""
 Prompts = Annotated[list[tuple[Sent, int]], Field(max_length=100)]
-"""What a model was asked, with the tokens of each reply."""
+"""Prompts to a model, each with the tokens of its reply."""
 BEGUN = TypeAdapter(tuple[int, bool, bool])
-"""The number of a play, and whether its strategy is fitted and priced."""
+"""The number of a play, and the strategy's `fitted` and `priced`."""
 PREPARED = TypeAdapter(tuple[Sent, Prompts, Prompts])
-"""A view, and what was asked for it, at once and in the background."""
+"""A view, and the strategy's prompts to its models: to the one that it waits for, and to the background one."""
 
 
 @dataclass(eq=False)
 class Entry(Strategy):
     """A strategy in a jail, with fresh state.
 
-    What it asked a model, `side` is asked again, so that it costs. To keep that back would win nothing: the model's
-    words mean nothing.
+    Its prompts to a model are repeated to `side`, so that they count as cost. Hiding them would gain nothing: the
+    model's replies are meaningless.
     """
 
     jail: Jail
@@ -60,7 +60,7 @@ class Entry(Strategy):
         self._sent = 0
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        """The view that the jail sends, with our own message wherever it names one of the history."""
+        """The view from the jail; indices into the history become our own messages."""
         asked = self._number, messages[self._sent :], budget.limit, budget.overhead, budget.prices
         view, at_once, late = self._ask(PREPARED, asked)
         self._sent = len(messages)
@@ -78,19 +78,19 @@ class Entry(Strategy):
         try:
             return expected.validate_json(self.jail.ask(request))
         except ValueError as error:
-            raise UsageError("its process sent something other than a view", "write to no pipe") from error
+            raise UsageError("its process sent something other than a view", "do not write to pipes") from error
 
 
 @dataclass
 class EntryServer:
-    """In the jail: begins a play of a strategy, or asks it for the next view. Its model writes so many tokens."""
+    """In the jail: starts a play of a strategy, or asks it for the next view. Its model writes `summary_tokens`."""
 
     spec: str
     summary_tokens: int
     plays: list[Any] = field(default_factory=list)
 
     def __call__(self, request: tuple[Any, ...] | None) -> bytes:
-        """The reply. Raises UsageError if the strategy fails."""
+        """Answer a request. Raises UsageError if the strategy fails."""
         if request is None:
             return self._begin()
         number, new, limit, overhead, prices = request
@@ -108,8 +108,8 @@ class EntryServer:
     def _begin(self) -> bytes:
         counter = counter_for("")
         if not self.plays:
-            warnings.simplefilter("ignore")  # Python warns of the text of a file, which is not a print
-            counter.tokens("")  # reads the vocabulary, which is forbidden from now on
+            warnings.simplefilter("ignore")  # a SyntaxWarning of the file is not a print
+            counter.tokens("")  # loads the vocabulary now: reading files is forbidden below
             forbid_all_but_computing()
         models = [FakeModel(counter, self.summary_tokens, model=name) for name in ("server", "memory")]
         strategy = parse(self.spec, SideModel(models[0], None, models[1], StepWorker()))
@@ -118,10 +118,10 @@ class EntryServer:
 
 
 def forbid_all_but_computing() -> None:
-    """From now on this process reads no file but Python's code, writes none, and starts and reaches no other process.
+    """Forbid this process to read files except Python code, to write files, and to start or reach other processes.
 
-    The seed on the judge's command line and the file of the dialogues are files, too. Code that wants to can get around
-    this; code that does not want to has a line that says what is not allowed.
+    The judge's command line, which has the seed, and the dialogues could otherwise be read as files. This stops
+    accidents, not attacks: malicious code can get around it, other code gets an error that says what is not allowed.
     """
     code, writes = tuple(all_suffixes()), os.O_WRONLY | os.O_RDWR | os.O_CREAT
 

@@ -1,4 +1,4 @@
-"""What a strategy does on the dialogues: the laws first, then its cost, its faults and the facts that it keeps."""
+"""Measure a strategy on the dialogues: the laws first, then its cost, its faults and the facts that it keeps."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from thimble.lab.replay.recorded_replay import (
 from thimble.strategies.spec import parse
 
 WEIGHTS: Mapping[str, int] = {"saved": 30, "facts": 40, "found": 30}
-"""The points of each part of the score."""
+"""The maximum points of each part of the score."""
 
 
 def shares(found: Row, everything: Row) -> list[float]:
-    """The cost at each price, as a share of that of sending everything."""
+    """The cost at each price, as a share of the cost of sending everything."""
     return [one / of for one, of in zip(found["costs"], everything["costs"], strict=True)]
 
 
 def score(found: Row, everything: Row) -> float:
-    """The points of a contest, at most 100: what is saved, which facts are kept, which results are found again."""
+    """The points of a strategy, at most 100: for cost saved, for facts kept, and for results still in view."""
     parts = {
         "saved": 1 - mean(shares(found, everything)),
         "facts": found["kept"] / found["planted"] if found["planted"] else 1,
@@ -47,16 +47,16 @@ def measured(
 ) -> Row:
     """The sums of a strategy over all dialogues: each setting has its SPEC and another price.
 
-    `costs` has one for each price; a computed prompt token costs 1. `calls` had a view. `planted` counts the facts that
-    each call could show, and `kept` those that its view shows. `again` counts the calls of a dialogue that were made
-    before, `repeats` those of them whose earlier result the view does not show whole; `quoted` and `quoted_lost` are as
-    in `Faults`. Facts and faults are those at the worst price.
+    `costs` has one for each price; a computed prompt token costs 1. `calls` counts the calls with a view. `planted`
+    counts the facts that each call could show, `kept` those that its view shows. `again` counts the repeated calls of a
+    dialogue, `repeats` those of them whose earlier result the view does not show whole; `quoted` and `quoted_lost` are
+    as in `Faults`. Facts and faults are those at the worst price.
 
-    All prices are played side by side, call by call, so that no play knows what comes from one before it. A lawful
-    strategy is played once more, from fresh state, and must make the same views; that costs nothing.
+    All prices are played side by side, call by call, so that no play learns the future from an earlier one. A `lawful`
+    strategy is played once more, from fresh state, and must make the same views; that play costs nothing.
 
     Raises:
-        UsageError: the strategy fails, or breaks a law though it must be `lawful`; in one line.
+        UsageError: the strategy fails, or must be `lawful` and breaks a law; in one line.
     """
     model = settings[0].model
     played = settings if decides_by_price(settings[0].strategy, model, make) else settings[:1]
@@ -84,11 +84,11 @@ def measured(
 
 
 def _check(run: Trajectory, calls: Sequence[RecordedCall]) -> None:
-    """Raise UsageError where a law is broken. The history is sound, so each note of a view is about the strategy."""
+    """Raise UsageError if a law is broken. The history is valid, so notes of a view are faults of the strategy."""
     for call in calls:
         view, broken = call.view, ""
         if view and view.notes:
-            broken = f"the view had to be mended: {view.notes[0]}"
+            broken = f"the view had to be repaired: {view.notes[0]}"
         elif view and view.tokens > view.limit:
             broken = f"{view.tokens:,} tokens, and the budget is {view.limit:,}"
         elif calls[0].view != calls[-1].view:

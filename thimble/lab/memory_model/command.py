@@ -38,10 +38,10 @@ STRATEGY = "comem:k=1,words=60,suggestions=off"
 RATE, GRPO_RATE, GRPO_LORA_RATE = 1e-3, 1e-4, 5e-4
 """Learning rates: of fine-tuning, and of GRPO for all weights and for LoRA."""
 SAME = ("base", "agent", "strategy", "sft_steps", "grpo_steps", "rank", "lowest", "longest")
-"""Flags that --out belongs to."""
+"""Flags that must stay the same for one --out."""
 MEMORY_EPILOG = """\
-FILE is as `thimble lab replay` takes it: runs of full context. Without `tools` the agent has those that the run called.
-One run in four is held out. --out keeps what has ended: the same command goes on after an interruption.
+FILE has a format of `thimble lab replay`: runs with full context. If a run lists no `tools`, the agent has those that
+it called. One run in four is held out. --out keeps finished steps: after an interruption, the same command continues.
 docs/results/memory-model.md has results.
 """
 
@@ -50,9 +50,9 @@ def main(arguments: Sequence[str], prog: str) -> None:
     """Train, measure and print a table.
 
     Raises:
-        UsageError: a flag, a file, or a package is missing.
-        ModelError: the agent or a memory model cannot be asked.
-        Stopped: Ctrl-C; what has ended is kept.
+        UsageError: a flag is invalid, or a file or a package is missing.
+        ModelError: the agent or a memory model does not answer.
+        Stopped: Ctrl-C; finished steps are kept.
     """
     options = _parser(prog).parse_args(arguments)
     if options.lowest and not options.rank:
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
     assert backend
     strategy = parse(options.strategy, SideModel(backend))
     if not isinstance(strategy, Comem):
-        raise UsageError(f"{options.strategy} asks no memory model", f"--strategy {STRATEGY}")
+        raise UsageError(f"{options.strategy} does not use a memory model", f"--strategy {STRATEGY}")
     agent = FrozenAgent(backend, MemoryTask(strategy, backend.counter))
     runs, file = read(options.files), LocalModels().found(options.base).path
     check_packages()
@@ -82,18 +82,18 @@ def main(arguments: Sequence[str], prog: str) -> None:
         with closing(Store(options.out / "held-out.jsonl", write=True)) as store:
             records = list(measure(held[: options.held_out], agent, memories(agent.task, models), store))
     except KeyboardInterrupt:
-        raise Stopped("stopped: the same command goes on") from None
-    told = [f"Guideline from failures: {words or 'no words were better than none'}"]
+        raise Stopped("stopped: run the same command to continue") from None
+    told = [f"Guideline from failures: {words or 'none, since no guideline helped'}"]
     publish(findings(records, told), options, prog, arguments)
 
 
 def _room(base: Backend, prompt: Sequence[Message]) -> int:
-    """Tokens of a prompt."""
+    """The tokens of a prompt."""
     return Budget(UNLIMITED, base.counter, base.counter.overhead(())).size(prompt)
 
 
 def _same_training(options: Namespace) -> None:
-    """Refuse a folder that holds another training. Raises UsageError."""
+    """Raise UsageError if the folder holds another training."""
     given = {name: str(getattr(options, name)) for name in SAME}
     given["files"] = " ".join(sha256(path.read_bytes()).hexdigest() for path in options.files)
     kept = options.out / "training.json"
@@ -101,14 +101,14 @@ def _same_training(options: Namespace) -> None:
         kept.write_text(json.dumps(given, indent=2), "utf-8")
     if json.loads(kept.read_text("utf-8")) != given:
         raise UsageError(
-            f"{options.out} holds a training with other flags or runs", f"see {kept}, or give another --out"
+            f"{options.out} holds a training with other flags or runs", f"use those of {kept}, or give another --out"
         )
 
 
 def _trained(
     options: Namespace, base: Backend, file: Path, agent: FrozenAgent, steps: Sequence[MemoryStep]
 ) -> tuple[Mapping[str, MemoryModel], str]:
-    """The memory models by name: the agent's own, the base model and what came of it; and the guideline."""
+    """Train, and return the memory models by name (the agent's, the base model, the trained ones) and the guideline."""
     teacher, out = MemoryModel(agent.backend), options.out
     sft, rl, targets, words = out / "sft", out / "grpo", out / "targets.json", out / "guideline.txt"
     prompts = {str(base.rendered(agent.task.prompt(step), ())): step for step in steps}
@@ -121,7 +121,7 @@ def _trained(
         hard = {text: step for text, step in prompts.items() if agent.without(step) < 1}
         if not hard:
             raise UsageError(
-                "the agent acts as recorded at each step without a summary", "give runs that look back further"
+                "the agent acts as recorded at every step, even without a summary", "give runs that need older turns"
             )
         rate = GRPO_LORA_RATE if options.rank else GRPO_RATE
         how = FineTuning(options.grpo_steps, rate, options.longest, options.rank, options.lowest, save_every=1)
@@ -141,18 +141,18 @@ def _parser(prog: str) -> Parser:
     parser = Parser(prog, description=__doc__, epilog=MEMORY_EPILOG, allow_abbrev=False)
     add = parser.add_argument
     add("files", nargs="+", type=Path, metavar="FILE", help="recorded trajectories")
-    add("--base", required=True, metavar="MODEL", help="what is trained: a GGUF file, or a model of this machine")
-    add("--out", type=Path, required=True, metavar="FOLDER", help="where the trained models are written")
-    add("--strategy", default=STRATEGY, metavar="SPEC", help="how the memory model is asked; default: %(default)s")
-    told = f"the frozen agent, whose summaries are learnt first: {MODEL_FORM}; default: %(default)s"
+    add("--base", required=True, metavar="MODEL", help="the model to train: a GGUF file, or a model on this machine")
+    add("--out", type=Path, required=True, metavar="FOLDER", help="the folder for the trained models")
+    add("--strategy", default=STRATEGY, metavar="SPEC", help="a SPEC of comem; default: %(default)s")
+    told = f"the frozen agent, whose summaries are the first training data: {MODEL_FORM}; default: %(default)s"
     add("--agent", default=READER, type=model_name, metavar="MODEL", help=told)
     for flag, default, least, told in (
         ("--sft-steps", 200, 1, "steps of fine-tuning, of one example each"),
         ("--grpo-steps", 100, 1, "steps of GRPO, of 8 summaries for one prompt each"),
         ("--rank", 0, 0, "rank of LoRA; 0 trains all weights"),
         ("--lowest", 0, 0, "the lowest block that LoRA changes: half of the blocks take half the time"),
-        ("--longest", 1024, 1, "tokens of a prompt with its summary; longer ones are not trained on"),
-        ("--held-out", 200, 1, "steps of held-out runs that are measured, at most"),
+        ("--longest", 1024, 1, "maximum tokens of a prompt with its summary; longer ones are left out"),
+        ("--held-out", 200, 1, "maximum steps of held-out runs to measure"),
     ):
         help = f"{told}; default: %(default)s"
         add(flag, default=default, type=whole(flag, least, 1_000_000), metavar="N", help=help)

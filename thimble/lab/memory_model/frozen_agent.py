@@ -1,4 +1,4 @@
-"""The frozen agent: what it does with a summary in view, and what the summary earns by that (CoMem, Eq. 9)."""
+"""The frozen agent: its action with a summary in view, and the reward of the summary for that (CoMem, Eq. 9)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from thimble.lab.replay.recorded_replay import proposed_action
 
 @dataclass(frozen=True, slots=True)
 class FrozenAgent:
-    """A model that is not trained. It is asked once for each prompt, at temperature 0."""
+    """A model that is not trained. Each prompt is sent once, at temperature 0."""
 
     backend: Backend
     task: MemoryTask
     known: dict[str, Action] = field(default_factory=dict)
-    """Its actions, by digest of the prompt."""
+    """Cached actions, by a digest of the prompt."""
 
     def action(self, step: MemoryStep, view: Sequence[Message]) -> Action:
-        """What it does on this view. Raises ModelError."""
+        """The agent's action on this view. Raises ModelError."""
         prompt = [(message.sent, message.why) for message in view]
         digest = sha256(repr((prompt, step.tools)).encode()).hexdigest()
         if digest not in self.known:
@@ -32,16 +32,16 @@ class FrozenAgent:
         return self.known[digest]
 
     def alike(self, step: MemoryStep, view: Sequence[Message]) -> float:
-        """How alike its action on this view is to the one that was taken: Eq. 9."""
+        """The similarity of its action on this view to the recorded one: Eq. 9."""
         return similarity(self.action(step, view), step.taken)
 
     def reward(self, step: MemoryStep, summary: str) -> float:
-        """Eq. 9 with this summary; 0 where a session would not use it: it goes round in circles, or is refused."""
+        """Eq. 9 with this summary; 0 if a session would not use it, because it repeats itself or is refused."""
         circles = Circles()
         circles.feed(summary)
         view = None if circles.closed else self.task.view(step, summary)
         return self.alike(step, view) if view else 0.0
 
     def without(self, step: MemoryStep) -> float:
-        """Eq. 9 with the k newest turns alone."""
+        """Eq. 9 with only the k newest turns."""
         return self.alike(step, self.task.newest_turns(step))

@@ -14,23 +14,22 @@ from thimble.lab.training.base_model import load_base
 from thimble.lab.training.fine_tune import FineTuning, ended, train
 
 GROUP = 8
-"""Summaries of one prompt that are compared."""
+"""The summaries of one prompt that are compared."""
 LENGTH_WEIGHT = 0.1
-"""Share of its reward that the longest summary loses. Without it, a model earned more by repeating itself."""
+"""The share of its reward that the longest summary loses. Without it, a model learned to repeat itself."""
 WINDOW = 20
-"""The training stops when in more than half of so many groups in a row all summaries earn the same."""
+"""Training stops if, in more than half of the last WINDOW groups, all summaries of a group have the same reward."""
 
 
 def grpo(base: Path, prompts: Mapping[str, MemoryStep], agent: FrozenAgent, out: Path, how: FineTuning) -> Path:
-    """Train the model, write its folder to `out`, and return that. `prompts`: the step of each, as the model reads it.
+    """Train the model, write it to the folder `out`, and return that. `prompts`: rendered prompts and their steps.
 
-    It goes on from the newest checkpoint in `out`, and does nothing where the training has ended before. The loss is
-    Eq. 4 but for a constant: advantages are not divided by their deviation, which would let length alone decide where
-    summaries are equal.
+    Resumes from the newest checkpoint in `out`, and does nothing if the training is complete. The loss is Eq. 4 up to a
+    constant: advantages are not divided by their deviation, or length alone would decide between equal summaries.
 
     Raises:
         UsageError: a package is missing, there is no such model, or there are no prompts.
-        ModelError: the agent cannot be asked.
+        ModelError: the agent does not answer.
     """
     if ended(out):
         return out
@@ -52,9 +51,9 @@ def grpo(base: Path, prompts: Mapping[str, MemoryStep], agent: FrozenAgent, out:
 
 @dataclass
 class Earned:
-    """What summaries earn; one that is cut earns 0.
+    """The rewards of summaries; a truncated one earns 0.
 
-    `flat`: whether all summaries of a group earned the same, before their length counted.
+    `flat`: whether all summaries of a group earned the same, before the length penalty.
     """
 
     prompts: Mapping[str, MemoryStep]
@@ -69,7 +68,7 @@ class Earned:
         trainer_state: Any,
         **rest: Any,
     ) -> list[float]:
-        """Those of whole groups, as trl asks for them. The training ends with this step where most groups are flat."""
+        """The rewards of whole groups, for trl. If most groups are flat, training ends with this step."""
         most = self.agent.task.most_tokens
         alike = [
             self.agent.reward(self.prompts[prompt], text) if len(tokens) < most else 0.0

@@ -1,4 +1,4 @@
-"""How well a frozen agent acts on held-out runs, with each kind of memory: Eq. 9, tokens and seconds, in one table."""
+"""Measure a frozen agent on held-out runs with each kind of memory: Eq. 9, tokens and seconds, in one table."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from thimble.lab.store import Store
 from thimble.strategies.compress import Compress
 
 NO_SUMMARY = "no summary"
-"""The memory that the others are compared with: the k newest turns."""
+"""The baseline memory: only the k newest turns."""
 Record = dict[str, Any]
 
 
 Memory = Callable[[MemoryStep], tuple[Sequence[Message] | None, int]]
-"""What the agent sees at a step, None where a summary was refused, and the tokens of the summary."""
+"""Makes the agent's view at a step (None if the summary was refused) and counts the tokens of the summary."""
 
 
 def memories(task: MemoryTask, models: Mapping[str, MemoryModel]) -> Mapping[str, Memory]:
@@ -39,7 +39,7 @@ def memories(task: MemoryTask, models: Mapping[str, MemoryModel]) -> Mapping[str
         return summarised(step, words) if words else (task.newest_turns(step), 0)
 
     def compressed(step: MemoryStep) -> tuple[Sequence[Message], int]:
-        """As much room as the newest turns and the longest summary take."""
+        """Compress to the size of the newest turns with the longest summary."""
         budget = task.budget(step)
         least = budget.size(task.newest_turns(step))
         room = replace(budget, limit=least + task.most_tokens)
@@ -61,9 +61,9 @@ def memories(task: MemoryTask, models: Mapping[str, MemoryModel]) -> Mapping[str
 def measure(
     steps: Sequence[MemoryStep], agent: FrozenAgent, kinds: Mapping[str, Memory], store: Store
 ) -> Iterator[Record]:
-    """What came of each step with each memory. What is in the store is not measured again. Raises ModelError.
+    """A record for each step with each memory, from the store if it has one. Raises ModelError.
 
-    A refused summary counts as 0: the agent would have everything in view.
+    A refused summary counts as 0: with it, the agent would have everything in view.
     """
     known = {record["key"]: record["rows"][0] for record in store.records()}
     wanted = {f"{name}: {step.key}": (name, memory, step) for (name, memory), step in product(kinds.items(), steps)}
@@ -88,12 +88,12 @@ def measure(
 
 
 def findings(records: Sequence[Record], told: Sequence[str]) -> Findings:
-    """A row for each memory; means of runs, with 95 % intervals over runs."""
+    """A row for each memory: means of runs, with 95 % intervals over runs."""
     kinds = {name: list(of) for name, of in groupby(records, key=lambda record: record["memory"])}
     without = kinds[NO_SUMMARY]
     needs = {record["step"] for record in without if record["alike"] < 1}
     runs = _by_run(without)
-    read = f"{len(without)} steps of {len(runs)} runs. Without a summary the agent acts otherwise at {len(needs)}."
+    read = f"{len(without)} steps of {len(runs)} runs. Without a summary, the agent acts differently at {len(needs)}."
     columns = ["memory", "Eq. 9", "more than without", "where needed", "tokens", "refused", "seconds"]
     rows = [[name, *_cells(of, runs, needs)] for name, of in kinds.items()]
     return Findings("The memory model of CoMem", told, [ResultTable("Held-out runs", columns, rows, read)], records)
@@ -112,5 +112,5 @@ def _cells(records: Sequence[Record], without: Sequence[float], needs: set[str])
 
 
 def _by_run(records: Sequence[Record]) -> list[float]:
-    """The mean of each run: its steps depend on one another."""
+    """The mean of each run: its steps are not independent."""
     return [mean(record["alike"] for record in of) for _, of in groupby(records, key=lambda record: record["run"])]

@@ -1,6 +1,6 @@
-"""Steps of recorded runs at which a memory model would be asked, and the view that a summary of it leads to.
+"""The steps of recorded runs at which a memory model would be asked, and the view that its summary leads to.
 
-The strategy `comem` itself makes both: what is learnt is what a session asks, and what its agent then sees.
+The strategy `comem` itself makes both, so training sees the same prompts and views as a session.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from thimble.session.step_worker import StepWorker
 from thimble.strategies.comem import Comem, Summaries
 
 HELD_OUT = 4
-"""One run in so many is held out, chosen by the checksum of its id: runs of one id stay together."""
+"""One run in HELD_OUT is held out, chosen by the checksum of its id, so that runs with the same id stay together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class MemoryStep:
 
     Attributes:
         run: The name of the run.
-        at: The place of the call among the messages.
+        at: The index of the call among the messages.
         history: The messages before it.
-        tools: What the agent could call; of a run without `tools`, what it called.
-        taken: What it did.
+        tools: The tools of the agent; if the run lists none, those that it called.
+        taken: The recorded action.
     """
 
     run: str
@@ -45,18 +45,18 @@ class MemoryStep:
 
     @property
     def key(self) -> str:
-        """Names the step."""
+        """The name of the step, for the store."""
         return f"{self.run}:{self.at}"
 
     @property
     def held_out(self) -> bool:
-        """Whether no step of its run is trained on."""
+        """Whether its run is not trained on."""
         return int(sha256(self.run.partition("~")[0].encode()).hexdigest(), 16) % HELD_OUT == 0
 
 
 @dataclass
 class GivenSummary(Backend):
-    """A memory model that writes a given summary, and knows what it was asked."""
+    """A memory model that replies with a given summary and keeps its last prompt in `asked`."""
 
     summary: str
     counter: Counter
@@ -65,7 +65,7 @@ class GivenSummary(Backend):
     model: str = "given"
 
     def stream(self, messages: Sequence[Message], tools: Sequence[Schema], **_: Any) -> Generator[Delta, None, None]:
-        """The summary."""
+        """Stream the given summary."""
         self.asked = messages
         yield Text(self.summary)
         yield Usage()
@@ -73,18 +73,18 @@ class GivenSummary(Backend):
 
 @dataclass(frozen=True, slots=True)
 class MemoryTask:
-    """How a memory model is asked: the strategy with its parameters, and what counts tokens."""
+    """The strategy that asks the memory model, with its parameters, and the token counter."""
 
     strategy: Comem
     counter: Counter
 
     @property
     def most_tokens(self) -> int:
-        """Tokens that a summary may have: three are reckoned for a word."""
+        """The maximum tokens of a summary: three for each word."""
         return 3 * self.strategy.words
 
     def steps(self, runs: Sequence[Trajectory]) -> Iterator[MemoryStep]:
-        """All steps of the runs, in their order."""
+        """All steps of the runs, in order."""
         for run in runs:
             tools = run.tools or called(run.messages)
             for at in run.calls:
@@ -93,21 +93,21 @@ class MemoryTask:
                     yield step
 
     def prompt(self, step: MemoryStep, wish: str = "") -> Sequence[Message]:
-        """What the memory model is asked; () where nothing is to be summarised. `wish` is that of /compact."""
+        """The prompt of the memory model; () if there is nothing to summarise. `wish`: as in /compact."""
         model = GivenSummary("", self.counter)
         self._prepared(step, model, wish)
         return model.asked
 
     def view(self, step: MemoryStep, summary: str) -> Sequence[Message] | None:
-        """What the agent sees with this summary and the k newest turns (CoMem, Eq. 5).
+        """The agent's view with this summary and the k newest turns (CoMem, Eq. 5).
 
-        None where the strategy refuses the summary: empty, or longer than its turns, which then all stay in view.
+        None if the strategy refuses the summary because it is empty or longer than its turns; all turns then stay.
         """
         view = self._prepared(step, GivenSummary(summary, self.counter))
         return view if any(message.covers for message in view) else None
 
     def newest_turns(self, step: MemoryStep) -> Sequence[Message]:
-        """What the agent sees without a summary."""
+        """The agent's view without a summary."""
         return replace(self.strategy, summary="none").prepare(step.history, self.budget(step))
 
     def _prepared(self, step: MemoryStep, model: GivenSummary, wish: str = "") -> Sequence[Message]:
@@ -116,12 +116,12 @@ class MemoryTask:
         return strategy.prepare(step.history, self.budget(step))
 
     def budget(self, step: MemoryStep) -> Budget:
-        """No limit: a summary is made of the whole history at once."""
+        """A budget without a limit, so that one summary covers the whole history."""
         return Budget(UNLIMITED, self.counter, self.counter.overhead(step.tools))
 
 
 def called(messages: Sequence[Message]) -> Sequence[Schema]:
-    """The tools that a run called, with the names of the arguments that it gave."""
+    """Schemas of the tools that a run called, with the names of the arguments it used."""
     given: dict[str, dict[str, Schema]] = {}
     for call in (call for message in messages for call in as_written(message).calls):
         given.setdefault(call.name, {}).update({key: {} for key in arguments(call)})

@@ -1,4 +1,4 @@
-"""Summaries: those of a model, those that are learnt, and a guideline made of failures."""
+"""Summaries: ask a model for one, choose those to learn, and derive a guideline from failures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from thimble.lab.memory_model.frozen_agent import FrozenAgent
 from thimble.lab.memory_model.memory_steps import MemoryStep, MemoryTask
 
 LESSONS, LESSON_TOKENS, TRIED = 3, 60, 6
-"""Guidelines that are written, the tokens of one, and the steps on which each is tried."""
+"""The number of guidelines to write, the tokens of each, and the steps on which each is tried."""
 LESSON = """\
 A summary took the place of a conversation. With it, an assistant did the wrong thing.
 Summary:
@@ -25,24 +25,24 @@ Say in one sentence of at most 25 words what a summary must keep, so that this d
 
 @dataclass(frozen=True, slots=True)
 class MemoryModel:
-    """A model that is asked for summaries as a session asks it; `guideline`: what they must keep, as in /compact."""
+    """A model that is asked for summaries as in a session; `guideline`: an instruction what to keep, as in /compact."""
 
     backend: Backend
     guideline: str = ""
 
     def summary(self, step: MemoryStep, task: MemoryTask) -> str:
-        """The summary. Raises ModelError."""
+        """Ask for the summary of a step. Raises ModelError."""
         return said(self.backend, task.prompt(step, self.guideline), task.most_tokens)
 
 
 def said(backend: Backend, prompt: Sequence[Message], most: int) -> str:
-    """A reply of at most so many tokens, at temperature 0; "" if it goes round in circles. Raises ModelError."""
+    """A reply of at most `most` tokens, at temperature 0; "" if it repeats itself. Raises ModelError."""
     reply = Reply.of(backend.stream(prompt, (), max_tokens=most, temperature=0.0, expects="text"))
     return "" if reply.stopped_by else reply.text.strip()
 
 
 def own_words(step: MemoryStep, task: MemoryTask) -> str:
-    """The agent's answers that are no longer in view, the newest first, as many as a summary has room for."""
+    """The agent's answers that are no longer in view, the newest first, up to the size of a summary."""
     shown, room, texts = {message.id for message in task.newest_turns(step)}, task.most_tokens, list[str]()
     for message in reversed(step.history):
         if message.role == "assistant" and not message.calls and message.id not in shown:
@@ -52,9 +52,9 @@ def own_words(step: MemoryStep, task: MemoryTask) -> str:
 
 
 def target(step: MemoryStep, agent: FrozenAgent, teacher: MemoryModel) -> str:
-    """The summary to learn: the teacher's, or the agent's own words, whichever lets the agent act better.
+    """The summary to learn: the teacher's or the agent's own words, whichever has the higher reward.
 
-    The shorter one of two that are equal; "" where the agent acts better without any.
+    Of two equal ones, the shorter; "" if the agent acts better without a summary.
     """
     texts = sorted([own_words(step, agent.task), teacher.summary(step, agent.task)], key=len)
     best = max(texts, key=lambda text: agent.reward(step, text))
@@ -62,10 +62,11 @@ def target(step: MemoryStep, agent: FrozenAgent, teacher: MemoryModel) -> str:
 
 
 def guideline(model: Backend, agent: FrozenAgent, steps: Sequence[MemoryStep]) -> str:
-    """What a summary must keep, in words of the model itself, after failures; "" if no words are better than none.
+    """An instruction what a summary must keep, written by the model itself after failures; "" if none of them helps.
 
-    As in ACON (Kang et al., 2025, arXiv 2510.00615): a lesson from steps at which the agent acts otherwise with the
-    summary than with everything in view; the lesson with the greatest reward is kept. There, a large model writes them.
+    As in ACON (Kang et al., 2025, arXiv 2510.00615): a lesson from each step at which the agent acts differently with
+    the summary than with everything in view; the lesson with the highest reward is kept. In ACON, a large model writes
+    the lessons.
     """
     lessons = [""]
     for step in steps:

@@ -1,1 +1,1 @@
-"""Replay: the prompts and the cost of recorded trajectories under each strategy."""
+"""Replay recorded trajectories under each strategy: their prompts and costs."""

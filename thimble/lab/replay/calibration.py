@@ -1,4 +1,4 @@
-"""How near our counts of a recorded run's prompts are to those of its provider."""
+"""Compare our token counts of a recorded run's prompts with those of its provider."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from thimble.commands.trajectories import Trajectory
 from thimble.logs.log import LoggedCall
 
 CLOSE = 0.02
-"""What we predict is close to what was reported if it differs by at most this share of the prompt."""
+"""A prediction is close to the reported tokens if they differ by at most this share of the prompt."""
 LEAST_REPORTS = 3
 
 
 def calibrated(run: Trajectory, predicted: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    """How near prompts as recorded, and what is cached of them, are to what the provider measured; both in tokens.
+    """Compare `predicted` prompts and their cached parts with those that the provider measured, in tokens.
 
-    It is told by a line through the prompts of each context (least squares), with one slope for all: `token_ratio`,
-    tokens of the provider for one of ours. `unseen_tokens` is the mean height of the lines: what is in a prompt and not
-    in the file, such as a system prompt. A context with fewer than three calls tells nothing.
+    A line is fitted to the prompts of each context (least squares), with one slope for all: `token_ratio`, the
+    provider's tokens for one of ours. `unseen_tokens` is the mean intercept: the part of a prompt that is not in the
+    file, such as a system prompt. Contexts with fewer than three calls are left out.
     """
     contexts: dict[int, list[tuple[int, int, int, int | None]]] = {}
     for at, sizes in zip(run.calls, predicted, strict=True):

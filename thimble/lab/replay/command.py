@@ -43,8 +43,7 @@ from thimble.strategies.table import STRATEGIES
 class ReplayCase:
     """A run under one setting, at each of these prices.
 
-    `priced`: the strategy decides by the price, of which there are several. `part`: the file of its views, if they are
-    kept.
+    `priced`: there are several prices, and the strategy depends on them. `part`: the file to write its views to.
     """
 
     run: Trajectory
@@ -55,17 +54,17 @@ class ReplayCase:
 
     @property
     def key(self) -> str:
-        """All of it but where its views go."""
+        """A hash of all fields except `part`."""
         setting = [*astuple(self.setting), code_of(self.setting.strategy)]
         return hash_of([self.run.digest, setting, [astuple(price) for price in self.prices]])
 
     @property
     def size(self) -> int:
-        """The messages in all prompts, if everything is sent."""
+        """The messages of all prompts, if everything is sent."""
         return self.run.size
 
     def played(self) -> Iterator[tuple[Prices, Sequence[RecordedCall]]]:
-        """The calls at each price: those at the first one again if the strategy does not decide by it."""
+        """The calls at each price; if the strategy does not depend on it, those at the first price."""
         for number, price in enumerate(self.prices):
             if self.priced or not number:
                 calls = [*replay(self.run, replace(self.setting, prices=price))]
@@ -85,7 +84,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
     drawn = "The change of the cost of each run, in percent, from the least to the most, at the last price"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
-        """The runs, how they are replayed, and what else is written of them."""
+        """Add the runs, and the flags for the replay and its extra output."""
         add = parser.add_argument
         add("files", nargs="+", type=Path, metavar="FILE", help="recorded trajectories")
         add_prompts(parser, "all built-in ones")
@@ -148,9 +147,9 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
         return rows
 
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
-        """The rows, those of `none` first, with the `change` of the cost against `none`, in percent.
+        """Add the `change` of the cost against `none`, in percent, or None if nothing was sent.
 
-        It is None if nothing was sent. The views of all cases are joined.
+        Also joins the views of all cases in one file.
         """
         if getattr(options, "views", None):
             with options.views.open("wb") as file, options.parts:
@@ -162,14 +161,14 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
         return [row | {"change": cost_tables.change(row["cost"], raw[place(row)])} for row in rows]
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """What the runs are, and how to read the tables."""
+        """A description of the runs, and how to read the tables."""
         yield from cost_tables.calibration(rows)
         yield cost_tables.described(rows)
         prices = ", ".join(f"{price:.4g}" for price in dict.fromkeys(row["cached_price"] for row in rows))
-        yield f"Cost against sending everything, in percent, where a cached token costs {prices}."
+        yield f"Cost against sending everything, in percent, if a cached token costs {prices}."
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
-        """Sums, spreads, and medians by length."""
+        """Tables of sums, spreads, and medians by length."""
         own = [AS_RECORDED] if any(row["strategy"] == AS_RECORDED for row in rows) else []
         return cost_tables.tables(rows, [*own, *(options.strategy or STRATEGIES)])
 
@@ -208,7 +207,7 @@ def replay_cases(
     actor: str = "",
     cached: str = CACHED_PRICES,
 ) -> list[ReplayCase]:
-    """Every run under each strategy, at each budget and lag; `cached` are the usual prices of a cached token.
+    """A case for every run under each strategy, budget and lag; `cached`: the default prices of a cached token.
 
     The options are those of `thimble.lab.experiment_flags.add_costs`.
 
@@ -216,7 +215,7 @@ def replay_cases(
         UsageError: there is no such strategy.
     """
     prices, model, tokens = price_cards(options.price, cached), options.model, options.summary_tokens
-    counter_of(model).overhead(())  # reads its vocabulary, once for all processes
+    counter_of(model).overhead(())  # loads the vocabulary once, before the worker processes start
     priced = {spec: decides_by_price(spec, model) and len(prices) > 1 for spec in specs}
     cache = not options.uncached_summaries
     return [
@@ -228,7 +227,7 @@ def replay_cases(
 
 
 def line(case: ReplayCase, call: RecordedCall, price: Prices) -> str:
-    """The view of one call as a line of JSON; the calls of its strategy are under `asked`."""
+    """The view of one call as a line of JSON; the strategy's own model calls are under `asked`."""
     assert call.view
     record: dict[str, Any] = {"run": case.run.name, "strategy": case.setting.strategy, "turn": call.turn}
     if case.priced:
@@ -242,7 +241,7 @@ def line(case: ReplayCase, call: RecordedCall, price: Prices) -> str:
 
 
 def _calibrated(run: Trajectory, strategy: str, calls: Sequence[RecordedCall]) -> Row:
-    """How near the prompts as recorded are to what their provider counted, of a run that says so."""
+    """The calibration columns, for the recorded views only."""
     if strategy != AS_RECORDED:
         return {}
     missing = sum(bool(side.error) for call in calls for side in call.asked)
@@ -254,9 +253,9 @@ def _check_views(options: argparse.Namespace) -> None:
     """Raise UsageError if the views cannot be written."""
     path = options.views
     if path.resolve() in (file.resolve() for file in options.files):
-        raise UsageError(f"--views {path} is a file to be replayed", "give another path")
+        raise UsageError(f"--views {path} is one of the input files", "give another path")
     if options.store:
-        raise UsageError("--views needs every view, and --store keeps none", "give one of them")
+        raise UsageError("--views needs every view, but --store does not keep views", "leave out one of them")
     try:
         path.open("wb").close()
     except OSError as error:

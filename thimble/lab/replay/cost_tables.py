@@ -1,4 +1,4 @@
-"""The rows of a replay for people: the runs in words, and tables of costs in percent of that of `none`."""
+"""The tables of a replay, with costs in percent of that of `none`, and a description of the runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from thimble.lab.findings import ResultTable
 from thimble.session.figures import several
 
 CLASSES = {"<20": 19, "20–40": 39, "40–80": 80, ">80": inf}
-"""Classes of runs, by the most turns (assistant messages) of each."""
+"""Classes of runs, by the maximum turns (assistant messages) of each."""
 SPREAD_COLUMNS = ("lower quartile", "median run", "upper quartile", "worst run")
 MEDIAN = SPREAD_COLUMNS.index("median run")
 AMOUNT_COLUMNS = {
@@ -25,11 +25,11 @@ AMOUNT_COLUMNS = {
     "side calls": "side_calls",
 }
 NEAR = 0.9
-"""The share of calls that must be near for estimates to be believed."""
+"""The share of calls that must be close for the estimates to be reliable."""
 FAULT_COLUMNS = ("lost", "repeats")
 FAULTS = (
-    "Lost: of the lines and names of earlier results that the next actions quote, those not in view, in percent. "
-    "Repeats: calls in a hundred that ask again for a result that is not whole in view."
+    "Lost: the lines and names from earlier results that the next actions quote and that are not in view, in percent. "
+    "Repeats: calls per hundred that request a result again because it is not whole in view."
 )
 
 
@@ -39,19 +39,19 @@ def change(cost: float, raw: float) -> float | None:
 
 
 def sent(rows: Rows) -> list[Row]:
-    """The rows of those runs of which each call was sent under every strategy of its budget and lag."""
+    """The rows of the runs whose calls all fit under every strategy, at the same budget and lag."""
     place = itemgetter("run", "budget", "lag")
     refused = {place(row) for row in rows if row["refused"]}
     return [row for row in rows if place(row) not in refused]
 
 
 def turn_class(turns: int) -> str:
-    """The class of a run of so many turns."""
+    """The class of a run with this many turns."""
     return next(name for name, most in CLASSES.items() if turns <= most)
 
 
 def calibration(rows: Rows) -> Iterator[str]:
-    """How near what we predict of prompts as recorded is to what their provider measured; nothing without a log."""
+    """A sentence on how close our counts of the recorded prompts are to the provider's; nothing without a log."""
     own = [row for row in rows if row["strategy"] == AS_RECORDED and row["cached_price"] == rows[0]["cached_price"]]
     if own:
         calls, close, missing = (
@@ -60,19 +60,19 @@ def calibration(rows: Rows) -> Iterator[str]:
         told = (
             f"Prompt and cached tokens within 2 % of what the provider measured: {close:,} of {several(calls, 'call')}."
         )
-        far = ", and far from the others: do not believe small differences" * (close < NEAR * calls)
+        far = ", and far off for the other calls: do not trust small differences" * (close < NEAR * calls)
         yield f"{told if calls else 'The provider measured no call.'} All figures below are estimates{far}."
         if missing:
             yield f"as-recorded lacks {several(missing, 'call')} that wrote a summary: the file does not have them."
 
 
 def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
-    """The tables of these strategies. A cell has a number for each price; of an amount one if all are the same."""
+    """The tables of these strategies. A cell has a number for each price; an amount that is always equal, only one."""
     prices = [*dict.fromkeys(row["cached_price"] for row in rows)]
     found, specs = by(sent(rows), "strategy", "cached_price"), [*dict.fromkeys(specs)]
 
     def each(spec: str, of: str = "") -> list[list[Row]]:
-        """The rows of a strategy at each price: all, or those of a class of runs."""
+        """The rows of a strategy at each price: all, or only those of the class `of`."""
         at_prices = (found.get((spec, price), []) for price in prices)
         return [[row for row in every if of in ("", turn_class(row["turns"]))] for every in at_prices]
 
@@ -95,7 +95,7 @@ def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
         medians = [[spec, *(_spread(each(spec, name))[MEDIAN] for name in classes)] for spec in specs]
         names = [f"{name} turns, {runs}" for name, runs in classes.items()]
         yield ResultTable("The median run by the length of the runs", ["strategy", *names], medians)
-    told = "How alike the next action on each view is to the recorded one, from 0 to 1 (CoMem, Eq. 9)."
+    told = "The similarity of the next action on each view to the recorded one, from 0 to 1 (CoMem, Eq. 9)."
     agreed = [
         [spec, f"{sum(row['agreement'] * row['acted'] for row in acted) / _total(acted, 'acted'):.3f}"]
         for spec in specs
@@ -105,7 +105,7 @@ def tables(rows: Rows, specs: Sequence[str]) -> Iterator[ResultTable]:
 
 
 def faults(rows: Rows) -> list[str]:
-    """What is lost of what is quoted, in percent, and the repeats in a hundred calls; – if there is neither."""
+    """The quotes that are lost, in percent, and the repeats per hundred calls; – if there are no quotes or calls."""
     pairs = [
         (_total(rows, "quoted_lost"), _total(rows, "quoted"), 0),
         (_total(rows, "repeats"), _total(rows, "calls"), 1),
@@ -136,7 +136,7 @@ def _total(rows: Rows, name: str) -> float:
 
 
 def _spread(each: Sequence[Rows]) -> list[str]:
-    """The changes of the cost over runs: the columns of a spread, with a number for each price."""
+    """The cells of `SPREAD_COLUMNS`: changes of the cost over runs, with a number for each price."""
     spreads = []
     for rows in each:
         changes = [row["change"] for row in rows if row["change"] is not None]
@@ -160,7 +160,7 @@ def _short(amount: float) -> str:
 
 
 def described(rows: Rows) -> str:
-    """The replayed runs in words: how many, how large, how unequal, what was repaired, and which were refused."""
+    """Describe the replayed runs: number, size, inequality, repairs, and those that were refused."""
     every = [row for row in rows if (row["strategy"], row["cached_price"]) == (RAW_AGENT, rows[0]["cached_price"])]
     names = {row["run"] for row in sent(rows)}
     raw = [row for row in every if row["run"] in names]
@@ -178,17 +178,17 @@ def described(rows: Rows) -> str:
     )
     if repairs := int(_total(every, "repairs")):
         mended, lost = (int(_total(every, f"characters_{name}")) for name in ("mended", "left_out"))
-        told += f" {several(repairs, 'repair')} mended {several(mended, 'character')}, and left out {lost:,} of them."
+        told += f" {several(repairs, 'repair')} changed {several(mended, 'character')}, and left out {lost:,} of them."
     if refused := [row for row in every if row["run"] not in names]:
         named = ", ".join([*(row["run"] for row in refused[:5]), *["…"][: len(refused) - 5]])
         calls = several(int(_total(refused, "refused")), "call")
         runs = several(len(refused), "run")
-        told += f" Not counted: {runs} with {calls} whose least view is over the budget ({named})."
+        told += f" Not counted: {runs} with {calls} whose smallest view is over the budget ({named})."
     return told
 
 
 def _largest(raw: Rows) -> str:
-    """The runs that hold half of the tokens, where there are several."""
+    """A clause on how few runs have half of the tokens; "" for a single run."""
     sizes = sorted((row["prompt_tokens"] for row in raw), reverse=True)
     if len(sizes) < 2:
         return ""

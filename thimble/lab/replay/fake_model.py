@@ -1,4 +1,4 @@
-"""A summariser that writes a given number of meaningless tokens."""
+"""A model that writes summaries of a given number of meaningless tokens."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from thimble.strategies.summary import names
 
 SUMMARY_WORDS = ("what", "was", "found", "so", "far", "in", "the", "old", "part", "of", "this", "run")
 AnsweredPrompt = tuple[Sequence[Message], int]
-"""A prompt, and the tokens of the reply."""
+"""A prompt, and the tokens of its reply."""
 
 
 def newest_name(messages: Sequence[Message]) -> str:
-    """A name of the newest message before the instruction that has one: without any, a summary is refused."""
+    """A name from the newest message before the instruction that has one; a summary without a name is refused."""
     found = (sorted(names(message.content or "")) for message in reversed(messages[:-1]))
     return min(next(filter(None, found), [""]), key=len)
 
 
 class FakeModel(Backend):
-    """Answers every call of a strategy with `tokens` tokens of text, different at each call, within its `max_tokens`.
+    """Replies to each call with `tokens` tokens of text, different each time, but at most `max_tokens`.
 
-    Without `caches`, it reports that it has computed each prompt whole. A `writer` is a model that writes the text
-    instead.
+    Without `caches`, it reports no cached tokens. A `writer` is a model that writes the text instead.
     """
 
     name = "fake"
@@ -42,7 +41,7 @@ class FakeModel(Backend):
         self._answered: list[AnsweredPrompt] = []
 
     def drain(self) -> list[AnsweredPrompt]:
-        """The calls since the last drain."""
+        """Return and forget the calls since the last drain."""
         answered, self._answered = self._answered, []
         return answered
 
@@ -55,7 +54,7 @@ class FakeModel(Backend):
         temperature: float | None = None,
         expects: Expects = "turn",
     ) -> Generator[Delta, None, None]:
-        """Answer a strategy."""
+        """Stream a reply."""
         if self._writer:
             made = self._writer.stream(messages, tools, max_tokens=max_tokens, temperature=0.0, expects=expects)
             text = Reply.of(made).text
@@ -67,7 +66,7 @@ class FakeModel(Backend):
         yield Usage(cached_tokens=None if self._caches else 0, output_tokens=output, finish="stop")
 
     def _text(self, messages: Sequence[Message], tokens: int) -> str:
-        """A text of this many tokens, another at each call, with a name; it never goes round in circles."""
+        """A text of at most this many tokens, different at each call, with a name and without repetition."""
         self._written += 1
         words = [
             "summary",

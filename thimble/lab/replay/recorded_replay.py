@@ -1,4 +1,4 @@
-"""Recorded runs under strategies: the view of each call, and the tokens that a server would compute for it."""
+"""Replay recorded runs under strategies: the view of each call, and the tokens that a server would compute for it."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from thimble.session.step_worker import StepWorker
 from thimble.strategies.spec import parse
 
 Make = Callable[[str, SideModel], Strategy]
-"""Makes the strategy of a SPEC, with fresh state, which asks this model."""
+"""Makes the strategy of a SPEC with fresh state; it asks the given model."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplaySetting:
-    """The settings of a replay. `model` counts the tokens, "" the same everywhere; a summary has `summary_tokens`.
+    """The settings of a replay. `model` is the tokenizer, "" a generic one; a summary has `summary_tokens`.
 
-    `side_cache`: a side call finds the agent's prompts in the cache, and the next prompt finds the side call. A call in
-    the background goes to a server of its own, and is over when the agent has prepared `lag` calls without it.
-    `actor`: the model that proposes the next action on each view, and writes the summaries; "" for none.
+    `side_cache`: the agent and the strategy's own calls share a prefix cache. A background call goes to a server of its
+    own, and is done when the agent has prepared `lag` calls without it. `actor`: the model that proposes the next
+    action on each view, and writes the summaries; "" for none.
     """
 
     strategy: str
@@ -59,8 +59,8 @@ class ReplaySetting:
 class RecordedCall(ReplayedCall):
     """One call of the recorded agent.
 
-    `prompts`: what the strategy sent to a model, each with the tokens of the reply. `agreement`: how alike the action
-    that the actor proposes on this view is to the recorded one, from 0 to 1 (CoMem, Eq. 9).
+    `prompts`: the prompts of the strategy's own calls, each with the tokens of its reply. `agreement`: the similarity
+    of the action that the actor proposes on this view to the recorded one, from 0 to 1 (CoMem, Eq. 9).
     """
 
     turn: int = 0
@@ -69,7 +69,7 @@ class RecordedCall(ReplayedCall):
 
 
 def replay(run: Trajectory, setting: ReplaySetting, make: Make = parse) -> Iterator[RecordedCall]:
-    """The calls of a recorded run under a strategy; one that no view can serve is not asked for, under any of them.
+    """The calls of a recorded run under a strategy; calls that cannot fit the budget have no view under any strategy.
 
     Raises:
         UsageError: the strategy fails.
@@ -80,7 +80,7 @@ def replay(run: Trajectory, setting: ReplaySetting, make: Make = parse) -> Itera
         FakeModel(counter, setting.summary_tokens, setting.side_cache, writer, name) for name in ("server", "memory")
     )
     side = SideModel(server, static_embedder(), memory, StepWorker(setting.lag))
-    model = server.id if setting.side_cache else UNKNOWN_MODEL  # under another id neither finds the other's prompts
+    model = server.id if setting.side_cache else UNKNOWN_MODEL  # another id means another prefix cache
     if setting.strategy == AS_RECORDED:
         views = enumerate(as_recorded(run, budget, model), 1)
         yield from (RecordedCall(view, None, asked, turn) for turn, (view, asked) in views)
@@ -95,7 +95,7 @@ def replay(run: Trajectory, setting: ReplaySetting, make: Make = parse) -> Itera
             said = " ".join(str(error).split())
             said = said if isinstance(error, UsageError) else f"{type(error).__name__}: {said}"
             what = f"{setting.strategy} failed on {run.name}, turn {turn}: {said}"
-            raise UsageError(what, "mend the strategy, or leave it out") from error
+            raise UsageError(what, "fix the strategy, or leave it out") from error
         agreement = _agreement(call.view, run, run.messages[at], writer) if call.view and writer else None
         prompts = [*server.drain(), *memory.drain()]
         yield RecordedCall(call.view, call.error, call.events, turn, prompts, agreement)
@@ -112,7 +112,7 @@ def _agreement(view: View, run: Trajectory, action: Message, actor: Backend) -> 
 
 
 def proposed_action(actor: Backend, messages: Sequence[Message], tools: Sequence[Schema]) -> Action:
-    """What the model would do next. Raises ModelError."""
+    """The model's next action on these messages. Raises ModelError."""
     reply = Reply.of(actor.stream(messages, tools))
     return Action.of(Message("", "assistant", reply.text, calls=tuple(reply.calls)))
 
@@ -124,14 +124,14 @@ def counter_of(model: str) -> Counter:
 
 
 def decides_by_price(spec: str, model: str, make: Make = parse) -> bool:
-    """Whether a strategy depends on the price card. Raises UsageError if there is no such strategy."""
+    """Whether the views of a strategy depend on the price card. Raises UsageError if there is no such strategy."""
     if spec == AS_RECORDED:
         return False
     return bool(getattr(make(spec, SideModel(FakeModel(counter_of(model), 0), static_embedder())), "priced", False))
 
 
 def can_be_sent(history: Sequence[Message], budget: Budget) -> bool:
-    """Whether the smallest possible view fits; if not, the call is left out for every strategy, `none` too."""
+    """Whether the smallest possible view fits; if not, the call is left out under every strategy, even `none`."""
     if not budget.over(history):
         return True
     messages = repair(history).messages
@@ -145,13 +145,13 @@ def can_be_sent(history: Sequence[Message], budget: Budget) -> bool:
 def figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) -> dict[str, Any]:
     """The sums of one run, in tokens unless the name says otherwise.
 
-    `prompt_tokens`, `prefill_tokens` and `over_budget` count the agent's own calls, `side_…` those of its strategy, and
-    `refused` those that no view can serve. `agreement` is the mean over the `acted` calls, on which an action was
-    proposed. `history_tokens` and `observation_tokens` count the run as recorded. The last four are `Faults`.
+    `prompt_tokens`, `prefill_tokens` and `over_budget` count the agent's calls, `side_…` the strategy's own, and
+    `refused` those that cannot fit. `agreement` is the mean over the `acted` calls, for which an action was proposed.
+    `history_tokens` and `observation_tokens` count the recorded run. The last four are `Faults`.
     """
     views = [call.view for call in calls if call.view]
     asked = [side for call in calls for side in call.asked if not side.error]
-    reported = [(side.shared, side.usage.cached_tokens) for side in asked]  # what a model reports goes first
+    reported = [(side.shared, side.usage.cached_tokens) for side in asked]  # a reported count beats ours
     faults = Faults()
     for view in views:
         faults.add(run.needs, view)
@@ -176,7 +176,7 @@ def figures(run: Trajectory, calls: Sequence[RecordedCall], counter: Counter) ->
 
 
 def cost(of: Mapping[str, Any], prices: Prices) -> float:
-    """The whole cost of a run with these sums, where a computed prompt token costs 1."""
+    """The total cost of a run with these sums, in computed prompt tokens."""
     cached = of["prompt_tokens"] - of["prefill_tokens"] + of["side_cached_tokens"]
     prompt = prices.prompt(of["prompt_tokens"] + of["side_prompt_tokens"], cached)
     whole: float = prompt + prices.output * of["side_output_tokens"]

@@ -1,1 +1,1 @@
-"""Questions under strategies, budgets, seeds and models, asked for real; every finished job is kept."""
+"""Ask questions in real sessions under strategies, budgets, seeds and models; every finished job is kept."""

@@ -1,4 +1,4 @@
-"""What answers say, for people: right answers, costs, turns, the places of facts, and paired differences."""
+"""The tables of a study: right answers, costs, turns, the places of facts, and paired differences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from thimble.lab.statistics import wilson
 from thimble.lab.table.outcomes import difference_table, differences
 
 INSTANCE = ("digest", "seed")
-"""The columns that strategies are paired by: a question, and a seed."""
+"""The columns that pair strategies: the question and the seed."""
 JOB = ("model", "budget", "strategy", *INSTANCE)
 """The columns that all exchanges of a job share."""
 PAIRED = (
@@ -25,7 +25,7 @@ TENTHS = 10
 
 
 def answer_tables(rows: Rows, baseline: str) -> Iterator[ResultTable]:
-    """All tables, model by model. Failed jobs count in none but the first. Differences are from `baseline`."""
+    """All tables, model by model. Failed jobs only count in the first. Differences are from `baseline`."""
     for (model,), mine in by(rows, "model").items():
         yield _answers(model, mine)
         done = answered(mine)
@@ -39,7 +39,7 @@ def answer_tables(rows: Rows, baseline: str) -> Iterator[ResultTable]:
 
 
 def wrong_answers(rows: Rows) -> ResultTable:
-    """Every wrong answer, and the reason."""
+    """A table of the wrong answers with their reasons."""
     wrong = [
         (_named(row), f"{row['question']}.{row['exchange']}", row["why"], " ".join(row["text"].split()))
         for row in rows
@@ -49,18 +49,18 @@ def wrong_answers(rows: Rows) -> ResultTable:
 
 
 def answered(rows: Rows) -> list[Row]:
-    """The rows of jobs that have not failed."""
+    """The rows of jobs that did not fail."""
     return [row for row in rows if not row["error"]]
 
 
 def summary(rows: Rows, raw: Rows) -> Row:
-    """The figures of one setting; `raw` are the rows of `none` beside it. None: a server has not reported enough.
+    """The figures of one setting; `raw`: the rows of `none`. None: a server did not report enough.
 
-    Failed jobs count as `jobs` and `failed` alone. Means are of an exchange, costs in computed prompt tokens.
-    `elongation`: the turns beyond those of `none` in the same exchanges, as a share; None without any (The Complexity
-    Trap, Figure 4). `side_share`: the share of the cost that the strategy's own calls have (Table 2 there).
+    Failed jobs only count in `jobs` and `failed`. Means are per exchange, costs in computed prompt tokens.
+    `elongation`: the extra turns against `none` in the same exchanges, as a share; None if there are none (The
+    Complexity Trap, Figure 4). `side_share`: the share of the strategy's own calls in the cost (Table 2 there).
     `agreement`: the mean similarity of the next action to that of `none`, as long as both have the same history, from 0
-    to 1 (CoMem, Eq. 9); None without any.
+    to 1 (CoMem, Eq. 9); None if there is no pair.
     """
     jobs, theirs = by(answered(rows), *INSTANCE), by(answered(raw), *INSTANCE)
     done = [*chain(*jobs.values())]
@@ -97,9 +97,9 @@ def _ratio(amount: float | None, to: float | None) -> float | None:
 
 
 def outcomes(rows: Rows) -> list[Row]:
-    """The rows of `thimble lab table`: each question under each strategy, the mean of its exchanges and seeds.
+    """The rows of `thimble lab table`: for each question and strategy, the mean over exchanges and seeds.
 
-    A question without a scored answer is left out. The cost is None where a server has not reported what it needs.
+    Questions without a scored answer are left out. The cost is None if a server did not report enough.
     """
     made = []
     for (strategy, digest), mine in by(rows, "strategy", "digest").items():
@@ -110,12 +110,12 @@ def outcomes(rows: Rows) -> list[Row]:
 
 
 def _rights(rows: Rows) -> list[bool]:
-    """Whether each answer is right, of those that are scored."""
+    """Whether each scored answer is right."""
     return [row["right"] for row in rows if row["right"] is not None]
 
 
 def tenth(place: float | None) -> int:
-    """The tenth of a prompt, from 0; TENTHS for none."""
+    """The tenth of the prompt that a place is in, from 0; TENTHS for None."""
     return TENTHS if place is None else min(TENTHS - 1, int(place * TENTHS))
 
 
@@ -127,7 +127,7 @@ def _named(row: Row) -> str:
 
 
 def _share(right: Sequence[bool]) -> str:
-    """A share with its 95 % interval: `75 % (30 to 95)`; "" of nothing."""
+    """A share with its 95 % interval: `75 % (30 to 95)`; "" if there are no answers."""
     if not right:
         return ""
     low, high = (100 * end for end in wilson(sum(right), len(right)))
@@ -171,10 +171,10 @@ def _answers(model: str, rows: Rows) -> ResultTable:
     return ResultTable(
         f"Answers and cost: {model}",
         told="right: with the 95 % interval by Wilson, too narrow for the exchanges of a dialogue, which depend on "
-        "each other. no room: the budget could not hold the question, a wrong answer. over: calls over the budget. "
+        "each other. no room: the question did not fit the budget, a wrong answer. over: calls over the budget. "
         "cost and prefill: tokens of an exchange with the strategy's own calls. longer: turns against none in the same "
-        "ones (The Complexity Trap, Figure 4). side: the share of the strategy's calls in the cost (Table 2 there). "
-        "agrees: the next action against that of none, while both have the same history (CoMem, Eq. 9).",
+        "exchanges (The Complexity Trap, Figure 4). side: the share of the strategy's calls in the cost (Table 2 "
+        "there). agrees: the next action against that of none, while both have the same history (CoMem, Eq. 9).",
         columns=(
             *("strategy", "jobs", "failed", "answers", "right, %", "no room", "over"),
             *("cost", "prefill", "turns", "longer", "side", "agrees"),
@@ -193,7 +193,7 @@ def _kinds(model: str, rows: Rows) -> ResultTable:
 
 
 def _places(model: str, rows: Rows) -> ResultTable:
-    """Only answers that need exactly one fact count; the eleventh row: it was not in the prompt."""
+    """Right answers by the place of their fact, if they need exactly one; in the last row it was not in the prompt."""
     budgets = by(rows, "budget")
     cells = []
     for at in range(TENTHS + 1):
@@ -205,7 +205,7 @@ def _places(model: str, rows: Rows) -> ResultTable:
             cells.append((f"{at + 1}. tenth" if at < TENTHS else "not there", *map(_share_of, found)))
     return ResultTable(
         f"Where the needed passage stood in the prompt of the answer: {model}",
-        told="Right answers of all strategies together, where the question needs exactly one fact, by the place of a "
+        told="Right answers of all strategies together to questions that need exactly one fact, by the place of a "
         "passage that proves it, word for word. The first tenth is the start of the prompt. A question counts once "
         "under each strategy, so the intervals are too narrow.",
         columns=("place", *(f"@{budget:,}" for (budget,) in budgets)),

@@ -1,4 +1,4 @@
-"""A job: one question, or one whole dialogue, under one setting. Its session is held and its answers are scored."""
+"""A job: ask one question, or hold one dialogue, in a session under one setting, and score the answers."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from thimble.session.totals import cost, totals
 
 STUDY_BUDGET = 8_000
 CARD = "cached=0.1,output=4"
-"""The price card of a study: not that of a server's timings, so that every job has the same."""
+"""The price card of a study: not derived from a server's timings, so that all jobs have the same."""
 NO_ROOM = "no room"
-"""The ending of an exchange whose question the budget cannot hold."""
+"""The ending of an exchange if the question does not fit the budget."""
 JOB_SETTINGS = ("strategy", "budget", "seed", "temperature", "summariser", "memory", "price")
-"""The fields of a job that are settings of its session, besides the model."""
+"""The fields of a job that are also settings of its session, besides the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is asked, and how.
+    """A question and the setting under which it is asked.
 
     Attributes:
-        question: It is asked in a session of its own; the exchanges of a dialogue share one.
+        question: The question, asked in a new session; the exchanges of a dialogue share one.
         strategy: A SPEC.
         budget: Prompt tokens that a call may use.
         model: `reader`, or KIND:NAME or KIND:NAME@URL of a server.
-        seed: None for what the server takes by itself, and for the reader, which draws nothing.
-        temperature: The agent's, None as for the seed. Strategies ask their model at 0.
+        seed: None for the server's default, and for the reader, which is deterministic.
+        temperature: The agent's temperature; None as for the seed. Strategies ask their model at 0.
         summariser: The model that strategies ask; "" for the agent's own.
         memory: The model that they ask in the background; "" for the summariser.
-        price: A price card: strategies may decide by it, and costs are counted by it.
+        price: A price card, for costs and for strategies that depend on it.
         code: A hash of the files that the SPEC names; "" for built-in strategies.
     """
 
@@ -64,23 +64,23 @@ class Job:
 
     @property
     def key(self) -> str:
-        """A hash of everything that can change the answer; the address of a server does not count."""
+        """A hash of everything that can change the answer, except the address of a server."""
         settings = (getattr(self, name) for name in JOB_SETTINGS)
         return hash_of([_digest(self.question), named(self.model), *settings, self.code])
 
     @property
     def size(self) -> int:
-        """Exchanges."""
+        """The number of exchanges."""
         return len(self.question.exchanges)
 
     @property
     def settings(self) -> Settings:
-        """What its session is opened with: nothing of it comes from the files or variables of a user."""
+        """The settings of its session; the user's config files and environment are ignored."""
         return settings_of(self.model, **{name: getattr(self, name) for name in JOB_SETTINGS})
 
     @property
     def columns(self) -> Row:
-        """What was asked, and under what: `model` names all that is not usual, `strategy` the code of a file."""
+        """The columns that identify the job; `model` includes non-default settings, `strategy` the hash of a file."""
         usual = {"temperature": None, "summariser": "", "memory": "", "price": CARD}
         more = (f"{name} {getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value)
         return {
@@ -96,31 +96,31 @@ class Job:
 
 @cache
 def _digest(question: Question) -> str:
-    """A hash of the question as it is asked and scored."""
+    """A hash of the question and its expected answers."""
     return hash_of(asdict(question))
 
 
 def ask(job: Job) -> list[Row]:
-    """A row for each exchange. A budget that cannot hold a question is a wrong answer; any other error ends the job."""
+    """Run a job; a row for each exchange. A question over the budget is a wrong answer; other errors end the job."""
     session = Session(job.settings)
     if job.model == READER:
-        session.agent.side.worker = StepWorker()  # the same every time
+        session.agent.side.worker = StepWorker()  # makes background calls deterministic
     return hold(session, job)
 
 
 def hold(session: Session, job: Job) -> list[Row]:
-    """The same in a session that is there already.
+    """Run a job in this session; a row for each exchange.
 
     Each row has the columns of the job and:
 
-    - `exchange`, from 1; `error`: why the job failed, such as a server that is gone, in all its rows. The last one is
-      then of the exchange that failed, without an answer
-    - `right`, None for a message of a dialogue that is no question; `why` it is wrong; `text`, the answer
-    - `ending`: as the loop says it (`agent.events.Ending`), or NO_ROOM
-    - `places`: for each fact, where its passage stood in the prompt of the answer: 0 at the start, 1 at the end; None
-      if it was not there
-    - `actions`: what the agent did at each of its turns, the answer last
-    - what its calls took (`_figures`), and `made_by`, the fingerprint of the code that answered
+    - `exchange`, from 1; `error`: why the job failed, such as an unreachable server, in all its rows. The last row is
+      then the failed exchange, without an answer
+    - `right`, None for a message of a dialogue that is not a question; `why` it is wrong; `text`, the answer
+    - `ending`: one of `agent.events.Ending`, or NO_ROOM
+    - `places`: for each fact, the position of its passage in the prompt of the answer: 0 at the start, 1 at the end;
+      None if it was not there
+    - `actions`: the agent's action at each turn, the answer last
+    - tokens and costs of its calls (`_figures`), and `made_by`, the fingerprint of the code
     """
     rows, error = list[Row](), ""
     try:
@@ -130,7 +130,7 @@ def hold(session: Session, job: Job) -> list[Row]:
     except ThimbleError as failed:
         error = failed.what
         rows.append({"right": None, "why": "", "text": "", "ending": "", "places": [], "actions": []})
-    calls = session.agent.ledger.calls if session.is_ready else []  # those in the background may have ended late
+    calls = session.agent.ledger.calls if session.is_ready else []  # read now: background calls may end late
     return [
         {**job.columns, "exchange": number, **row, "error": error, "made_by": made_by()}
         | _figures([call for call in calls if call.exchange == number], read_prices(job.price))
@@ -160,10 +160,10 @@ def _answer(session: Session, exchange: Exchange, kind: str) -> Row:
 
 
 def _figures(calls: Sequence[Call], prices: Prices) -> Row:
-    """What calls took, in tokens; None where the server has not reported it.
+    """The tokens and costs of calls; None if the server did not report them.
 
-    `turns` and `over` (the budget) count calls of the agent, `side_calls` those of the strategy. Costs are in computed
-    prompt tokens, by the price card; `spent` is known always: a prompt of unknown cached tokens counts in full.
+    `turns` and `over` (the budget) count the agent's calls, `side_calls` the strategy's own. Costs are in computed
+    prompt tokens, by the price card; `spent` is never None: without reported cached tokens, a prompt counts in full.
     """
     every, side = totals(calls), totals(call for call in calls if call.purpose != "answer")
     return {
@@ -188,10 +188,10 @@ def _at_most(call: Call, prices: Prices) -> float:
 
 
 def place(fact: Fact, view: View, counter: Counter) -> float | None:
-    """Where the passage of a fact begins in a prompt: the share of its tokens that stand before; None if nowhere.
+    """The start of a fact's passage in a prompt, as the share of tokens before it; None if it is not there.
 
-    The passage is a sentence that proves the fact, word for word; of several places, the last one counts. Tool schemas
-    stand at the start.
+    The passage is a sentence that proves the fact, word for word; if it occurs several times, the last one counts. Tool
+    schemas are at the start of the prompt.
     """
     wanted = [_bare(proof.sentence) for proof in fact.proof]
     before, found = float(view.overhead), None
@@ -207,7 +207,7 @@ def place(fact: Fact, view: View, counter: Counter) -> float | None:
 
 
 def _bare(text: str) -> str:
-    """A text on one line, without links and emphasis."""
+    """A text on one line, without the markup of links and emphasis."""
     for pattern, kept in MARKUP:
         text = pattern.sub(kept, text)
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Questions with known answers under strategies, budgets, seeds and models."""
+"""Ask questions with known answers under strategies, budgets, seeds and models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from thimble.strategies.spec import parse_spec
 from thimble.strategies.table import STRATEGIES
 
 PAPER_TEMPERATURE = 0.8
-"""The agent's, as in The Complexity Trap."""
+"""The agent's temperature in The Complexity Trap."""
 
 
 class Study(Experiment[Job]):
@@ -34,43 +34,43 @@ class Study(Experiment[Job]):
 
     title = "A study of strategies"
     epilog = """\
-With --store every answer is kept; the same command again goes on where it stopped, and tries failed jobs again. Without
---strategy the tables of the store are printed; without either, none is asked. A server gets one job at once, unless
---jobs says otherwise. docs/how-to/run-a-study.md explains the tables.
+With --store every answer is kept; the same command continues where it stopped, and retries failed jobs. With --store
+but without --strategy, only the tables of the store are printed; without both, the strategy is `none`. A server gets
+one job at a time, unless --jobs says otherwise. docs/how-to/run-a-study.md explains the tables.
 """
     verb = "asked"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
-        """What is asked, under which settings, and what is shown."""
+        """Add the flags for questions, settings and output."""
         add, many = parser.add_argument, partial(parser.add_argument, nargs="+", action="extend")
-        many("--strategy", metavar="SPEC", help="ask under these; all: the built-in ones")
+        many("--strategy", metavar="SPEC", help="the strategies to ask under; all: every built-in one")
         many("--budget", type=_setting("budget"), metavar="N", help=f"prompt tokens of a call; default: {STUDY_BUDGET}")
         many("--model", type=model_name, metavar="MODEL", help=f"{MODEL_FORM}; default: {READER}")
-        many("--seed", type=_setting("seed"), metavar="N", help="ask each question once for each; not for the reader")
+        many("--seed", type=_setting("seed"), metavar="N", help="ask each question with each seed; reader: only once")
         add("--questions", default="shipped", metavar="FILE", help="a file of questions; default: shipped")
         many("--kind", choices=get_args(Kind), metavar="KIND", help=f"only these: {', '.join(get_args(Kind))}")
         add("--temperature", type=_setting("temperature"), default=PAPER_TEMPERATURE, metavar="T",
             help=f"of the agent on a server; default: {PAPER_TEMPERATURE}, as in The Complexity Trap")  # fmt: skip
         add("--summariser", default="", metavar="NAME", help="the model that strategies ask; default: the agent's")
-        add("--memory", default="", metavar="NAME", help="the one that they ask in the background")
+        add("--memory", default="", metavar="NAME", help="the model that they ask in the background")
         add("--price", type=_setting("price"), default=CARD, metavar="CARD", help=f"default: {CARD}")
         add("--ceiling", type=_ceiling, default=math.inf, metavar="COST",
-            help="begin no job after so many computed prompt tokens, or dollars if the card has them")  # fmt: skip
+            help="start no job after this cost: computed prompt tokens, or dollars if the card has them")  # fmt: skip
         add("--baseline", default=RAW_AGENT, metavar="SPEC", help=f"the strategy to compare with; default: {RAW_AGENT}")
         add("--wrong", action="store_true", help="show the wrong answers instead of the tables")
 
     def cases(self, options: argparse.Namespace) -> list[Job]:
         """The jobs of the flags; a ceiling in dollars becomes one in tokens.
 
-        One question comes under every setting before the next one, so that a part of a study compares the same
-        questions. The reader draws nothing: it is asked once, whatever the seeds.
+        Each question is asked under every setting before the next one, so that an unfinished study still compares the
+        same questions. The reader is deterministic: it is asked once, whatever the seeds.
         """
         if options.store and not options.strategy:
             return []
         path = QUESTIONS_FILE if options.questions == "shipped" else Path(options.questions)
         questions = [one for one in load(path).questions if not options.kind or one.kind in options.kind]
         if not questions:
-            raise UsageError(f"{path} has no question of this kind", "leave out --kind, or name another one")
+            raise UsageError(f"{path} has no questions of this kind", "leave out --kind, or give another one")
         card = read_prices(options.price)
         if card.dollars:
             options.ceiling *= 1_000_000 / card.dollars
@@ -96,7 +96,7 @@ With --store every answer is kept; the same command again goes on where it stopp
         ]
 
     def check(self, cases: Sequence[Job]) -> None:
-        """Open a session for each strategy and each model."""
+        """Open a session for each strategy and each model, so that a mistake is found before the first question."""
         for job in {**{job.strategy: job for job in cases}, **{job.model: job for job in cases}}.values():
             Session(job.settings).agent  # noqa: B018
 
@@ -105,7 +105,7 @@ With --store every answer is kept; the same command again goes on where it stopp
         return ask(case)
 
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
-        """The rows by model, budget and strategy, the built-in ones in the order of their table."""
+        """Sort the rows by model, budget and strategy, built-in strategies in the order of their table."""
         order = {name: at for at, name in enumerate(STRATEGIES)}
 
         def place(setting: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -116,7 +116,7 @@ With --store every answer is kept; the same command again goes on where it stopp
         return [row for setting in sorted(found, key=place) for row in found[setting]]
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """How many jobs there are, what failed, and what other code made."""
+        """The number of jobs, of failed ones, and of those that other code made."""
         jobs = [found[0] for found in by(rows, *JOB).values()]
         failed = [job for job in jobs if job["error"]]
         yield f"{several(len(jobs), 'finished job')}, {len(failed):,} of them failed, code {made_by()}."
@@ -126,15 +126,15 @@ With --store every answer is kept; the same command again goes on where it stopp
         others = [job["made_by"] for job in jobs if job["made_by"] != made_by()]
         if others:
             told = ", ".join(sorted({*others}))
-            yield f"{len(others):,} of them are of other code or articles ({told}): do not compare them."
+            yield f"{len(others):,} of them were made by other code or articles ({told}): do not compare them."
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterable[ResultTable]:
-        """Answers and costs, kinds, places and differences of each model; or the wrong answers."""
+        """Answers and costs, kinds, places and differences for each model; or the wrong answers."""
         return [wrong_answers(rows)] if options.wrong else answer_tables(rows, options.baseline)
 
 
 def _setting(name: str) -> Callable[[str], Any]:
-    """How a flag is read that is a setting of a session, too."""
+    """Make the parser of a flag that is also a setting of a session."""
 
     def read(text: str) -> Any:
         try:

@@ -1,1 +1,1 @@
-"""A run whose turns are all of one size, under each strategy."""
+"""Simulate a run of equal turns under each strategy."""

@@ -1,4 +1,4 @@
-"""The growth of the prompts of a long run under each strategy."""
+"""Simulate the growth of the prompts of a long run under each strategy."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from thimble.session import figures as shown
 SIMULATED_STRATEGIES = ("none", "observation-masking:paper", "llm-summary:paper", "hybrid:paper")
 SIMULATED_PRICES = "1.0,0.4,0.1"
 DEFAULT_TURN = MeanTurn(100, 60, 840)
-"""84 % of a turn are observations (The Complexity Trap, Figure 1), and an agent's own words about 160 tokens."""
+"""84 % of a turn is its observation (The Complexity Trap, Figure 1); the agent writes about 160 tokens."""
 TURN_LIMIT, MOST_TURNS, MOST_TOKENS = 250, 2_000, 100_000
-"""The turn limit of the paper; the most turns; the most tokens of a part of a turn."""
+"""The paper's turn limit, and the maximum values of --turns and of a size."""
 COLUMN_BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 class Simulate(Experiment[ReplayCase]):
-    """Show tokens a turn, cache and cost of strategies over a long run.
+    """Show tokens per turn, cache and cost of strategies over a long run.
 
     Every turn of the run has the same size, as in Eq. 7 and Figure 8 of The Complexity Trap (Lindenbauer et al. 2025):
-    the sizes given, or the means of recorded runs (FILE).
+    given by flags, or the mean of recorded runs (FILE).
     """
 
     title = "A run of equal turns under each strategy"
@@ -40,9 +40,9 @@ class Simulate(Experiment[ReplayCase]):
     drawn = "The tokens of each prompt"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
-        """The size of a turn, the number of turns, strategies and prices."""
+        """Add the flags for the sizes and the number of turns, strategies and prices."""
         add = parser.add_argument
-        add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories, whose mean turn is taken")
+        add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories; their mean turn is used")
         turns = whole("--turns", 1, MOST_TURNS)
         add("--turns", default=TURN_LIMIT, type=turns, metavar="N", help=f"default: {TURN_LIMIT}")
         for name in ("reasoning", "action", "observation"):
@@ -58,7 +58,7 @@ class Simulate(Experiment[ReplayCase]):
         return replay_cases([made], specs, options, [options.budget], cached=SIMULATED_PRICES)
 
     def measure(self, case: ReplayCase) -> list[Row]:
-        """A row for each turn; costs are those of all turns up to it, and prompts those at the first price."""
+        """A row for each turn; costs are cumulative, and prompts those at the first price."""
         rows: list[Row] = []
         for price, calls in case.played():
             rows = rows or [
@@ -78,7 +78,7 @@ class Simulate(Experiment[ReplayCase]):
         return rows
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """The size of a turn, and each prompt in blocks on a scale of its own."""
+        """The size of a turn, and a block chart of each strategy's prompts, on its own scale."""
         of: MeanTurn = options.turn
         budget = "no budget" if options.budget == UNLIMITED else f"budget {options.budget:,}"
         size = of.reasoning + of.action + of.observation
@@ -90,18 +90,18 @@ class Simulate(Experiment[ReplayCase]):
         yield from _charts(rows)
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
-        """Sizes, sums, and where the costs cross."""
+        """Sizes, sums, and the turns at which costs cross."""
         yield _prompt_sizes(rows)
         yield _sums(rows)
         yield _crossings(rows)
 
     def lines(self, rows: Rows, options: argparse.Namespace) -> dict[str, list[float]]:
-        """The prompts."""
+        """The prompt tokens of each strategy, turn by turn."""
         return {spec: [row["prompt_tokens"] or 0 for row in found] for (spec,), found in by(rows, "strategy").items()}
 
 
 def mean_turn(options: argparse.Namespace) -> MeanTurn:
-    """The sizes given; where none is, the mean of the files, or the default."""
+    """The sizes from the flags; the others from the mean of the files, or the default."""
     measured = DEFAULT_TURN
     if options.files:
         measured = means(read(options.files, options.observations), counter_of(options.model))
@@ -110,13 +110,13 @@ def mean_turn(options: argparse.Namespace) -> MeanTurn:
 
 
 def _charts(rows: Rows) -> Iterator[str]:
-    """The prompts of each strategy in blocks."""
+    """A block chart of each strategy's prompts."""
     for (strategy,), turns in by(rows, "strategy").items():
         yield from ("", f"{strategy}: {_range(turns)}", *blocks([turn["prompt_tokens"] for turn in turns]))
 
 
 def _prompt_sizes(rows: Rows) -> ResultTable:
-    """The tokens of some prompts."""
+    """The prompt tokens at some turns."""
     found = by(rows, "strategy")
     last = max(row["turn"] for row in rows)
     at = [number for number in (10, 50, 100, 250) if number < last] + [last]
@@ -128,7 +128,7 @@ def _prompt_sizes(rows: Rows) -> ResultTable:
 
 
 def _sums(rows: Rows) -> ResultTable:
-    """The tokens and costs of all turns."""
+    """The total tokens and costs."""
     costs = _costs(rows)
 
     def cells(strategy: str, turns: Rows) -> list[str]:
@@ -149,7 +149,7 @@ def _sums(rows: Rows) -> ResultTable:
 
 
 def _crossings(rows: Rows) -> ResultTable:
-    """Pairs of strategies, and at each price the turn from which on all calls of the first have cost less."""
+    """For pairs of strategies, and each price, the turn from which on the first one's total cost stays lower."""
     costs, found = _costs(rows), by(rows, "strategy")
     crossed = []
     for (one,), ours in found.items():
@@ -161,12 +161,12 @@ def _crossings(rows: Rows) -> ResultTable:
 
 
 def _costs(rows: Rows) -> dict[str, str]:
-    """The columns of costs, and what they are called."""
+    """The cost columns, with their titles."""
     return {name: f"@{float(name[5:]):g}" for name in rows[0] if name.startswith("cost_")}
 
 
 def blocks(values: Sequence[int | None]) -> list[str]:
-    """The values as columns of blocks, from 0; a column shows the most of its turns, so that no tooth is lost."""
+    """A block chart of the values, from 0; a column shows the maximum of its turns, so that every peak is visible."""
     columns = min(76, len(values))
     cuts = [len(values) * column // columns for column in range(columns + 1)]
     tops = [max((value or 0 for value in values[a:b]), default=0) for a, b in pairwise(cuts)]
@@ -176,7 +176,7 @@ def blocks(values: Sequence[int | None]) -> list[str]:
 
 
 def _from(holds: Sequence[bool]) -> int | None:
-    """The turn from which on it holds to the end."""
+    """The turn from which on all values are true; None if the last one is false."""
     last = next((number for number in range(len(holds), 0, -1) if not holds[number - 1]), 0)
     return last + 1 if last < len(holds) else None
 
@@ -191,7 +191,7 @@ def _range(turns: Rows) -> str:
     if len(falls) < 2:
         return told
     (_, _, first), (high, low, last) = falls[-2:]
-    return f"{told}; at turn {last} it falls from {high:,} to {low:,}, {last - first} turns after the fall before"
+    return f"{told}; at turn {last} it falls from {high:,} to {low:,}, {last - first} turns after the previous fall"
 
 
 main = partial(run_experiment, Simulate())

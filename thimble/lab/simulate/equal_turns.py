@@ -1,4 +1,4 @@
-"""A run whose turns are all of one size: from given means, or from the means of recorded runs (Eq. 7)."""
+"""Make a run of equal turns: from given sizes, or from the means of recorded runs (Eq. 7)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOOL = "read"
 
 @dataclass(frozen=True, slots=True)
 class MeanTurn:
-    """Tokens of a turn: reasoning, action and observation, with the template around them."""
+    """The tokens of a turn: reasoning, action and observation, chat template included."""
 
     reasoning: int
     action: int
@@ -25,13 +25,13 @@ class MeanTurn:
 
 
 def means(runs: Sequence[Trajectory], counter: Counter) -> MeanTurn:
-    """The means over all turns of all runs, rounded: each turn weighs the same (Eq. 7).
+    """The rounded means over all turns of all runs, each with the same weight (Eq. 7).
 
-    A turn is an assistant message; its calls are the action, all results up to the next one the observation.
+    A turn is an assistant message; its calls are the action, and the results up to the next turn the observation.
     """
     turns = sum(run.turns for run in runs)
     if not turns:
-        raise UsageError("the files hold no turn", "give runs with assistant messages")
+        raise UsageError("the files have no turns", "give runs with assistant messages")
     said = [run.messages[at] for run in runs for at in run.calls]
     whole = sum(map(counter.count, said))
     words = sum(counter.count(replace(message, calls=())) for message in said)
@@ -40,10 +40,10 @@ def means(runs: Sequence[Trajectory], counter: Counter) -> MeanTurn:
 
 
 def run(of: MeanTurn, turns: int, counter: Counter) -> Trajectory:
-    """A task and so many turns, each as long as these means say.
+    """Make a run of a task and this many turns, each of this size.
 
     Raises:
-        UsageError: a size is below what the template around an empty message takes.
+        UsageError: a size is smaller than the chat template around an empty message.
     """
 
     def act(turn: int, words: int) -> Message:
@@ -62,8 +62,8 @@ def run(of: MeanTurn, turns: int, counter: Counter) -> Trajectory:
 
 
 def _words(tokens: int, size: Callable[[int], int], flags: str) -> int:
-    """The most words that a message of at most so many tokens can have."""
+    """The maximum words that fit into a message of this many tokens."""
     least = size(0)
     if tokens < least:
-        raise UsageError(f"{flags} cannot be {tokens} tokens a turn", f"the least is {least}, with the template around")
+        raise UsageError(f"{flags} cannot be {tokens} tokens a turn", f"give at least {least}, for the chat template")
     return bisect_right(range(tokens + 1), tokens, key=size) - 1

@@ -1,1 +1,1 @@
-"""A sweep: grids of settings of strategies, and the best of them."""
+"""A sweep: try grids of strategy settings, and find the best."""

@@ -1,4 +1,4 @@
-"""The best setting of a grid, on recorded or simulated runs."""
+"""Find the best setting of a grid, on recorded or simulated runs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from thimble.lab.table.outcomes import FEW_PAIRS
 SIGNIFICANT = 0.05
 MEANING = (
     "*: the best of its condition. In brackets: 95 % intervals, by a bootstrap over the runs. p: corrected for all "
-    "comparisons (Holm). The best is chosen on the same runs that it is compared on, which flatters it; chosen: how "
-    "often it is the best in resamples of the runs, where equal ones are chosen together."
+    "comparisons (Holm). The best is chosen on the same runs that it is compared on, which flatters it; chosen: the "
+    "share of resamples of the runs in which it is the best, ties included."
 )
 
 
@@ -38,16 +38,16 @@ class Sweep(Replay):
 
     title = "Settings of strategies"
     epilog = """\
-A GRID is a SPEC with values in braces: 'observation-masking:window={0,1,2,5},target={0.2,0.4}'. Put it in quotes:
-without them a shell takes the braces for its own. {1..5} are the numbers from 1 to 5. FILE is as for lab replay.
+A GRID is a SPEC with values in braces: 'observation-masking:window={0,1,2,5},target={0.2,0.4}'. Quote it, or the shell
+expands the braces itself. {1..5} are the numbers from 1 to 5. FILE is as for lab replay.
 """
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
-        """The runs, the grids, and the conditions."""
+        """Add the flags for runs, grids and conditions."""
         add = parser.add_argument
         add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories")
         add("--simulated", type=_mean_turn, metavar="R,A,O",
-            help="simulated runs instead: tokens of reasoning, action and observation of each turn")  # fmt: skip
+            help="simulate runs instead: tokens of reasoning, action and observation in each turn")  # fmt: skip
         add("--turns", nargs="+", default=[TURN_LIMIT], type=whole("--turns", 1, MOST_TURNS), metavar="N",
             help=f"turns of the simulated runs, one run each; default: {TURN_LIMIT}")  # fmt: skip
         told = "SPECs, with values in braces"
@@ -59,7 +59,7 @@ without them a shell takes the braces for its own. {1..5} are the numbers from 1
     def cases(self, options: argparse.Namespace) -> list[ReplayCase]:
         """Every run under every setting of the grids, and under their defaults."""
         if bool(options.files) == bool(options.simulated):
-            raise UsageError("give FILE… or --simulated, one of them", "thimble lab sweep --help lists the flags")
+            raise UsageError("give either FILE… or --simulated", "thimble lab sweep --help lists the flags")
         specs = [spec for grid in _grids(options) for spec in (*(spec for _, spec in grid.settings()), grid.default)]
         if options.simulated:
             counter = counter_of(options.model)
@@ -71,11 +71,11 @@ without them a shell takes the braces for its own. {1..5} are the numbers from 1
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
         """The rows of a replay."""
         if not any(row["calls"] for row in sent(rows)):
-            raise UsageError("no run can be sent under all of these settings", "give a larger --budget")
+            raise UsageError("no run fits the budget under all of these settings", "give a larger --budget")
         return super().derive(rows, options)
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """What the runs are, under each budget."""
+        """A description of the runs under each budget."""
         yield from dict.fromkeys(map(described, by(rows, "budget", "lag").values()))
         number = (
             1 if options.simulated else min(len(by(group, "run")) for group in by(sent(rows), "budget", "lag").values())
@@ -84,7 +84,7 @@ without them a shell takes the braces for its own. {1..5} are the numbers from 1
             yield f"{number} runs: so few make the intervals too narrow and p too small."
 
     def tables(self, rows: Rows, options: argparse.Namespace) -> Iterator[ResultTable]:
-        """Maps, all settings, and the best of each condition; and what is lost, at all prices together."""
+        """Maps, all settings, the best of each condition, and the faults at all prices together."""
         yield from sweep_tables(sheets(rows, _grids(options), apart=bool(options.simulated)))
         names = ("strategy", "budget", "lag")
         cells = [[spec, *map(_value, at), *faults(own)] for (spec, *at), own in by(sent(rows), *names).items()]
@@ -96,7 +96,7 @@ without them a shell takes the braces for its own. {1..5} are the numbers from 1
         yield MEANING
 
     def lines(self, rows: Rows, options: argparse.Namespace) -> dict[str, Sequence[float]]:
-        """None: the settings are too many."""
+        """No lines: there are too many settings."""
         return {}
 
     def points(self, rows: Rows, options: argparse.Namespace) -> dict[str, tuple[float, float]]:
@@ -119,7 +119,7 @@ def _mean_turn(text: str) -> MeanTurn:
 class Cell:
     """A setting of a grid under a condition.
 
-    `values`: those of its parameters. `condition`: in words, such as the budget. `scores`: of each run, the change of
+    `values`: the parameters in braces. `condition`: such as the budget, as text. `scores`: for each run, the change of
     the cost against sending everything, in percent.
     """
 
@@ -136,23 +136,23 @@ class Cell:
 
     @property
     def shown(self) -> str:
-        """It in words."""
+        """The mean score, formatted."""
         return _change(self.mean)
 
     @property
     def interval(self) -> str:
-        """Its 95 % interval in words, by a bootstrap over the runs; "" for one run."""
+        """The 95 % interval of the mean by a bootstrap over the runs, formatted; "" for one run."""
         return _interval(*interval(resampled(self.scores)), _change) if len(self.scores) > 1 else ""
 
 
 Sheet = Sequence[Cell]
-"""The cells of a grid under one condition, and in the end its strategy without settings. All have the same runs."""
+"""The cells of a grid under one condition, on the same runs; the last one is its strategy with defaults."""
 
 
 def sheets(rows: Rows, grids: Sequence[Grid], apart: bool = False) -> list[Sheet]:
-    """A sheet for each budget, lag, grid and price. `apart`: for each run, too, by its turns.
+    """A sheet for each budget, lag, grid and price, and if `apart` also for each run, by its turns.
 
-    A run with a call that no view can serve, under any of the settings, is in no sheet of that budget and lag.
+    If a call of a run cannot fit under one of the settings, no sheet of that budget and lag has the run.
     """
     names = ["budget", *["lag"] * any(row["lag"] for row in rows), *["turns"] * apart]
     made: list[Sheet] = []
@@ -186,7 +186,7 @@ def best_of(sheet: Sheet) -> Cell:
 
 
 def _maps(grid: str, cells: Sequence[Cell], bests: set[int]) -> Iterator[ResultTable]:
-    """The maps of a grid: parameters come before conditions, in order; one map for each of the rest."""
+    """The maps of a grid over the first two names that vary, parameters before conditions; other names split them."""
     points = [({**cell.values, **cell.condition}, cell) for cell in cells]
     swept = [name for name in points[0][0] if len({at[name] for at, _ in points}) > 1]
     if not swept:
@@ -252,7 +252,7 @@ def _best(sheets: Sequence[Sheet]) -> ResultTable:
 
 
 def _value(value: float | None) -> str:
-    """A condition in words."""
+    """The value of a condition as text."""
     return "none" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 

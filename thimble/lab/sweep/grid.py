@@ -1,4 +1,4 @@
-"""A grid of settings, written as a SPEC with values in braces: `name:window={0,1,5},tail={1..3}`."""
+"""Parse a grid of settings, written as a SPEC with values in braces: `name:window={0,1,5},tail={1..3}`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ BRACE_TOKEN = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
 PARAMETER_KEY = re.compile(r"([^\s:,+={}]+)\s*=\s*$")
 NUMBER_RANGE = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
 BRACES = {"{{": "{", "}}": "}"}
-GRID_FORM = "written name:key={1,2,5} or name:key={1..5}, in quotes; {{ and }} are braces themselves"
+GRID_FORM = "write name:key={1,2,5} or name:key={1..5}, in quotes; {{ and }} are literal braces"
 MOST_VALUES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """`axes`: the values of each parameter in braces, in order, by its name. `pieces`: the text around the braces."""
+    """A parsed grid. `axes`: the values in braces of each parameter, by name. `pieces`: the text around the braces."""
 
     text: str
     pieces: Sequence[str]
@@ -33,16 +33,16 @@ class Grid:
 
     @property
     def default(self) -> str:
-        """The SPEC of the same strategies without settings."""
+        """The SPEC of the same strategies with default settings."""
         parts = parse_spec(next(spec for _, spec in self.settings()))
         return "+".join(f"{part.name}:{part.member}" if part.member else part.name for part in parts)
 
 
 def parse_grid(text: str) -> Grid:
-    """The grid in a text; a SPEC without braces is a grid of one setting.
+    """Parse a grid; a SPEC without braces is a grid of one setting.
 
     Raises:
-        UsageError: a brace that stands for no values of a parameter, or too many values.
+        UsageError: braces do not hold the values of a parameter, or there are too many values.
     """
     pieces, axes = [""], dict[str, Sequence[str]]()
     for token in BRACE_TOKEN.split(text):
@@ -51,20 +51,20 @@ def parse_grid(text: str) -> Grid:
             continue
         key = PARAMETER_KEY.search(pieces[-1])
         if len(token) == 1 or not key:
-            raise UsageError(f"{text[:200]!r}: braces hold the values of a parameter", GRID_FORM)
+            raise UsageError(f"{text[:200]!r}: braces must hold the values of a parameter", GRID_FORM)
         axes[_named(key[1], axes)] = _values(f"{key[1]}={token}", token[1:-1])
         pieces.append("")
     return Grid(text, pieces, axes)
 
 
 def _named(key: str, axes: Mapping[str, object]) -> str:
-    """The name of an axis: its key, numbered where two strategies have it."""
+    """The name of an axis: its key, numbered if an earlier strategy has it, too."""
     same = sum(name.split(" ")[0] == key for name in axes)
     return f"{key} {same + 1}" if same else key
 
 
 def _values(what: str, body: str) -> list[str]:
-    """The values in braces, in order, each once."""
+    """The distinct values in braces, in order."""
     values: list[str] = []
     for word in map(str.strip, body.split(",")):
         ends = NUMBER_RANGE.fullmatch(word)

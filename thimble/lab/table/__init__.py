@@ -1,1 +1,1 @@
-"""Tables of strategies over the same instances: those of The Complexity Trap recomputed, and anybody's own."""
+"""Compare strategies over the same instances, from a CSV file of outcomes."""

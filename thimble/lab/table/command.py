@@ -1,4 +1,4 @@
-"""Rows of outcomes of strategies over the same instances: those of The Complexity Trap, and anybody's own."""
+"""Compare strategies over the same instances, from rows of outcomes: The Complexity Trap's or your own."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from thimble.lab.table.outcomes import FEW_PAIRS, corrected, difference, differe
 
 OUTCOME_COLUMNS = ("instance", "strategy", "solved", "cost")
 NAMED_INSTANCES = 20
-"""The most instances that a line names."""
+"""The maximum instances that a line names."""
 
 
 @dataclass(frozen=True, slots=True)
 class StrategyOutcomes:
-    """The rows of a strategy, and those of the baseline."""
+    """The outcomes of a strategy and of the baseline."""
 
     rows: Rows
     base: Rows
 
     @property
     def key(self) -> str:
-        """All of it."""
+        """A hash of all rows."""
         return hash_of([self.rows, self.base])
 
     @property
     def size(self) -> int:
-        """Rows."""
+        """The number of rows."""
         return len(self.rows)
 
 
@@ -42,13 +42,13 @@ class OutcomesTable(Experiment[StrategyOutcomes]):
 
     title = "Strategies over the same instances"
     epilog = """\
-FILE is CSV, gzipped or not, with the columns instance, strategy, solved (1 or 0) and cost, a row for each instance
-under each strategy; a column turns is compared, too.
+FILE is CSV, gzipped or not, with the columns instance, strategy, solved (1 or 0) and cost, and optionally turns; one
+row for each instance under each strategy.
 """
     verb = "compared"
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
-        """The file and the baseline."""
+        """Add the file and the baseline."""
         add = parser.add_argument
         add("file", type=Path, metavar="FILE", help="rows of outcomes")
         add("--baseline", metavar="NAME", help="the strategy to compare with; default: the first in FILE")
@@ -68,7 +68,7 @@ under each strategy; a column turns is compared, too.
         return [{"strategy": case.rows[0]["strategy"], **rates(case.rows), **difference(case.rows, case.base)}]
 
     def derive(self, rows: Rows, options: argparse.Namespace) -> Rows:
-        """The rows with corrected p."""
+        """Add the corrected p values."""
         return corrected(rows)
 
     def headline(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
@@ -94,7 +94,7 @@ under each strategy; a column turns is compared, too.
         yield difference_table("Differences", rows)
 
     def notes(self, rows: Rows, options: argparse.Namespace) -> Iterator[str]:
-        """Which instances are in no difference, and where pairs are few."""
+        """The instances that are left out of the differences, and warnings about few pairs."""
         for row in rows:
             names, of = row["unpaired"], row["strategy"]
             if names:
@@ -107,16 +107,16 @@ under each strategy; a column turns is compared, too.
 
 
 def outcomes(path: Path) -> list[Row]:
-    """The rows of a file.
+    """Read the rows of a file.
 
     Raises:
-        UsageError: the file or a value is wrong, an instance is there twice, or there is none.
+        UsageError: the file or a value is invalid, an instance occurs twice, or there are no rows.
     """
     found: dict[tuple[str, str], Row] = {}
     for record in read(path, OUTCOME_COLUMNS):
         strategy, instance = record.name("strategy"), record.name("instance")
         if (strategy, instance) in found:
-            raise UsageError(f"{record.place}: {strategy} has {instance} already", "give each instance once")
+            raise UsageError(f"{record.place}: {strategy} already has {instance}", "give each instance once")
         found[strategy, instance] = {
             "strategy": strategy,
             "instance": instance,

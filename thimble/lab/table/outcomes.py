@@ -1,7 +1,7 @@
-"""What rows of outcomes say of strategies: rates, costs and paired differences, with their intervals.
+"""Compute rates, costs and paired differences of strategies from rows of outcomes, with their intervals.
 
-A row is one `instance` under one `strategy`: `solved` is 100 or 0, or a mean of such; `cost` is in any unit, None if it
-is unknown; `turns` may be missing.
+A row is one `instance` under one `strategy`: `solved` is 100 or 0, or a mean of such values; `cost` is in any unit,
+None if unknown; `turns` is optional.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from thimble.lab.findings import ResultTable
 from thimble.lab.statistics import holm, interval, paired, resampled, wilson
 
 MEASURES = {"solved": ("Δ solved, points", "+z.1f"), "cost": ("Δ cost", "+.4g"), "turns": ("Δ turns", "+.4g")}
-"""The name of each difference in a table, and its form."""
+"""The title and format spec of each difference."""
 FEW_PAIRS = 20
-"""With fewer pairs, the interval of a bootstrap is too narrow."""
+"""With fewer pairs, bootstrap intervals are too narrow."""
 
 
 def rates(rows: Rows) -> Row:
-    """The share solved of one strategy, in percent, its mean cost, and its mean turns if all rows have them.
+    """The share solved by one strategy, in percent, its mean cost, and its mean turns if the rows have them.
 
     Every cost must be known.
     """
@@ -41,15 +41,15 @@ def rates(rows: Rows) -> Row:
 
 
 def differences(rows: Rows, baseline: str) -> list[Row]:
-    """A row for each strategy: its differences from the baseline, of rates in points, with corrected p."""
+    """A row for each strategy: its differences from the baseline (rates in points), with corrected p."""
     found = by(rows, "strategy")
     return corrected([difference(mine, found[baseline,]) for mine in found.values()])
 
 
 def difference(rows: Rows, base: Rows) -> Row:
-    """The differences of one strategy from the baseline; None for the baseline itself, and where there is no pair.
+    """The differences of one strategy from the baseline; None for the baseline itself and if there are no pairs.
 
-    An instance that only one of the two has is under `unpaired` and in no difference.
+    `unpaired`: the instances that only one of the two has, which no difference includes.
     """
     ours, theirs = ({row["instance"]: row for row in of} for of in (rows, base))
     strategy = rows[0]["strategy"]
@@ -69,7 +69,7 @@ def difference(rows: Rows, base: Rows) -> Row:
 
 
 def corrected(rows: Sequence[Row]) -> list[Row]:
-    """The rows with each p corrected for all comparisons of the table."""
+    """Correct each p for all comparisons of the table."""
     places = [(row, f"{name}_p") for row in rows for name in MEASURES if row[f"{name}_p"] is not None]
     for (row, key), p in zip(places, holm([row[key] for row, key in places]), strict=True):
         row[f"{key}_holm"] = p
@@ -77,7 +77,7 @@ def corrected(rows: Sequence[Row]) -> list[Row]:
 
 
 def difference_table(title: str, rows: Rows, told: str = "") -> ResultTable:
-    """The differences of those strategies that share an instance with the baseline; of turns only if they are known."""
+    """The differences of the strategies that share an instance with the baseline; of turns only if known."""
     names = [name for name in MEASURES if name != "turns" or any(row["turns_p"] is not None for row in rows)]
     columns = ["strategy", "pairs", *(column for name in names for column in (MEASURES[name][0], "p", "Holm"))]
     cells = [
@@ -96,5 +96,5 @@ def _cells(row: Row, name: str) -> Sequence[str]:
 
 
 def with_interval(row: Row, name: str, form: str) -> str:
-    """A figure and its interval: `1.5 [1, 2]`."""
+    """A figure with its interval: `1.5 [1, 2]`."""
     return f"{row[name]:{form}} [{row[f'{name}_low']:{form}}, {row[f'{name}_high']:{form}}]"

@@ -1,1 +1,1 @@
-"""Training of small language models, on one thread of a CPU or on a GPU. Needs `pip install 'thimble-agent[train]'`."""
+"""Train small language models, on one CPU thread or on a GPU. Needs `pip install 'thimble-agent[train]'`."""

@@ -1,4 +1,4 @@
-"""The model that a training begins with: a folder in the form of Hugging Face, or a GGUF file."""
+"""Load the base model of a training: a Hugging Face folder or a GGUF file."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class BaseModel(NamedTuple):
 
 
 def check_packages() -> None:
-    """Raise UsageError where a package is missing."""
+    """Raise UsageError if a package is missing."""
     if missing := [name for name in TRAIN_PACKAGES if not find_spec(name)]:
         raise UsageError(f"training needs {', '.join(missing)}", TRAIN_INSTALL)
 
 
 def load_base(path: Path) -> BaseModel:
-    """The model in single precision. A CPU computes on one thread: two are slower.
+    """Load the model in single precision. A CPU computes on one thread: two are slower.
 
     Raises:
         UsageError: a package is missing, or there is no such model.
     """
     check_packages()
-    os.environ.setdefault("TQDM_DISABLE", "1")  # ours tells how far it is
+    os.environ.setdefault("TQDM_DISABLE", "1")  # we print our own progress
     warnings.filterwarnings("ignore", module=r"(peft|torch|transformers|trl)\b")
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, logging
@@ -47,9 +47,9 @@ def load_base(path: Path) -> BaseModel:
         network = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True, **place)
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, **place)
     except (OSError, ValueError) as error:
-        fix = "give a folder in the form of Hugging Face, or a GGUF file"
-        raise UsageError(f"{path} is no model that transformers loads", fix) from error
-    if place:  # the file may be quantized; what was loaded is not
+        fix = "give a Hugging Face folder or a GGUF file"
+        raise UsageError(f"transformers cannot load a model from {path}", fix) from error
+    if place:  # the file may be quantized; the loaded network is not
         network.hf_quantizer, network.is_quantized = None, False
         del network.config.quantization_config
     return BaseModel(network, tokenizer)

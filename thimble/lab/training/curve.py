@@ -1,4 +1,4 @@
-"""The curves of a training as a picture: the loss, or what replies earn and how long they are, step by step."""
+"""Draw the curves of a training: the loss, or the reward and the length of replies, step by step."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 CURVES = {"reward": "reward", "completions/mean_length": "tokens of a reply", "loss": "loss"}
-"""What the trainers log, and what it is called here. The loss of GRPO tells nothing: its mean is 0."""
+"""The values that trainers log, and their titles. The loss of GRPO is meaningless: its mean is 0."""
 WIDTH, HEIGHT, EDGE = 640, 160, 40
 SMOOTH = 10
-"""Steps whose mean is drawn."""
+"""The number of steps of the moving average."""
 
 
 def write_curve(path: Path, logged: Sequence[Mapping[str, Any]]) -> None:
-    """Write an SVG file with one or two curves, one below the other; each point is a mean of the last steps."""
+    """Write an SVG file with one or two curves, one below the other; each point is the mean of the last steps."""
     found = {told: [one[name] for one in logged if name in one] for name, told in CURVES.items()}
     drawn = [(told, values) for told, values in found.items() if values][:2]
     curves = "".join(_curve(at * HEIGHT, *one) for at, one in enumerate(drawn))
@@ -23,7 +23,7 @@ def write_curve(path: Path, logged: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _curve(top: int, told: str, values: Sequence[float]) -> str:
-    """A curve below its name, between its least and its greatest value."""
+    """A curve from its minimum to its maximum, below its title."""
     parts = [values[max(0, at - SMOOTH) : at] for at in range(1, len(values) + 1)]
     means = [sum(part) / len(part) for part in parts]
     least, most = min(means), max(means)

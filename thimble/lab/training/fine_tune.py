@@ -1,4 +1,4 @@
-"""Supervised fine-tuning: a model learns to complete prompts. What it is given counts for nothing in the loss."""
+"""Supervised fine-tuning: a model learns to complete prompts. Only completions count in the loss."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from thimble.lab.training.base_model import BaseModel, load_base
 from thimble.lab.training.curve import write_curve
 
 ADAPTER, CURVE = "adapter", "curve.svg"
-"""The folder of the weights of LoRA, beside the whole model; and the picture, which is written last."""
+"""The folder of the LoRA weights, beside the merged model; and the picture, which is written last."""
 LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 """The linear layers of a block, as Llama and Qwen name them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A prompt as the model reads it, special tokens included, and what it should write.
+    """A rendered prompt, special tokens included, and the completion to learn.
 
-    `then` follows the end of that reply in the same conversation: it is learnt in the same step.
+    `then`: the following turns of the same conversation, learnt in the same step.
     """
 
     prompt: str
@@ -34,14 +34,14 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class FineTuning:
-    """How a model is trained.
+    """The settings of a training.
 
     Attributes:
-        steps: Steps of the optimiser, of one example each.
-        rate: The learning rate at the start; it falls in a line to 0.
-        longest: Tokens of an example; longer ones are left out.
-        rank: That of LoRA on all linear layers; 0 trains all weights.
-        lowest: The lowest block that LoRA changes; what lies below needs no gradients.
+        steps: Steps of the optimiser, with one example each.
+        rate: The initial learning rate; it decays linearly to 0.
+        longest: The maximum tokens of an example; longer ones are left out.
+        rank: The rank of LoRA on all linear layers; 0 trains all weights.
+        lowest: The lowest block that LoRA changes; the blocks below need no gradients.
         save_every: Steps between two checkpoints.
     """
 
@@ -54,14 +54,14 @@ class FineTuning:
 
 
 def ended(out: Path) -> bool:
-    """Whether a training that writes this folder has ended."""
+    """Whether the training in this folder is complete."""
     return (out / CURVE).exists()
 
 
 def fine_tune(base: Path, examples: Sequence[Example], out: Path, how: FineTuning) -> Path:
-    """Fine-tune the model, write its folder to `out`, and return that.
+    """Fine-tune the model, write it to the folder `out`, and return that.
 
-    It goes on from the newest checkpoint in `out`, and does nothing where the training has ended before.
+    Resumes from the newest checkpoint in `out`, and does nothing if the training is complete.
 
     Raises:
         UsageError: a package is missing, there is no such model, or no example is short enough.
@@ -76,7 +76,7 @@ def fine_tune(base: Path, examples: Sequence[Example], out: Path, how: FineTunin
 
 
 def _row(tokenizer: Any, one: Example) -> dict[str, list[int]]:
-    """The tokens of an example, and which of them are to be learnt: each completion and the end of the reply."""
+    """The tokens of an example, and a mask of those to learn: each completion and the end of the reply."""
     row: dict[str, list[int]] = {"input_ids": [], "completion_mask": []}
     for each in (one, *one.then):
         given = tokenizer(each.prompt, add_special_tokens=each is one)["input_ids"]
@@ -95,24 +95,24 @@ def train(
     parts: Mapping[str, Any] | None = None,
     **flags: Any,
 ) -> Path:
-    """Train with a trainer of trl, on one device; it shows on standard error how far it is, and nothing is sent.
+    """Train with a trainer of trl, on one device, with progress on standard error and without telemetry.
 
-    The folder `out` gets the model, with LoRA its weights alone as well (`adapter`), and a picture of the curve.
+    Writes the model to the folder `out`, with LoRA also the adapter alone (`adapter`), and a picture of the curve.
 
     Args:
         kind: The trainer.
-        model: What is trained.
+        model: The model to train.
         rows: The data.
-        out: The folder. A training that was interrupted goes on from its newest checkpoint there.
-        how: How it is trained.
-        parts: More of what the trainer is made of.
-        flags: More of its settings.
+        out: The folder. An interrupted training resumes from its newest checkpoint there.
+        how: The settings.
+        parts: More arguments of the trainer.
+        flags: More arguments of its config.
 
     Raises:
         UsageError: there are no data, or LoRA would change no block.
     """
     if not rows:
-        raise UsageError(f"nothing to train on has at most {how.longest} tokens", "allow more, or give more runs")
+        raise UsageError(f"no example has at most {how.longest} tokens", "allow more (--longest), or give more runs")
     import torch
     import trl
     from datasets import Dataset
@@ -121,7 +121,7 @@ def train(
 
     gpu, checkpoints, blocks = torch.cuda.is_available(), out / "checkpoints", model.network.config.num_hidden_layers
     if how.rank and how.lowest >= blocks:
-        raise UsageError(f"the model has the blocks 0 to {blocks - 1}, none from {how.lowest} on", "lower --lowest")
+        raise UsageError(f"the model only has the blocks 0 to {blocks - 1}", f"give a --lowest below {blocks}")
     lora = (
         LoraConfig(
             r=how.rank,

@@ -1,4 +1,4 @@
-"""Trained weights as one file for llama.cpp and Ollama. All else is copied from the file of the base model."""
+"""Write trained weights as a GGUF file for llama.cpp and Ollama; the rest is copied from the base model's file."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 from thimble.agent.errors import UsageError
 
 TURNED = {"llama": True, "qwen2": False, "qwen3": False}
-"""By architecture, whether llama.cpp rotates the halves of a query and a key in another order than transformers."""
+"""By architecture, whether llama.cpp orders the rotary halves of queries and keys differently from transformers."""
 CONSTANTS = {"rope_freqs.weight"}
-"""Tensors of Llama 3 that no training changes; transformers does not have them."""
+"""Tensors of Llama 3 that training does not change and transformers does not have."""
 CONVERTER = "llama.cpp's convert_hf_to_gguf.py writes other models"
 HALF_PRECISION = 1
-"""`general.file_type` of a file whose matrices have 16 bits."""
+"""The `general.file_type` of a file with 16-bit matrices."""
 
 
 def write_gguf(folder: Path, base: Path, out: Path) -> None:
-    """Write the model of a folder: matrices in half precision, the rest in single.
+    """Convert the model of a folder: matrices in half precision, the rest in single.
 
     Args:
-        folder: In the form of Hugging Face.
-        base: The GGUF file of the model that it was trained from: its sizes, tokens and template are copied.
+        folder: The Hugging Face folder of the trained model.
+        base: The GGUF file of its base model, whose sizes, vocabulary and chat template are copied.
         out: The file to write.
 
     Raises:
-        UsageError: the architecture is not one of `TURNED`, or a tensor of the base model is not in the folder.
+        UsageError: the architecture is not one of `TURNED`, or the folder lacks a tensor of the base model.
     """
     from gguf import MODEL_ARCH_NAMES, GGUFReader, GGUFWriter, get_tensor_name_map
 
@@ -45,7 +45,7 @@ def write_gguf(folder: Path, base: Path, out: Path) -> None:
     wanted = {tensor.name: tensor for tensor in copied.tensors}
     for name, tensor in network.state_dict().items():
         called = names.get_name(name, try_suffixes=(".weight", ".bias"))
-        if wanted.pop(called, None):  # a network whose last matrix is its first has it twice
+        if wanted.pop(called, None):  # with tied embeddings, the output matrix is listed twice
             layer = name.split(".")[-2]
             numbers = tensor.float().numpy()
             numbers = _turned(numbers, heads[layer]) if TURNED[kind] and layer in heads else numbers
@@ -53,7 +53,7 @@ def write_gguf(folder: Path, base: Path, out: Path) -> None:
     for name in CONSTANTS & wanted.keys():
         writer.add_tensor(name, wanted.pop(name).data)
     if wanted:
-        raise UsageError(f"{folder} lacks {', '.join(wanted)} of {base}", CONVERTER)
+        raise UsageError(f"{folder} lacks the tensors {', '.join(wanted)} of {base}", CONVERTER)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -62,16 +62,16 @@ def write_gguf(folder: Path, base: Path, out: Path) -> None:
 
 
 def architecture(base: Path) -> str:
-    """That of a GGUF file. Raises UsageError where it is not one of `TURNED`."""
+    """The architecture of a GGUF file. Raises UsageError if it is not one of `TURNED`."""
     from gguf import GGUFReader
 
     kind = str(GGUFReader(base).fields["general.architecture"].contents())
     if kind not in TURNED:
-        raise UsageError(f"{base} is of the architecture {kind}, not {', '.join(TURNED)}", CONVERTER)
+        raise UsageError(f"{base} has the architecture {kind}, not one of {', '.join(TURNED)}", CONVERTER)
     return kind
 
 
 def _turned(numbers: Any, heads: int) -> Any:
-    """The rows of each head in pairs, as llama.cpp rotates them."""
+    """Interleave the rows of the two halves of each head, the order of llama.cpp's rotary embedding."""
     halves = numbers.reshape(heads, 2, numbers.shape[0] // heads // 2, *numbers.shape[1:])
     return halves.swapaxes(1, 2).reshape(numbers.shape)
