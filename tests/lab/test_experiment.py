@@ -131,7 +131,7 @@ def test_what_ends_the_command_loses_no_finished_case(tmp_path: Path, sent: sign
         os.kill(running.pid, sent)
         _, told = running.communicate(timeout=60)
     assert running.returncode == code
-    assert ("of 30 cases are kept; run the same command to continue" in told) == (sent == signal.SIGINT)
+    assert ("of 30 cases are kept; the same command continues" in told) == (sent == signal.SIGINT)
     while group(running.pid):  # its workers follow it
         time.sleep(0.05)
     run_experiment(Toys(), flags, "toys")
