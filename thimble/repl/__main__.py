@@ -55,7 +55,7 @@ def _in_room(room: str, arguments: Sequence[str]) -> int:
 
 
 def _report(error: BaseException, as_json: bool) -> int:
-    """Report an error, ignoring further Ctrl-C meanwhile, and return its exit code."""
+    """Report an error, ignoring further Ctrl-C, and return its exit code."""
     from thimble.session.sigint import ignore_sigint
 
     with ignore_sigint():

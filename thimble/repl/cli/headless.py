@@ -175,8 +175,7 @@ def _notice(text: str, as_json: bool) -> None:
 def prompts(given: Sequence[str], session: Session | None = None, first: str = "") -> Iterator[str]:
     """Yield `first`, then the prompts of the command line (`-` is all of standard input), else lines of standard input.
 
-    An empty line stands for the line that a tour offers. Without any of these, the prompts of the recording that is
-    played.
+    An empty line means the line that a tour offers. Without any of these, the prompts of the recording that is played.
 
     Raises:
         UsageError: there is no prompt, one is empty, or standard input is not UTF-8.

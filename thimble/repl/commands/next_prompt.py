@@ -15,7 +15,7 @@ def say_next_prompt(session: Session, console: Console) -> None:
     next_ = forecast(session)
     tokens = figures.tokens(next_.tokens, session.agent.backend.counter.exact)
     share = figures.share(next_.tokens, next_.limit)
-    unless = "" if next_.settled else ", before the strategy acts"
+    unless = "" if next_.settled else " before the strategy acts"
     over = " It is over the budget." if next_.tokens > next_.limit else ""
     size = f"{tokens} of {next_.limit:,} tokens ({share})"
     words = f"The next prompt will hold {size}{unless}, plus your question.{over}"

@@ -1,4 +1,4 @@
-"""/plant: put a fact into the history, and say where it is and what the next prompt does with it."""
+"""/plant: put a fact into the history, and print its message and its fate in the next prompt."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def without_management(ledger: Ledger) -> Table:
             ("largest prompt", figures.tokens(peak), peak, raw_peak),
         )
     ]
-    return Table("The same calls with the whole history in each", ("", ">as it was", ">whole", ">ratio"), rows)
+    return Table("The same calls with the whole history in each", ("", ">actual", ">whole", ">ratio"), rows)
 
 
 def _ratio(tokens: int | None, raw: int) -> str:

@@ -55,7 +55,7 @@ ASKED_FOR = {
     "show": "/context N shows message N",
     "fit": "/help budget explains fit",
 }
-"""Words that are not commands, with the command that does what the user wants."""
+"""Words that are not commands, with the command that the user probably wants."""
 
 
 def find(word: str) -> Command:

@@ -49,7 +49,7 @@ def resumed(session: Session) -> list[tuple[str, str]]:
     if past is None:
         return []
     called = f"“{line(past.name)}” ({session.journal.id})" if past.name else session.journal.id
-    under = line(past.strategy) + (f", from here on {line(session.spec)}" if session.spec != past.strategy else "")
+    under = line(past.strategy) + (f", from now on {line(session.spec)}" if session.spec != past.strategy else "")
     tree = session.journal.tree
     words = [f"branch {tree.current} of {len(tree.branches)}"] if len(tree.branches) > 1 else []
     words += [figures.several(past.ledger.exchanges, "exchange"), under]

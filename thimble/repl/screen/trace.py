@@ -240,7 +240,7 @@ def in_room(spec: str, room: int) -> str:
 
 def _deed(fate: Fate, count: int) -> str:
     if fate == "tidied":
-        return f"wrote {figures.several(count, 'result')} smaller"
+        return f"tidied {figures.several(count, 'result')}"
     return f"{fate} {figures.several(count, 'result' if fate in ('masked', 'shortened', 'offloaded') else 'message')}"
 
 

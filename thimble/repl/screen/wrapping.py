@@ -1,4 +1,4 @@
-"""Wrapping: break long lines between words, where a terminal would break within them."""
+"""Wrapping: break long lines between words; a terminal breaks within them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from thimble.session.journal.state import SavedState
 from thimble.session.session import Session
 from thimble.session.story import Exchange, exchanges, records, turn_lines
 
-HOW_TO_FORK = "write /fork [N] [SPEC]: N is an exchange as /stats numbers them; 3.2 is turn 2 of exchange 3"
+HOW_TO_FORK = "write /fork [N] [SPEC]: N is an exchange as /stats all numbers them; 3.2 is turn 2 of exchange 3"
 HOW_TO_UNDO = "write /undo [N]: it undoes the newest N exchanges, one by default"
 SIGNED_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 QUOTE_COLUMNS = 60
@@ -49,9 +49,9 @@ def fork(session: Session, text: str, console: Console) -> None:
     session.branch(after, *([Changed("strategy", spec)] if spec else []))
     fresh = ", which starts fresh" if spec else ""
     new, now = session.journal.tree.current, as_it_is(session)
-    place = f"behind {f'turn {turn} of ' * bool(turn)}exchange {exchange}"
+    place = f"after {f'turn {turn} of ' * bool(turn)}exchange {exchange}"
     place = place if int(exchange) else "before the first question"
-    say(console, f"Branch {new} begins {place} of branch {old}, {now}{fresh}.")
+    say(console, f"Branch {new} starts {place} of branch {old}, {now}{fresh}.")
     say(console, f"Branch {old} is unchanged: /tree {old} goes back to it.", "quiet")
 
 
@@ -106,7 +106,7 @@ def reset(session: Session, _: str, console: Console) -> None:
     kept += [figures.several(len(session.notes.kept), "note")] if session.notes.kept else []
     old = session.journal.tree.current
     session.reset()
-    say(console, f"Branch {session.journal.tree.current} begins empty, {as_it_is(session)}, which starts fresh.")
+    say(console, f"Branch {session.journal.tree.current} starts empty, {as_it_is(session)}, which starts fresh.")
     say(console, f"Branch {old} keeps its {' and '.join(kept)}: /tree {old} goes back to it.", "quiet")
 
 

@@ -25,7 +25,7 @@ def articles(folder: Path) -> Iterator[Check]:
     words, many = sum(one.words for one in library.articles), figures.several(len(library.articles), "article")
     yield Check(f"{many} of {words:,} words in {folder}")
     for left in library.skipped:
-        yield Check(f"skipped {left.path}: {left.reason}", f"fix it, or move it out of {folder}")
+        yield Check(f"skipped: {left.path}: {left.reason}", f"fix it, or move it out of {folder}")
 
 
 def folders(settings: Settings) -> Iterator[Check]:

@@ -27,7 +27,7 @@ HOW_TO_EXPORT = "write /export lesson.html; the formats are html, md and json"
 
 @command("export [FILE]", "Sessions", completer=one_of(*FORMATS))
 def export(session: Session, rest: str, console: Console) -> None:
-    """Write the session to a file: a page, Markdown or JSON.
+    """Write the session to a file: html, md or json.
 
     /export [FORMAT] [FILE]: html, the default, is a page to click through, call by call; the others are md and json.
     The suffix of FILE can name the format. To replace an existing file, put a ! after its name: /export lesson.html!
@@ -78,4 +78,5 @@ def write(path: Path, pieces: Iterable[str]) -> int:
     try:
         return write_whole(path, pieces)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}", "name another FILE") from error
+        fix = "name a FILE in a folder that you can write to"
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}", fix) from error

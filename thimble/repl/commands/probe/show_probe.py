@@ -58,7 +58,7 @@ def outcome(found: Probe, longest: int) -> Iterator[tuple[Kind, str, str]]:
         yield "where", f"{line(found.where)}{unsaid}", "" if found.stands else "warn"
     prompt = figures.tokens(found.tokens, found.exact)
     spent = f"{prompt} tokens in, {figures.tokens(found.usage.output_tokens)} out, {figures.duration(found.seconds)}"
-    yield "cost", f"{spent}; nothing of it enters the session", "quiet"
+    yield "cost", f"{spent}; none of it enters the session", "quiet"
 
 
 def _verdict(found: Probe) -> tuple[Kind, str, str]:
