@@ -69,7 +69,7 @@ def test_the_figures_of_a_caption_are_those_of_the_view() -> None:
     for event in prepared[1:]:
         view, words = event.view, caption(event)
         if len(words) > 1:
-            assert f"compute {view.prefill:,} tokens again; {view.cached:,} are cached" in words[2]
+            assert f"compute {view.prefill:,} tokens; {view.cached:,} are cached" in words[2]
             assert f"{view.history_tokens - view.tokens:,} tokens, " in words[3]
         else:
             assert f"{view.tokens:,} of {view.limit:,} tokens; {view.cached:,} of them cached" in words[0]

@@ -21,7 +21,7 @@ from thimble.repl.screen.theme import is_drawn, say
 from thimble.session import figures
 from thimble.session.session import Session
 
-HOW_TO_GUESS = "Guess which of them stay unchanged: /predict 1-4 9 12, /predict all or /predict none."
+HOW_TO_GUESS = "Guess which stay unchanged: /predict 1-4 9 12, /predict all or /predict none."
 
 
 @command("predict [GUESS]", "Experiments", completer=one_of("all", "none", "off"))

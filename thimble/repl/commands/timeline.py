@@ -28,7 +28,7 @@ SUMMARISERS = ("memory", "summary", "brief")
 
 @command("timeline [N | all]", "Calls", completer=one_of("all"))
 def show_timeline(session: Session, rest: str, console: Console) -> None:
-    """Show when each model computed and when the agent waited.
+    """Show when models computed and the agent waited.
 
     The last exchange, exchange N, or (all) the session without your pauses: a row for the agent, for each side model,
     for the tools, and for the time in which the agent waited for a side model. Below come the sums, and whether the
@@ -96,7 +96,7 @@ def sums(of: Timeline) -> Iterator[str]:
     side = f" · side models {took(sides)}" if sides else ""
     yield f"{took(of.seconds)} in all · agent {took(of.busy('agent'))}{side} · tools {took(of.busy('tools'))}"
     if sides:
-        saved = f" · saved {took(of.saved)} over waiting for each" if of.busy("memory") else ""
+        saved = f" · saved {took(of.saved)} compared with waiting for each" if of.busy("memory") else ""
         yield f"side models beside the agent {took(of.overlapped)} · the agent waited {took(of.waited)}{saved}"
 
 

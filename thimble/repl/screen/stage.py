@@ -94,7 +94,7 @@ def caption(event: Prepared) -> list[str]:
     cached = f"{tokens(view.cached)} of them cached" if view.cached else "none of them cached yet"
     if not done:
         return [f"nothing was changed: {tokens(view.tokens)} of {view.limit:,} tokens; {cached}"]
-    anew = f"the server must compute {tokens(view.prefill)} tokens again; {tokens(view.cached)} are cached"
+    anew = f"the server must compute {tokens(view.prefill)} tokens; {tokens(view.cached)} are cached"
     new = f"nothing that was cached changed; {tokens(view.prefill)} tokens are new, {tokens(view.cached)} cached"
     saved = f"{tokens(view.saved)} tokens" if view.saved > 0 else "nothing"
     return [
