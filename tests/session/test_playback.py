@@ -297,7 +297,7 @@ def test_without_prompts_all_recorded_lines_are_sent(monkeypatch: pytest.MonkeyP
     with redirect_stdout(out), redirect_stderr(err):
         assert answer(session, prompts((), session), False) == 0
     assert "7431" in out.getvalue()
-    assert "hit: every word" in out.getvalue()
+    assert "hit: it states every word" in out.getvalue()
     assert err.getvalue().startswith("Played from it: 7 lines, recorded with reader/extractive.")
 
 

@@ -1,4 +1,4 @@
-"""`thimble`, which is `python -m thimble`: from the command line to a session."""
+"""The entry point of `thimble` and `python -m thimble`: from the command line to a session."""
 
 from __future__ import annotations
 

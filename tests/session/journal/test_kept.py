@@ -271,7 +271,7 @@ def test_load_goes_on_with_the_other_and_keeps_this_one(folder: Path) -> None:
     assert (here.agent.history, here.agent.ledger.calls, here.spec) == (history, calls, "hybrid")
     assert (here.agent.limit, here.settings.budget) == (5000, 5000)
     ask(here, "Which of the two?")
-    with pytest.raises(UsageError, match="the session that you are in"):
+    with pytest.raises(UsageError, match="the current session"):
         said(here, "/load one")
     assert "1 exchange, observation-masking" in said(here, f"/load {mine.stem if mine else ''}")
     here = here.successor or here

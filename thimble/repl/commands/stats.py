@@ -90,9 +90,9 @@ def remarks(ledger: Ledger) -> Iterable[tuple[str, str]]:
 def price_line(agent: Agent) -> str:
     """The price card in use: the price of each kind of token, by which some strategies weigh an edit."""
     card = agent.price_card()
-    origin = "as set" if agent.prices is not by_timings else "usual" if card == Prices() else "from timings"
-    dollars = f" · ${card.dollars:g} a million computed" if card.dollars else ""
-    return f"prices: computed 1 · cached {card.cached:.3g} · written {card.output:.3g}{dollars} ({origin})"
+    origin = "as set" if agent.prices is not by_timings else "default" if card == Prices() else "from timings"
+    dollars = f" · ${card.dollars:g} per million computed" if card.dollars else ""
+    return f"prices per token: computed 1 · cached {card.cached:.3g} · output {card.output:.3g}{dollars} ({origin})"
 
 
 def by_kind(view: View, budget: Budget, exact: bool) -> Table:

@@ -75,7 +75,7 @@ def guide(session: Session, console: Console) -> None:
 
 def waiting(tour: Tour) -> str:
     """A line with the step that the tour waits for, and the command to come back."""
-    return f"The tour waits for {tour.missing} · back: /tour (skip, stop)"
+    return f"The tour waits for {tour.missing} · resume: /tour (skip, stop)"
 
 
 def _show(console: Console, head: Text, words: str) -> None:
