@@ -329,7 +329,7 @@ def test_it_says_what_was_resumed_and_shows_the_last_exchange(folder: Path) -> N
     first, lost = (text for text, _ in resumed(here))
     assert first == f"Resumed {here.journal.id}: 2 exchanges, observation-masking, left 2 h ago."
     assert lost.startswith("The session file is damaged: line 2, line 3, ")
-    assert lost.endswith("… lost. The rest is intact; the file was not changed.")
+    assert lost.endswith("… lost. The rest was read; the file was not changed.")
     assert len(lost) < 500
     with closing(here.ask(QUESTION)) as events:
         next(events)

@@ -72,7 +72,7 @@ def in_all(ledger: Ledger, card: Prices) -> Iterable[str]:
     (_, _, whole, ratio), *_ = without_management(ledger).rows
     money = "".join(f" · ${each}" for each in dollars)
     yield f"total: calls {calls} · prompt {prompt} · cached {cached} · out {out} · cost {cost}{money}"
-    yield f"with the whole history in each: prompt {whole}, now {ratio}"
+    yield f"with the whole history in each call: prompt {whole}; actual: {ratio}"
 
 
 def remarks(ledger: Ledger) -> Iterable[tuple[str, str]]:
@@ -105,7 +105,7 @@ def by_kind(view: View, budget: Budget, exact: bool) -> Table:
     rows = [(name, before[name], after[name]) for name in before]
     rows.append(("tool schemas, template", view.overhead, view.overhead))
     rows = [row for row in rows if row[1] or row[2]]
-    rows.append(("together", sum(row[1] for row in rows), sum(row[2] for row in rows)))
+    rows.append(("total", sum(row[1] for row in rows), sum(row[2] for row in rows)))
     cells = [
         (name, figures.tokens(was, exact), figures.tokens(sent, exact), figures.share(sent, view.limit))
         for name, was, sent in rows
@@ -131,7 +131,7 @@ def by_purpose(ledger: Ledger, card: Prices) -> Table:
     whole = cost(totals(ledger.calls), card)
     groups = [(name, [call for call in ledger.calls if call.purpose == name]) for name in names]
     rows = []
-    for name, calls in [*groups, ("together", ledger.calls)]:
+    for name, calls in [*groups, ("total", ledger.calls)]:
         spent = totals(calls)
         amounts = map(figures.amount, (spent.prompt, spent.cached, spent.output))
         rows.append((name, str(spent.calls), *amounts, *_cost(calls, whole, card)))

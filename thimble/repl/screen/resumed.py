@@ -59,7 +59,7 @@ def resumed(session: Session) -> list[tuple[str, str]]:
     if past.lost:
         lost = cut(line(", ".join(past.lost)), 400)
         lines.append(
-            (f"The session file is damaged: {lost} lost. The rest is intact; the file was not changed.", "warn")
+            (f"The session file is damaged: {lost} lost. The rest was read; the file was not changed.", "warn")
         )
     return lines
 

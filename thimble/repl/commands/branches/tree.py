@@ -84,7 +84,7 @@ def table(found: Sequence[BranchAccount], names: Sequence[str], prices: Prices) 
         )
         for one, name in zip(found, names, strict=True)
     ]
-    rows.append((Text("together"), *_spent([call for one in found for call in one.calls], prices), ""))
+    rows.append((Text("total"), *_spent([call for one in found for call in one.calls], prices), ""))
     columns = ("branch", ">turns", ">prompt", ">prefill", ">out", ">cost", "strategy, last question")
     return Table("The branches, each with its own cost", columns, rows, bold=-1)
 
