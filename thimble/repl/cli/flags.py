@@ -30,9 +30,8 @@ commands:
   tour             a guided tour: thimble tour [context|hour|strategies]
   lab              experiments, such as replays of recorded runs; thimble lab
                    lists them
-  laws             test your strategy against the laws that all must obey, and
-                   show the smallest history that breaks one: thimble laws
-                   ./mine.py
+  laws             test your strategy against the laws, and show the smallest
+                   history that breaks one: thimble laws ./mine.py
   workshop         twelve exercises in writing a strategy, with checks;
                    thimble workshop --help
   completion       print the script for Tab completion of flags and strategies:
@@ -118,8 +117,8 @@ PREPARE_FLAGS = {
     "strategy": FLAGS["--strategy"]["help"],
     "budget": "prompt tokens that one model call may use, or none; default: 4000",
     "model": "count tokens as this model does; a strategy that asks a model asks it",
-    "backend": "the backend of that model: auto, ollama, vllm, openai, gguf or reader; default: auto",
-    "base_url": "the address of its server; default: OLLAMA_HOST, or OPENAI_BASE_URL",
+    "backend": "where a strategy's model runs: auto, ollama, vllm, openai, gguf or reader; default: auto",
+    "base_url": "the address of that server; default: OLLAMA_HOST, or OPENAI_BASE_URL",
     "embeddings": FLAGS["--embeddings"]["help"],
     "observations": "a regular expression: user messages that match it, after the assistant's, count as tool results",
 }
