@@ -59,8 +59,8 @@ def fork(session: Session, text: str, console: Console) -> None:
 def undo(session: Session, text: str, console: Console) -> None:
     """Undo the last N exchanges; /tree keeps them.
 
-    Goes back to just before that question, by one exchange without N; a question that the budget refused does not
-    count. Facts planted after it go too. The undone exchanges stay on their branch.
+    Goes back to just before their first question; without N, it undoes one exchange. A question that the budget refused
+    does not count. Facts planted since go too. The undone exchanges stay on their branch.
     """
     old, there = session.journal.tree.current, _here(session)
     taken = [one for one in there if one.number and one.ending != "withdrawn"]

@@ -64,7 +64,7 @@ def context(session: Session, rest: str, console: Console) -> None:
 def why(session: Session, rest: str, console: Console) -> None:
     """Say which rule decided the fate of message N.
 
-    N is its number in /context, in the last call: /why 12, or /why +1 for the first inserted message. It names who
+    N is its number in /context, in the last call: /why 12, or /why +1 for the first inserted message. It names what
     changed the message: the strategy, a part of it, or `fit`, which reduces a view that is over the budget. A second
     line lists repairs of that view.
     """
