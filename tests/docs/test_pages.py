@@ -156,12 +156,12 @@ def test_the_lesson_is_the_lines_to_type_and_shows_what_it_says(workshop: Path) 
     for said in (
         "1,100/5,000 22%", "Planted in message 10", " 782 tokens over", "hold 3,748 of 5,000",
         "Predicted: 14 of 17 right", "message 10 (read_file), masked", "miss: ", "hit: ", "known answer: right",
-        "Branch 2 begins behind exchange 1 of branch 1, under offload", "branch: 2 (in use); turns: 4",
+        "Branch 2 starts after exchange 1 of branch 1, under offload", "branch: 2 (in use); turns: 4",
     ):  # fmt: skip
         assert said in told, said
     assert "known answer: wrong" not in told
     assert told.count("hit: ") == 2
-    assert "over budget" not in told.partition("Branch 2 begins")[2]
+    assert "over budget" not in told.partition("Branch 2 starts")[2]
 
 
 def test_the_first_look_shows_what_the_program_prints(workshop: Path) -> None:

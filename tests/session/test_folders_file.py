@@ -157,7 +157,7 @@ def test_every_command_goes_on_without_it_and_says_so_once(
     assert main([*arguments, "--backend", "reader"]) == 0
     told = capsys.readouterr()
     if arguments == ["config"]:
-        assert told.out.count(f"default; that of {FOLDERS} is left out") == 3
+        assert told.out.count(f"default; the value in {FOLDERS} is ignored") == 3
     else:
         counts = [stream.count("strategy, base_url, corpus") for stream in told]
         assert counts in ([0, 1], [1, 0], [1, 1])

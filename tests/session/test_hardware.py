@@ -131,7 +131,9 @@ def recorded(path: Path, *steps: object) -> Session:
 def test_the_command_line_takes_a_machine_for_a_cassette() -> None:
     given_ = Namespace(replay="reader/hybrid", record=None, resume=None)
     playback, _ = played(given_, "agent,memory", Settings(hardware=ROWS), headless=True)
-    assert "It plays at the pace of agent,memory, described. Its figures are the recorded ones." in playback.notices
+    assert (
+        "Playing at the pace of the machine agent,memory. The figures shown are the recorded ones." in playback.notices
+    )
     made = replayed_seconds(playback.recording.lines, AGENT, MEMORY)
     for line in playback.recording.lines:
         assert playback.pace(7.0, line) == made.get(line.number, 7.0)

@@ -109,7 +109,7 @@ def test_a_session_that_is_opened_again_stands_as_it_did(session: Session, setti
 def test_a_fork_goes_on_with_the_tools_of_the_run(session: Session) -> None:
     paper = Paper()
     type_command(session, "/fork 1.1 none", paper.console)
-    assert "behind turn 1 of exchange 1" in paper.text
+    assert "after turn 1 of exchange 1" in paper.text
     assert len(session.agent.history) == 5
     calls = tool_call("look", page="report"), tool_call("look", 2, page="letter"), "Done."
     session.agent.use(Scripted([*calls]))
@@ -187,7 +187,7 @@ def test_the_command_opens_a_run_once(tmp_path: Path, capsys: pytest.CaptureFixt
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [(["open"], "open names no file"), (["open", "nowhere"], "nowhere"), (["--keep-secrets"], "belongs to open")],
+    [(["open"], "open needs a file"), (["open", "nowhere"], "nowhere"), (["--keep-secrets"], "only applies to open")],
 )
 def test_what_cannot_be_opened_is_said(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2

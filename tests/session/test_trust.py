@@ -252,7 +252,7 @@ def embed(settings: Settings) -> None:
 def test_folders_that_come_along_are_told(tmp_path: Path) -> None:
     path = forged(tmp_path, brings(files=str(tmp_path)))
     told = [text for text, _ in resumed(resume(path))]
-    assert f"It brings its own --files: {tmp_path}" in told
+    assert f"It uses its own --files: {tmp_path}" in told
 
 
 @pytest.mark.parametrize("command", LEFT_OUT)

@@ -57,7 +57,7 @@ def test_a_conversation(terminal: Open) -> None:
     here.see("Ctrl-D or /quit leaves")
     here.type("\x04")
     assert here.end() == 0
-    assert "Kept as " in here.raw
+    assert "Saved as " in here.raw
     assert "\x1b[?1049h" not in here.raw, "no alternate screen"
     assert "\x1b[?1000h" not in here.raw, "no mouse"
     assert "\x1b[6n" not in here.raw, "the terminal is asked nothing"
@@ -103,7 +103,7 @@ def test_ctrl_c_stops_an_answer_and_drops_nothing_that_was_sent_meanwhile(termin
     here.type("first\r")
     here.see("∴ A long thought")
     here.type("second?\rthird\x03", ahead=True)
-    here.see("stopped: the session goes on", "› second?", "turns 1 ·", "› third")
+    here.see("stopped: the session continues", "› second?", "turns 1 ·", "› third")
 
 
 def test_no_control_character_of_a_paste_is_in_the_question(terminal: Open) -> None:
@@ -130,7 +130,7 @@ def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:
     here.type("fourth\r")
     here.see("slow slow slow")
     here.type("\x03")
-    here.see("stopped: the session goes on", "4 exchanges")
+    here.see("stopped: the session continues", "4 exchanges")
     here.type("/strategy tests.support.scripted_conversation:Bug\r")
     here.see("now tests.support.scripted_conversation:Bug", "tests.support.scripted_conversation:Bug · scripted")
     here.type("fifth\r")
@@ -207,7 +207,7 @@ def test_a_cassette_comes_line_by_line(terminal: Open) -> None:
     for line in LINES[1:]:
         here.see(until=lambda text, line=line: text.splitlines()[-2].startswith(f"› {line[:30]}"))  # type: ignore[misc]
         here.type("\r")
-    here.see("the cassette is at its end: Ctrl-D leaves")
+    here.see("the recording has ended: Ctrl-D leaves")
     here.type("\r/stats\r")
     here.see("Prompt tokens of each call")
     here.type("\x04")

@@ -1,4 +1,4 @@
-"""`thimble`, which is `python -m thimble`: from the command line to a session."""
+"""The entry point of `thimble` and `python -m thimble`: from the command line to a session."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run thimble and return its exit code, never a traceback for what a user can cause.
+    """Run thimble and return its exit code, never a traceback for an error that a user can cause.
 
-    0 done; 1 the question was not answered, or nobody reads the output; 2 wrong usage or settings, or standard output
-    is closed or full; 3 the model server cannot be used; 4 the budget cannot hold the request; 5 the model, or the
-    built-in reader, said that it cannot answer.
+    0 done; 1 the question was not answered, or the output pipe was closed; 2 wrong usage or settings, or standard
+    output is closed or full; 3 the model server cannot be used; 4 the budget cannot hold the request; 5 the model, or
+    the built-in reader, said that it cannot answer.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments[:1] in (["lab"], ["workshop"]):
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _in_room(room: str, arguments: Sequence[str]) -> int:
-    """Hand over to `python -m thimble.ROOM`, as if it had been asked itself: this room imports neither of them."""
+    """Run `python -m thimble.ROOM` in this process and return its exit code: this room imports neither of them."""
     import runpy
 
     before, sys.argv = sys.argv, [f"thimble {room}", *arguments]
@@ -55,7 +55,7 @@ def _in_room(room: str, arguments: Sequence[str]) -> int:
 
 
 def _report(error: BaseException, as_json: bool) -> int:
-    """Say what is wrong, which another Ctrl-C must not cut short; the exit code for it."""
+    """Report an error, ignoring further Ctrl-C, and return its exit code."""
     from thimble.session.sigint import ignore_sigint
 
     with ignore_sigint():
@@ -67,7 +67,7 @@ def _report(error: BaseException, as_json: bool) -> int:
 def _run(arguments: Sequence[str]) -> int:
     from thimble.repl.cli import flags as options
 
-    if sys.stdout is None:  # told before anything is asked, and paid
+    if sys.stdout is None:  # checked before a model is asked, which may cost money
         raise UsageError("standard output is closed", "open it: > FILE")
     if arguments[:1] == ["completion"]:
         from thimble.repl.cli.completion import shell_code
@@ -80,7 +80,7 @@ def _run(arguments: Sequence[str]) -> int:
         return laws.run(arguments[1:])
     try:
         given = options.parse(arguments)
-    except SystemExit:  # --help and --version end so
+    except SystemExit:  # raised by --help and --version
         given = None
     except OSError as error:
         raise _unwritable(error) from error
@@ -116,16 +116,16 @@ def _start(given: Namespace) -> int:
     if given.command == "prepare":
         from thimble.repl.cli import prepare as filter
 
-        budget, given.budget = given.budget, None  # unlike a session's it may be anything, and none
+        budget, given.budget = given.budget, None  # unlike a session's it may be any size, or none
         return filter.run(_settings(given), budget, given.observations)
     shown = not given.json and _is_terminal(sys.stdout)
     headless = bool(given.prompts) or not _is_terminal(sys.stdin) or (given.replay is not None and not shown)
     pace = given.pace
-    given.pace = None if given.replay is not None else pace  # a setting of the reader, unless a cassette is played
+    given.pace = None if given.replay is not None else pace  # a setting of the reader, unless a recording is played
     settings = _settings(given)
     if given.stage and (headless or given.json or settings.plain):
-        other = "--plain" if settings.plain else "--json" if given.json else "prompts that are given"
-        raise UsageError(f"--stage does not go with {other}", "a stage is a conversation in a terminal")
+        other = "--plain" if settings.plain else "--json" if given.json else "-p or piped prompts"
+        raise UsageError(f"--stage cannot be used with {other}", "use it for a conversation in a terminal")
     playback = None
     if given.replay is not None:
         from thimble.repl.cli.recordings import played
@@ -133,7 +133,7 @@ def _start(given: Namespace) -> int:
         playback, settings = played(given, pace, settings, headless)
     first = f"/tour {given.tour}".strip() if given.command == "tour" else ""
     if not headless and not shown:
-        what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
+        what = "--json needs a prompt" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
     session = _opened(given, settings) if given.files_to_open else _session(given, settings, playback, headless)
     with _shown_live(session, given.live):
@@ -147,7 +147,7 @@ def _start(given: Namespace) -> int:
 
 
 def _shown_live(session: Session, where: str | None) -> AbstractContextManager[object]:
-    """The session on a page for as long as it runs, where that is asked for."""
+    """Show the session on a live page while it runs, if --live asks for one."""
     from contextlib import nullcontext
 
     if where is None:
@@ -171,7 +171,7 @@ def _settings(given: Namespace) -> Settings:
 
 
 def _hide(settings: Settings | None) -> None:
-    """Never show what is private."""
+    """Hide private words in all output."""
     from thimble.repl.screen.private import private
     from thimble.repl.screen.sanitise import hide
 
@@ -179,15 +179,17 @@ def _hide(settings: Settings | None) -> None:
 
 
 def _session(given: Namespace, settings: Settings, playback: Playback | None, one_shot: bool) -> Session:
-    """A new session, one to be resumed, or one that is played."""
+    """A new session, a resumed one, or the playback of a recording."""
     from thimble.session.journal import folder as shelf
     from thimble.session.journal.journal import Journal
     from thimble.session.session import Session
 
     if playback:
-        return Session(settings, playback=playback)  # it is not kept: to resume what was played takes a model
+        return Session(settings, playback=playback)  # not saved: to resume it would take a model
     if given.resume is not None and given.record is not None:
-        raise UsageError("--record does not go with --resume", "a session that goes on stays in its file")
+        raise UsageError(
+            "--record cannot be used with --resume", "leave out --record: a resumed session continues in its own file"
+        )
     if given.resume is not None:
         path = shelf.find(settings.session_dir, given.resume)
         session = Session(*shelf.reopened(settings, path))
@@ -196,7 +198,7 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
 
             newer = several(passed, "newer session")
             session.notices.append(
-                f"Not resumed: {newer} made with -p. /sessions -p lists them, --resume ID takes one."
+                f"Not resumed: {newer} made with -p. /sessions -p lists them, --resume ID resumes one."
             )
         return session
     if given.record is None:
@@ -205,12 +207,12 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
 
     path = new_file(given.record)
     session = Session(settings, Journal(path))
-    session.notices.append(f"Recorded to {path}: all that is asked, and all that is answered.")
+    session.notices.append(f"Recording to {path}: all questions and all answers.")
     return session
 
 
 def _opened(given: Namespace, settings: Settings) -> Session:
-    """The session of the first recorded run in the files; each other one is a session to resume."""
+    """The session of the first recorded run in the files; the other runs become sessions to resume."""
     from thimble.repl.cli.open_runs import open_runs
 
     return open_runs(given.files_to_open, settings, given.keep_secrets)

@@ -1,6 +1,6 @@
-"""The conversation: read a question, show how it is answered, print its cost, and go on until the user leaves.
+"""The conversation: read a question, show the answer as it comes, print its cost, until the user leaves.
 
-What the first prompt does not need is imported after it.
+Modules that the first prompt does not need are imported after it.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     from thimble.repl.screen.exchange import Lines
     from thimble.session.session import Session
 
-ANSWER_STOPPED = "stopped: the session goes on; the unfinished answer is not kept"
+ANSWER_STOPPED = "stopped: the session continues; the unfinished answer is not kept"
 LOOKING_FOR_MODEL = "looking for the model"
-MODEL_NOT_FOUND = "stopped: nothing was asked; ask again to look for the model once more"
-ARTICLES_NOT_READ = "stopped: what has been read of the articles is kept; ask again to go on"
+MODEL_NOT_FOUND = "stopped: nothing was asked; ask again to look for the model again"
+ARTICLES_NOT_READ = "stopped: the articles read so far are kept; ask again to read the rest"
 WITHOUT_ARTICLES = ("/quit", "/exit", "/help", "/?")
 """Commands that do not wait for the articles."""
-NEW_HERE = "/tour guides you. Or: What is context rot? What is masking? What is prefill?"
-"""For who begins the first session: a tour, and questions that show what thimble is about."""
+NEW_HERE = "New here? Type /tour, or ask: What is context rot? What is masking?"
+"""The greeting of the first session: the tour, and typical questions."""
 HOW_TO_LEAVE = "Ctrl-D or /quit leaves"
 
 
 def interactive(session: Session, first: str = "") -> int:
-    """Converse until the user leaves, beginning with the line `first`; the exit code.
+    """Converse until the user leaves, starting with the line `first`; return the exit code.
 
     Raises:
-        ThimbleError: the session cannot be used at all: its strategy or its model server.
+        ThimbleError: the strategy or the model server cannot be used at all.
     """
     plain = is_plain(session.settings.plain)
     session.backends.can_pull = True
     if session.playback and not plain:
-        session.notices.append("Enter sends the grey line, the next one of the recording.")
+        session.notices.append("Enter sends the grey line, the next line of the recording.")
     return Conversation(session, plain).run(first)
 
 
@@ -69,11 +69,11 @@ class Conversation:
 
     @cached_property
     def console(self) -> Console:
-        """Where everything but the prompt is printed."""
+        """The console for everything but the prompt."""
         return console_for(self.plain, color=self.session.settings.color, stage=self.session.settings.stage)
 
     def run(self, first: str = "") -> int:
-        """Until Ctrl-D or /quit. Ctrl-C never ends it."""
+        """Run until Ctrl-D or /quit; Ctrl-C never ends it. Returns the exit code."""
         going = True
         with self._interrupts, silent_keyboard(not self.plain):
             if isinstance(self._prompt, TerminalPrompt):
@@ -95,11 +95,11 @@ class Conversation:
 
             by = found_by(self.session.settings.session_dir, journal.path)
             which = "" if by == journal.id else f" {quote(by)}"
-            say(self.console, f"Kept as {line(by)}: thimble --resume{which} goes on with it.", "quiet")
+            say(self.console, f"Saved as {line(by)}. To resume: thimble --resume{which}", "quiet")
         return 0
 
     def introduce(self) -> None:
-        """Say what takes a moment to find out: the model, the articles, and what every prompt holds already."""
+        """Wait for the model and the articles, then print them and the number of tools, once; then the news."""
         if not self._introduced:
             self._wait()
             agent, library = self.session.agent, self.session.library
@@ -114,7 +114,7 @@ class Conversation:
         self._tell_news()
 
     def _wait(self) -> None:
-        """Wait until model and articles are there, and show for which. Raises Stopped at Ctrl-C."""
+        """Wait until model and articles are ready, and show which is missing. Raises Stopped at Ctrl-C."""
         if self.session.is_ready:
             return
         reading = self.session.reading
@@ -125,7 +125,7 @@ class Conversation:
             raise Stopped(ARTICLES_NOT_READ if reading.words else MODEL_NOT_FOUND) from None
 
     def _shown(self, words: Callable[[], str]) -> AbstractContextManager[object]:
-        """Live words; none where lines are printed for good."""
+        """Show a live line of text; nothing in plain output."""
         if isinstance(self._prompt, PlainPrompt):
             return nullcontext()
         from rich.text import Text
@@ -154,7 +154,7 @@ class Conversation:
                 say(self.console, stop.what)
 
     def _is_new(self) -> bool:
-        """Whether there is no session but this one, which has not begun."""
+        """Whether this is the user's first session."""
         kept = any(self.session.settings.session_dir.glob("*.jsonl"))
         return not (kept or self.session.saved or self.session.playback)
 
@@ -187,10 +187,10 @@ class Conversation:
         if isinstance(self._prompt, PlainPrompt):
             with self._interrupts.allowed():
                 return self._prompt.read()
-        return self._prompt.read()  # takes Ctrl-C as a key; raised elsewhere in it, it leaves half a loop behind
+        return self._prompt.read()  # takes Ctrl-C as a key: an interrupt inside it would leave a half-closed event loop
 
     def _command(self, text: str) -> str | None:
-        """Run a command; the question that it hands on, None to leave."""
+        """Run a command; return a question to ask next, "" for none, None to leave."""
         from thimble.repl.commands.table import run_command, show_error
         from thimble.repl.screen.redirect_output import print_above_live
 
@@ -210,7 +210,7 @@ class Conversation:
         return question
 
     def _space(self) -> None:
-        """A blank line, where lines are drawn and not read out."""
+        """Print a blank line, except in plain output."""
         if not self.plain:
             self.console.print()
 
@@ -252,7 +252,7 @@ class Conversation:
         return Stage(self.console, self._presenter)
 
     def _presenter(self) -> bool:
-        """Wait for the presenter; whether to wait again."""
+        """Wait for the presenter; return whether to wait at the next step, too."""
         with self._interrupts.allowed():
             return key()
 
@@ -282,6 +282,6 @@ class Conversation:
             say(self.console, notice, "warn")
 
     def _bug(self) -> None:
-        """Print the traceback of an unforeseen error, such as a bug in a strategy that is being written."""
+        """Print the traceback of an unexpected error, such as a bug in a user's strategy."""
         say(self.console, traceback.format_exc(), "error")
-        say(self.console, "That was a bug, in thimble or in a strategy of yours. The session goes on.", "warn")
+        say(self.console, "That was a bug in thimble or in your own strategy. The session continues.", "warn")

@@ -60,9 +60,9 @@ def test_config_names_each_value_and_its_origin(folder: Path, capsys: pytest.Cap
     assert found["budget"] == ("4000", "flag --budget")
     assert found["plain"] == ("on", "flag --plain")
     assert found["strategy"] == ("hybrid", "./thimble.toml")
-    assert found["corpus"][1] == "default; that of ./thimble.toml is left out"
+    assert found["corpus"][1] == "default; the value in ./thimble.toml is ignored"
     assert found["base_url"] == (NOWHERE, "environment OLLAMA_HOST")
-    assert found["model"] == ("(automatic)", "default; that of ./thimble.toml is left out")
+    assert found["model"] == ("(automatic)", "default; the value in ./thimble.toml is ignored")
     assert found["seed"] == ("(automatic)", "default")
 
 

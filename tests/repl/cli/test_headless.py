@@ -73,7 +73,7 @@ def test_what_was_not_read_is_told_beside_the_words_of_the_model(
     captured = capsys.readouterr()
     assert captured.out == "So it is [made-up:3].\n"
     assert "turns 1 · from memory · ctx " in captured.err
-    assert "  ! cited and not read: made-up\n" in captured.err
+    assert "  ! cited but not read: made-up\n" in captured.err
     assert answers(session, ["two?"]) == headless.REFUSED == 5
     captured = capsys.readouterr()
     assert captured.out == "That cannot be answered from here.\n"
@@ -88,7 +88,7 @@ def test_no_answer_is_told_and_the_next_question_still_asked(
     assert answers(session, ["one?", "two?"]) == headless.NOT_ANSWERED
     captured = capsys.readouterr()
     assert captured.out == "Two.\n"
-    assert "thimble: the model gave no answer\nfix: " in captured.err
+    assert "thimble: the model returned an empty answer\nfix: " in captured.err
 
 
 # ---- commands ----
@@ -201,10 +201,10 @@ def test_a_dash_is_all_of_standard_input(piped: Any) -> None:
 @pytest.mark.parametrize(
     ("given_", "data", "what"),
     [
-        ([], b"", "standard input holds no prompt"),
-        ([], b"\n \n", "standard input holds no prompt"),
-        (["-"], b"\n", "a prompt is empty"),
-        (["", "x"], b"", "a prompt is empty"),
+        ([], b"", "standard input is empty"),
+        ([], b"\n \n", "standard input is empty"),
+        (["-"], b"\n", "the prompt is empty"),
+        (["", "x"], b"", "the prompt is empty"),
         (["-", "-"], b"x", "only once"),
         ([], b"one\ntw\xf6\n", "not UTF-8 text (line 2, byte 3)"),
         (["-"], b"\xff\xfeo\x00", "not UTF-8 text (line 1, byte 1)"),

@@ -227,6 +227,6 @@ def test_what_a_strategy_of_ones_own_prints_and_counts_on_goes_to_standard_error
     run = thimble("--strategy", "./mine.py", stdin=b'[{"role": "user", "content": "?"}]')
     assert json.loads(run.stdout)["report"]["fates"] == ["kept"]
     assert (
-        run.stderr
-        == b"  your code prints: here\n  ! the strategy counts on the tool recall, which your program must offer\n"
+        run.stderr == b"  your code prints: here\n"
+        b"  ! the strategy needs the tool recall: your program must offer it to the model\n"
     )

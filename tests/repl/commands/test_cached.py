@@ -79,7 +79,7 @@ def test_every_screen_and_document_has_the_same_figure(
         assert found(r"╌ prefill (\S+)", shown) == prefill
         in_sum = found(r"session +\d+ +\S+ +(\S+ +\S+)", printed(session, "/stats all")).split()
         assert in_sum == [figures.amount(sums.cached), figures.amount(sums.prefill)]
-        together = found(r"together +\d+ +\S+ +(\S+)", printed(session, "/tree"))
+        together = found(r"total +\d+ +\S+ +(\S+)", printed(session, "/tree"))
         assert together == figures.short(sums.prefill.tokens, sums.prefill.exact)
         line = jsonl.session(session)
         assert line["cached_tokens"] == asdict(sums.cached)

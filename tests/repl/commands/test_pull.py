@@ -50,7 +50,7 @@ def test_a_pull_that_was_stopped_keeps_what_it_has_and_goes_on_there() -> None:
             signal.signal(signal.SIGALRM, before)
         told = str(caught.value)
         assert told.startswith("stopped at ")
-        assert told.endswith(", kept on the server; /pull big goes on")
+        assert told.endswith(", kept on the server; to resume: /pull big")
         assert "\n" not in told
         assert "big:latest" not in server.models
         kept = sum(server.downloads["big:latest"].here.values())

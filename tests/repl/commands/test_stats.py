@@ -108,4 +108,4 @@ def test_it_fits_a_screen_of_24_rows_and_80_columns() -> None:
     paper = Paper(80, height=24)
     run_command(session, "/tokens", paper.console)
     assert len(paper.lines) <= 22
-    assert "in all: calls" in paper.text
+    assert "total: calls" in paper.text

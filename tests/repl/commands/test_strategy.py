@@ -82,7 +82,7 @@ def save(path: Path, text: str) -> None:
 def watching(path: Path, text: str, member: str = "") -> Session:
     save(path, text)
     session = scripted(*["Yes."] * 4)
-    assert "counts from your next line on" in said(session, f"/strategy {path}{member} watch")
+    assert "take effect at your next line" in said(session, f"/strategy {path}{member} watch")
     return session
 
 

@@ -65,7 +65,7 @@ def summarised(**settings: Any) -> Session:
 def test_eq_8_in_words() -> None:
     session = summarised()
     (said,) = bound(session)
-    assert re.match(r"The summary of \d+ tokens stands for [\d,]+\. Whether that pays is not known: it", said)
+    assert re.match(r"The summary of \d+ tokens replaces [\d,]+\. Whether that pays is unknown: it", said)
     prepared = session.agent.ledger.prepared
     assert prepared
     session.agent.ledger.calls[:] = [
@@ -90,10 +90,10 @@ def test_at_the_pace_of_a_machine_eq_8_is_that_of_the_machine(pace: str) -> None
     short, full = (int(word.replace(",", "")) for word in re.findall(r"[\d,]+\d", said)[:2])
     most = int(600 / 2_600 * full)
     assert said == (
-        f"The summary of {short} tokens stands for {full:,} and {'pays' if short <= most else 'does not pay'}: "
+        f"The summary of {short} tokens replaces {full:,} and {'pays' if short <= most else 'does not pay'}: "
         f"one of up to {most:,} tokens would (CoMem, Eq. 8), at {pace.partition(',')[0]}, described: 3,000 tokens/s of "
-        "prefill, 0.1 ms more for a written token with each 1,000 of context, and 1,000 tokens that the agent writes "
+        "prefill, 0.1 ms more per written token for each 1,000 of context, and 1,000 tokens that the agent writes "
         "for each summary."
     )
     ledger.prepared = replace(ledger.prepared, model=ModelId("ollama", "qwen3:8b"))  # type: ignore[type-var]
-    assert "is not known" in next(bound(session)), "a model of a server takes its own time"
+    assert "is unknown" in next(bound(session)), "a model of a server takes its own time"

@@ -252,7 +252,7 @@ def test_a_vote_that_is_none_is_refused_and_counts_nothing(session: Session, url
 
 def test_a_port_in_use_is_one_line(session: Session, url: str) -> None:
     with (
-        pytest.raises(UsageError, match="nothing can listen at") as told,
+        pytest.raises(UsageError, match="cannot listen at") as told,
         shown_live(session, urlsplit(url).netloc),
     ):
         pass
@@ -261,8 +261,8 @@ def test_a_port_in_use_is_one_line(session: Session, url: str) -> None:
 
 @pytest.mark.parametrize(
     ("where", "what"),
-    [(where, "no HOST:PORT") for where in ("", "8000", ":8000", "h:70000", "a@b:1", "h:1/x", "[::1", "h:-1")]
-    + [(where, "no phone can open") for where in ("0.0.0.0:0", "0:0")],
+    [(where, "not HOST:PORT") for where in ("", "8000", ":8000", "h:70000", "a@b:1", "h:1/x", "[::1", "h:-1")]
+    + [(where, "all addresses of this machine") for where in ("0.0.0.0:0", "0:0")],
 )
 def test_an_address_that_cannot_be_used_is_refused(session: Session, where: str, what: str) -> None:
     with pytest.raises(UsageError, match=what), shown_live(session, where):

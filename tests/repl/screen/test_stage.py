@@ -69,7 +69,7 @@ def test_the_figures_of_a_caption_are_those_of_the_view() -> None:
     for event in prepared[1:]:
         view, words = event.view, caption(event)
         if len(words) > 1:
-            assert f"compute {view.prefill:,} tokens anew; {view.cached:,} are cached" in words[2]
+            assert f"compute {view.prefill:,} tokens; {view.cached:,} are cached" in words[2]
             assert f"{view.history_tokens - view.tokens:,} tokens, " in words[3]
         else:
             assert f"{view.tokens:,} of {view.limit:,} tokens; {view.cached:,} of them cached" in words[0]
@@ -138,7 +138,7 @@ def test_nothing_private_reaches_the_terminal(terminal: Open, tmp_path: Path) ->
         *(("/articles good", "1 article"), ("/doctor", "A session uses"), ("/plant Eels swim.", "Planted in message")),
         *(("What are the words of Good?", WAITING_MARK), ("a", "turns ")),
         *(("/context", "tool schemas"), ("/context next", "next call"), ("/context raw", '"get_notes"')),
-        *(("/context 2", "unchanged, "), ("/predict", "which of them"), ("/probe", "Calls count from")),
+        *(("/context 2", "unchanged, "), ("/predict", "which of them"), ("/probe", "Calls are counted")),
         *(("/compare none ~/x.py:Mine", "failed: line "), ("/context nonsense ~/x.py", "✗"), ("/pull ~/x.py", "✗")),
         ("/compare none ~/x.py:Mine run What are the words of Good?", "Asked under each"),
     ):
@@ -158,7 +158,7 @@ def test_enter_steps_and_what_was_typed_before_does_not(terminal: Open) -> None:
     here = terminal("tests.support.scripted_conversation", "--stage")
     here.see(" tools")
     here.type("first\r\r\r\r\r\r")
-    here.see("nothing was touched", WAITING_MARK)
+    here.see("nothing was changed", WAITING_MARK)
     assert "THOUGHT" not in here.text
     for step in ("A long thought", "I look.", "ACTION", "OBSERVATION"):
         here.type("\r")

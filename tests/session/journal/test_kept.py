@@ -91,7 +91,7 @@ def test_a_session_is_kept_and_goes_on(environ: dict[str, str], folder: Path) ->
     assert told[1] == f"you: {QUESTION}"
     assert QUESTION not in again.stdout
     named = thimble(environ, "--resume", path.stem[:12], "--plain", "--strategy", "none", "-p", "/save a talk")
-    assert f"Resumed {path.stem}: 2 exchanges, hybrid, from here on none, left just now." in named.stderr
+    assert f"Resumed {path.stem}: 2 exchanges, hybrid, from now on none, left just now." in named.stderr
     assert "you: And what helps?\nmodel: " in named.stderr
     assert thimble(environ, "--resume", "a talk", "-p", "/stats").returncode == 0
     assert [*folder.iterdir()] == [path]
@@ -271,7 +271,7 @@ def test_load_goes_on_with_the_other_and_keeps_this_one(folder: Path) -> None:
     assert (here.agent.history, here.agent.ledger.calls, here.spec) == (history, calls, "hybrid")
     assert (here.agent.limit, here.settings.budget) == (5000, 5000)
     ask(here, "Which of the two?")
-    with pytest.raises(UsageError, match="the session that you are in"):
+    with pytest.raises(UsageError, match="the current session"):
         said(here, "/load one")
     assert "1 exchange, observation-masking" in said(here, f"/load {mine.stem if mine else ''}")
     here = here.successor or here
@@ -328,8 +328,8 @@ def test_it_says_what_was_resumed_and_shows_the_last_exchange(folder: Path) -> N
     here.saved.at -= 7300
     first, lost = (text for text, _ in resumed(here))
     assert first == f"Resumed {here.journal.id}: 2 exchanges, observation-masking, left 2 h ago."
-    assert lost.startswith("Lost in the journal: line 2, line 3, ")
-    assert lost.endswith("…. Read on; nothing was rewritten.")
+    assert lost.startswith("The session file is damaged: line 2, line 3, ")
+    assert lost.endswith("… lost. The rest was read; the file was not changed.")
     assert len(lost) < 500
     with closing(here.ask(QUESTION)) as events:
         next(events)

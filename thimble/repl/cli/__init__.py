@@ -1,1 +1,1 @@
-"""The command line: flags, answers without a conversation, prepare, config and cassettes."""
+"""The command line: flags, answers without a conversation, prepare, config and recordings."""

@@ -1,4 +1,4 @@
-"""Completion in the shell: `thimble completion bash` prints what the shell sources; argcomplete talks with it."""
+"""Completion in the shell: `thimble completion bash` prints the script to source, by argcomplete."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def shell_code(words: Sequence[str]) -> str:
-    """What a shell sources. Raises UsageError for another shell."""
+    """The script that a shell sources. Raises UsageError for an unknown shell."""
     from argcomplete.shell_integration import shellcode
 
     if len(words) != 1 or words[0] not in SHELLS:
-        raise UsageError(f"completion is for one of {', '.join(SHELLS)}", "write thimble completion bash")
+        raise UsageError(f"completion takes one of {', '.join(SHELLS)}", "write thimble completion bash")
     return shellcode(["thimble"], shell=words[0])
 
 
 def complete() -> None:
-    """Answer the shell, and exit."""
+    """Print the completions for the shell, and exit."""
     import argcomplete
 
     known = parser(prepare=False)

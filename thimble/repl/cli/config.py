@@ -1,4 +1,4 @@
-"""`thimble config`: each setting, its value and where the value comes from."""
+"""`thimble config`: each setting, its value and its origin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def show_settings(settings: Settings, as_json: bool) -> int:
-    """Print each setting, its value and where it comes from; as JSON, one setting a line. No password is shown."""
+    """Print each setting with its value and origin; as JSON, one setting a line. No password is shown."""
     rows = [(name, getattr(settings, name), origin) for name, origin in settings.origins.items()]
     if as_json:
         for name, value, origin in rows:
@@ -25,7 +25,7 @@ def show_settings(settings: Settings, as_json: bool) -> int:
     texts = [(name, line(_in_words(name, value)), origin) for name, value, origin in rows]
     widths = [max(len(row[column]) for row in texts) for column in (0, 1)]
     for name, value, origin in texts:
-        left_out = f"; that of {FOLDERS} is left out" if name in settings.left_out else ""
+        left_out = f"; the value in {FOLDERS} is ignored" if name in settings.left_out else ""
         write(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {line(origin)}{left_out}\n")
     return 0
 

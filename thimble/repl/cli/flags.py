@@ -21,32 +21,34 @@ DESCRIPTION = "A research assistant in the terminal that thinks inside a small t
 EPILOG = """\
 commands:
   config           print every setting, its value and where it comes from
-  doctor           look at servers, model, terminal and folders, and say what
-                   to type to mend what is wrong; with --json a check a line
-  prepare          manage the context of any program: its messages in, what to
-                   send out; thimble prepare --help
-  open             a session of each recorded run of another agent (Claude Code,
-                   Codex, pi and others) in files: thimble open FILE...
-  tour             a lesson that leads: thimble tour [context|hour|strategies]
-  lab              experiments, such as a replay of recorded runs; lists them
-  laws             try the laws of all strategies on one of yours, and show the
-                   smallest history that breaks one: thimble laws ./mine.py
-  workshop         twelve exercises in writing a strategy, which check
-                   themselves; thimble workshop --help
-  completion       print what a shell sources, so that Tab completes flags and
-                   strategies: source <(thimble completion bash); zsh, fish
+  doctor           check servers, model, terminal and folders; each problem
+                   comes with a fix to type; with --json, one check a line
+  prepare          manage the context of another program: read its messages,
+                   print the messages to send; thimble prepare --help
+  open             open recorded runs of other agents (Claude Code, Codex, pi
+                   and others) as sessions: thimble open FILE...
+  tour             a guided tour: thimble tour [context|hour|strategies]
+  lab              experiments, such as replays of recorded runs; thimble lab
+                   lists them
+  laws             test your strategy against the laws, and show the smallest
+                   history that breaks one: thimble laws ./mine.py
+  workshop         twelve exercises in writing a strategy, with checks;
+                   thimble workshop --help
+  completion       print the script for Tab completion of flags and strategies:
+                   source <(thimble completion bash); zsh, fish
 
 To install from a clone: uv tool install ., pipx install . or pip install .
 (make run needs none of them). The package is called thimble-agent.
 
-Piped standard input is read as prompts, one a line. A prompt that begins with
-/ is a command; /help lists them. Settings come from flags, then the session
-that is resumed, then environment (THIMBLE_*, OLLAMA_HOST, NO_COLOR), then
-./thimble.toml, then the user's config.
+Piped standard input is read as prompts, one per line. A prompt that begins
+with / is a command; /help lists them. Flags override the settings of a
+resumed session; these override the environment (THIMBLE_*, OLLAMA_HOST,
+NO_COLOR), then come ./thimble.toml and the user's config.
 
-Exit codes: 0 done, 1 not answered (or nobody reads the output), 2 wrong usage
-or settings (or standard output is closed or full), 3 no model server, 4 the
-budget is too small, 5 the model (or the reader) said that it cannot answer.
+Exit codes: 0 done, 1 not answered (or the output pipe was closed), 2 wrong
+usage or settings (or standard output is closed or full), 3 no model server,
+4 the budget is too small, 5 the model (or the reader) said that it cannot
+answer.
 """
 
 
@@ -56,76 +58,75 @@ USAGE = "thimble [COMMAND] [-p TEXT]... [--json] [options]"
 FLAGS: dict[str, dict[str, Any]] = {
     "-p": {
         "metavar": "TEXT",
-        "help": "ask this and exit; repeatable; - reads standard input",
+        "help": "ask TEXT and exit; repeatable; - reads standard input",
         "dest": "prompts",
         "action": "append",
         "default": [],
     },
-    "--json": {"action": "store_true", "help": "standard output is JSON Lines, one event a line"},
+    "--json": {"action": "store_true", "help": "print JSON Lines, one event per line"},
     "--resume": {
         "metavar": "ID",
-        "help": "go on with a session: its id, the beginning of it, its name or its file; default: the newest "
+        "help": "resume a session, by its id (or the first characters of it), name or file; default: the newest "
         "conversation",
         "nargs": "?",
         "const": "",
     },
-    "--record": {"metavar": "FILE", "help": "put the session on a cassette, a new file"},
+    "--record": {"metavar": "FILE", "help": "record the session to a new file"},
     "--replay": {
         "metavar": "FILE",
-        "help": "play a cassette, without any model; by its name one that ships, such as reader/hybrid",
+        "help": "play a recording, without a model: a file, or a name of a shipped one, such as reader/hybrid",
     },
     "--live": {
         "metavar": "HOST:PORT",
-        "help": "show the session in a browser as it happens, with nothing private; alone, to this machine only",
+        "help": "show the session live in a browser, with private words hidden; default: to this machine only",
         "nargs": "?",
         "const": "127.0.0.1:0",
     },
     "--warm": {
         "action": "store_true",
-        "help": "of doctor: load the model, compute the beginning of the prompt and ask a question, before a lesson",
+        "help": "for doctor: load the model, compute the start of the prompt and ask a question, before a lesson",
     },
     **{setting.flag: setting.argument for setting in SETTINGS.values() if setting.help},
     "--observations": {
         "metavar": "PATTERN",
-        "help": "of prepare: a regular expression; user messages that match it are results of a tool",
+        "help": "for prepare: a regular expression; user messages that match it count as tool results",
     },
-    "--keep-secrets": {"action": "store_true", "help": "of open: do not mask keys and tokens in the files"},
+    "--keep-secrets": {"action": "store_true", "help": "for open: do not mask keys and tokens in the files"},
     "--version": {"action": "version", "version": f"thimble {__version__}", "help": "print the version and exit"},
 }
 """The arguments of argparse for each flag."""
 
 PREPARE = """\
 Reads a conversation as JSON on standard input, a list of chat-completions
-messages or an object with messages and tools, and writes what a model should
-be sent: {"messages": [...], "report": {...}}. Kept messages come out as they
-went in; tokens are those of --model."""
+messages or an object with messages and tools, and prints the messages to send
+to a model: {"messages": [...], "report": {...}}. Kept messages are unchanged;
+tokens are counted as --model does."""
 PREPARE_USAGE = "thimble prepare [--strategy SPEC] [--budget N] [options] < CONVERSATION"
 PREPARE_EPILOG = """\
-The strategy is asked at every model call that the conversation tells of, as
-in a session. The report has strategy, budget, tokens_before, tokens_after,
-fates (one for each message that went in), inserted (places in the output) and
-edits (how often what had been sent was changed); notes say what was mended.
+The strategy runs at every model call of the conversation, as in a session.
+The report has strategy, budget, tokens_before, tokens_after, fates (one for
+each input message), inserted (indices into the output) and edits (how often
+it changed messages that had already been sent); notes list repairs.
 
-Exit codes: 0 done, 1 stopped (or nobody reads the output), 2 wrong usage, not a
-conversation, or standard output is closed or full, 3 no model server, 4 the
-budget is too small.
+Exit codes: 0 done, 1 stopped (or the output pipe was closed), 2 wrong usage,
+not a conversation, or standard output is closed or full, 3 no model server,
+4 the budget is too small.
 """
 PREPARE_FLAGS = {
     "help": "show this and exit",
     "strategy": FLAGS["--strategy"]["help"],
     "budget": "prompt tokens that one model call may use, or none; default: 4000",
     "model": "count tokens as this model does; a strategy that asks a model asks it",
-    "backend": "whom such a strategy asks: auto, ollama, vllm, openai, gguf or reader; default: auto",
-    "base_url": "where that server is; default: OLLAMA_HOST, or OPENAI_BASE_URL",
+    "backend": "where a strategy's model runs: auto, ollama, vllm, openai, gguf or reader; default: auto",
+    "base_url": "the address of that server; default: OLLAMA_HOST, or OPENAI_BASE_URL",
     "embeddings": FLAGS["--embeddings"]["help"],
-    "observations": "a regular expression: user messages that match it, behind the assistant's, are results of a tool",
+    "observations": "a regular expression: user messages that match it, after the assistant's, count as tool results",
 }
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The flags that were given: `command`, the name of a `tour`, `prompts`, `json`, and each setting's text.
+    """Parse the command line: `command`, the name of a `tour`, `prompts`, `json`, and each setting's text, else None.
 
-    Of a setting that is not given it is None.
     `--help` and `--version` print and raise SystemExit.
 
     Raises:
@@ -147,17 +148,19 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         else:
             options.command = word
     if options.command == "open" and not options.files_to_open:
-        raise UsageError("open names no file", "run thimble open FILE, such as a session in ~/.claude/projects")
+        raise UsageError("open needs a file", "run thimble open FILE, such as a session in ~/.claude/projects")
     if options.command not in ("", "open") and options.prompts:
         raise UsageError(f"{options.command} takes no prompts", f"run thimble {options.command}, or thimble -p TEXT")
     if options.command and options.resume is not None:
-        raise UsageError(f"{options.command} resumes no session", f"run thimble {options.command} without --resume")
+        raise UsageError(
+            f"{options.command} cannot resume a session", f"run thimble {options.command} without --resume"
+        )
     if options.keep_secrets and options.command != "open":
-        raise UsageError("--keep-secrets belongs to open", "run thimble open FILE --keep-secrets")
+        raise UsageError("--keep-secrets only applies to open", "run thimble open FILE --keep-secrets")
     if options.warm and options.command != "doctor":
-        raise UsageError("--warm belongs to the doctor", "run thimble doctor --warm")
+        raise UsageError("--warm only applies to doctor", "run thimble doctor --warm")
     if options.observations and options.command != "prepare":
-        raise UsageError("--observations belongs to prepare", "run thimble prepare --observations PATTERN")
+        raise UsageError("--observations only applies to prepare", "run thimble prepare --observations PATTERN")
     return options
 
 
@@ -181,20 +184,20 @@ def parser(prepare: bool) -> _Parser:
 
 
 class _Parser(Parser):
-    """Says what is wrong as a UsageError instead of leaving by itself."""
+    """Raises a UsageError for a wrong command line instead of exiting."""
 
     def error(self, message: str) -> NoReturn:
         flag, _, problem = message.removeprefix("argument ").partition(": ")
         if problem == "expected one argument":
             apart, attached = ("-p TEXT", "-pTEXT") if flag == "-p" else (f"{flag} VALUE", f"{flag}=VALUE")
-            raise UsageError(f"{flag} needs a value", f"write {apart}, or {attached} where it begins with a dash")
+            raise UsageError(f"{flag} needs a value", f"write {apart}, or {attached} if the value begins with a dash")
         if problem.startswith("ignored explicit argument"):
             raise UsageError(f"{flag} takes no value", f"write {flag} alone")
         super().error(message)
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """As wide as the terminal, up to 100 columns; what argparse imports to find out costs an eighth of the start."""
+    """As wide as the terminal, up to 100 columns. argparse's own measuring imports modules: an eighth of the start."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=21, width=min(_columns(), 100) - 2)
@@ -211,8 +214,8 @@ def _columns() -> int:
 
 
 def _unknown(word: str) -> UsageError:
-    name, lists = word.partition("=")[0], "thimble --help lists what there is"
+    name, lists = word.partition("=")[0], "thimble --help lists them all"
     if word.startswith("-"):
         return UsageError(f"there is no flag {name}", did_you_mean(name, [*FLAGS, "--help"], lists))
-    asks = f'to ask a question: thimble -p "{word} ..."'
+    asks = f'thimble --help lists the commands; to ask a question: thimble -p "{word} ..."'
     return UsageError(f"there is no command {name!r}", did_you_mean(name, COMMANDS) or asks)

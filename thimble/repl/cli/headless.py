@@ -1,6 +1,6 @@
-"""Without a conversation: answers and what commands print go to standard output; or events as JSON Lines.
+"""Answers without a conversation: answers and the output of commands, or JSON Lines, go to standard output.
 
-All else goes to standard error.
+Everything else goes to standard error.
 """
 
 from __future__ import annotations
@@ -32,40 +32,40 @@ DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET, REFUSED = range(6)
 NO_ANSWERS = {
     "thought": (
         NOT_ANSWERED,
-        "the model thought, and did not answer",
+        "the model spent its reply on thinking and did not answer",
         "ask again with --think low or --think off",
     ),
     "refused": (
         REFUSED,
         "the model said that it cannot answer",
-        "ask in other words, or with another --model",
+        "rephrase the question, or take another --model",
     ),
     "passages": (
         REFUSED,
-        "the built-in reader has no sure answer, and shows the closest passages",
-        "ask in other words, or a language model (--model)",
+        "the built-in reader has no sure answer; it shows the closest passages",
+        "rephrase the question, or ask a language model (--model)",
     ),
-    "empty": (NOT_ANSWERED, "the model gave no answer", "ask again, in other words or with another --model"),
+    "empty": (NOT_ANSWERED, "the model returned an empty answer", "rephrase the question, or take another --model"),
 }
 ASIDE = ("/pull", "/export")
-"""Commands that change nothing of the session, so that nothing after them builds on what they did."""
-BUG = "this is a bug, in thimble or in a strategy of yours: the lines above say where"
+"""Commands that do not change the session: prompts after one that failed do not depend on it."""
+BUG = "this is a bug in thimble or in your own strategy: the traceback above shows the place"
 
 
 @limited()
 def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
-    """Answer prompts one after the other, in one session until /load; the exit code is the worst that happened.
+    """Answer prompts one after the other, in one session until /load; return the highest exit code.
 
-    An error ends it, because what follows may build on what went wrong. An empty answer does not, nor does a command
-    that changes nothing of the session.
+    An error ends the run, because later prompts may depend on the failed one. An empty answer does not, nor does an
+    error of a command that does not change the session.
     """
     session.reading.watch(tell)
     with RedirectedOutput():
-        _ = session.agent  # what cannot work at all is said before anything is asked
+        _ = session.agent  # fail before the first question if the session cannot work at all
     if session.saved:
         _tell_resumed(session, as_json)
     _tell_news(session, as_json)
-    tour.tour_of(session)  # the tour of a resumed session watches from the first prompt on
+    tour.tour_of(session)  # the tour of a resumed session follows from the first prompt on
     printer = _printer(session, as_json)
     code = DONE
     try:
@@ -105,7 +105,7 @@ def _printer(session: Session, as_json: bool) -> Printer | None:
 
 
 def _one(session: Session, prompt: str, printer: Printer | None) -> tuple[bool, int]:
-    """Answer a prompt or run a command; whether that asks to leave, and the exit code."""
+    """Answer a prompt or run a command; return whether it asks to leave, and the exit code."""
     from thimble.repl.commands.command import meant
 
     question = prompt = meant(prompt)
@@ -122,7 +122,7 @@ def _one(session: Session, prompt: str, printer: Printer | None) -> tuple[bool, 
 
 
 def _tell_resumed(session: Session, as_json: bool) -> None:
-    """Where the user is: which session goes on, and the end of it."""
+    """Print which session is resumed, and its last exchange."""
     from thimble.repl.screen.resumed import last_exchange, show_resumed
     from thimble.repl.screen.tables import Paper
     from thimble.repl.screen.theme import console_for
@@ -135,7 +135,7 @@ def _tell_resumed(session: Session, as_json: bool) -> None:
 
 
 def _guide(session: Session, as_json: bool) -> None:
-    """Go on with the tour, and tell the line that it offers: an empty one sends it."""
+    """Advance the tour and print its step and the line that it offers; an empty line sends that."""
     if not tour.tour_of(session):
         return
     from thimble.repl.commands.tour import guide
@@ -151,7 +151,7 @@ def _guide(session: Session, as_json: bool) -> None:
 
 
 def offered_line(session: Session | None) -> str:
-    """The line that a tour offers; "" where there is none."""
+    """The line that a tour offers; "" without one."""
     while session and session.successor:
         session = session.successor
     return (tour.offered_line(session) or "") if session else ""
@@ -173,20 +173,19 @@ def _notice(text: str, as_json: bool) -> None:
 
 
 def prompts(given: Sequence[str], session: Session | None = None, first: str = "") -> Iterator[str]:
-    """The prompts as they come: those that were given, where `-` is all of standard input, or else its lines.
+    """Yield `first`, then the prompts of the command line (`-` is all of standard input), else lines of standard input.
 
-    An empty line is the one that a tour offers. Where there is neither, those of a recording that is played. Before
-    all of them comes `first`.
+    An empty line means the line that a tour offers. Without any of these, the prompts of the recording that is played.
 
     Raises:
-        UsageError: there is none, one is empty, or standard input is not UTF-8.
+        UsageError: there is no prompt, one is empty, or standard input is not UTF-8.
     """
     if given.count("-") > 1:
         raise UsageError("standard input can be read only once", "write -p - once")
     for text in given:
         prompt = _whole_input() if text == "-" else text.strip()
         if not prompt:
-            raise UsageError("a prompt is empty", 'write -p "your question"')
+            raise UsageError("the prompt is empty", 'write -p "your question"')
         yield prompt
     if given:
         return
@@ -200,14 +199,14 @@ def prompts(given: Sequence[str], session: Session | None = None, first: str = "
             return
         yield recorded
     if not first:
-        raise UsageError("standard input holds no prompt", "pipe one prompt a line, or use -p TEXT")
+        raise UsageError("standard input is empty", "pipe in one prompt per line, or use -p TEXT")
     yield first
     yield from piped
 
 
 def report(error: BaseException, as_json: bool) -> int:
-    """Say what is wrong in one line and how to mend it in another, on standard error; the exit code for it."""
-    if isinstance(error, BrokenPipeError):  # whoever read the answers has gone, and needs no telling
+    """Print the error and its fix, a line each, to standard error; return the exit code."""
+    if isinstance(error, BrokenPipeError):  # the reader of the answers has gone
         return NOT_ANSWERED
     if isinstance(error, ThimbleError):
         what, fix = error.what, error.fix
@@ -226,7 +225,7 @@ def _fault(code: int, what: str, fix: str, as_json: bool) -> None:
     if fix:
         tell(f"fix: {fix}")
     if as_json:
-        with suppress(UsageError, BrokenPipeError):  # standard error has told it
+        with suppress(UsageError, BrokenPipeError):  # it is on standard error already
             write_json("error", code=code, what=what, fix=fix or None)
 
 
@@ -251,7 +250,7 @@ def _ask(session: Session, question: str, printer: Printer | None) -> int:
 
 
 def _apart(events: Iterator[Event]) -> Iterator[Event]:
-    """The events; what a strategy of the user's own prints meanwhile goes to standard error, clean."""
+    """Yield the events; the output of a user's strategy meanwhile goes to standard error, sanitised."""
     apart = RedirectedOutput()
     while True:
         with apart:
@@ -262,9 +261,9 @@ def _apart(events: Iterator[Event]) -> Iterator[Event]:
 
 
 def _command(session: Session, text: str, printer: Printer | None) -> str | None:
-    """Run a command, its output on standard output; a question to ask next, "" for none, None to leave.
+    """Run a command and print its output; return a question to ask next, "" for none, None to leave.
 
-    As JSON its output goes to standard error, and a line says what it printed, tables apart too, whatever came of it.
+    With --json its output goes to standard error, and a JSON line holds it, with the tables apart, even after an error.
     """
     from thimble.repl.commands.table import run_command
     from thimble.repl.screen.tables import Paper
@@ -283,7 +282,7 @@ def _command(session: Session, text: str, printer: Printer | None) -> str | None
                     printer.begin()
                 write(wrapped(part, columns(sys.stdout)))
             except (Unwritable, BrokenPipeError) as error:
-                failed.append(error)  # the command has to end first
+                failed.append(error)  # raised when the command has ended
 
     shown = Paper(pass_on)
     try:
@@ -309,11 +308,11 @@ def _whole_input() -> str:
 
 def _too_long() -> UsageError:
     what = f"a prompt on standard input is longer than {MOST_INPUT_BYTES:,} bytes"
-    return UsageError(what, "no budget holds it: name a file in the prompt, which a tool reads")
+    return UsageError(what, "put the text in a file and name the file in the prompt: a tool can read it")
 
 
 def _input_lines() -> Iterator[str]:
-    """Standard input, line by line as it arrives."""
+    """Yield the lines of standard input as they arrive."""
     stream: BinaryIO | None = getattr(sys.stdin, "buffer", None)
     for number in count(1):
         raw = stream.readline(MOST_INPUT_BYTES + 1) if stream else b""

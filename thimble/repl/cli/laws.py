@@ -1,6 +1,6 @@
-"""`thimble laws SPEC`: try the laws on a strategy, and show the smallest history that breaks one.
+"""`thimble laws SPEC`: test a strategy against the laws.
 
-Of each broken law it shows, as /context does, the smallest history that breaks it, and what the strategy made of that.
+For each broken law it shows, as /context does, the smallest history that breaks it and the strategy's view of it.
 """
 
 from __future__ import annotations
@@ -32,28 +32,30 @@ if TYPE_CHECKING:
     from thimble.agent.protocols import Backend, Strategy
 
 LONGEST_SECONDS = 5.0
-"""Of one call of the strategy; the histories are small."""
+"""The time limit of one call of the strategy; the histories are small."""
 EXAMPLES = 50
-"""Histories on which a law is tried."""
+"""Histories on which each law is tested."""
 HOLD, BROKEN = 0, 1
 """Exit codes."""
 
 
 @limited(LONGEST_SECONDS)
 def run(words: Sequence[str]) -> int:
-    """Try every law on the strategy of a SPEC; whether all hold.
+    """Test the strategy of a SPEC against every law; return HOLD or BROKEN.
 
     Raises:
         UsageError: there is no such strategy, or Hypothesis is not installed.
     """
     if len(words) != 1 or words[0].startswith("-"):
-        raise UsageError("thimble laws takes a strategy", "thimble laws ./mine.py; a name or any other SPEC will do")
+        raise UsageError("thimble laws needs one strategy", "run thimble laws ./mine.py, or with any other SPEC")
     (spec,) = words
     parse(spec, SideModel(built_in()))
     try:
         import hypothesis
     except ModuleNotFoundError as error:
-        raise UsageError("the laws need Hypothesis, which makes the histories", "pip install hypothesis") from error
+        raise UsageError(
+            "thimble laws needs Hypothesis, which generates the histories", "pip install hypothesis"
+        ) from error
     from thimble.strategies.laws.laws import BY_HAND, TRIED
 
     with TemporaryDirectory() as folder:
@@ -67,7 +69,7 @@ def run(words: Sequence[str]) -> int:
 
 
 class Trial:
-    """A strategy under the laws: its last call is remembered, and each law is said to hold or to be broken."""
+    """Tests one strategy against the laws; remembers its last call, and prints for each law whether it holds."""
 
     def __init__(self, spec: str) -> None:
         self.spec = spec
@@ -76,7 +78,7 @@ class Trial:
         self._last: tuple[Sequence[Message], Sequence[Message], Budget] | None = None
 
     def strategy(self, backend: Backend | None = None) -> Strategy:
-        """A fresh one, whose calls are remembered; `backend` is the model that it may ask."""
+        """A fresh instance, whose calls are remembered; `backend` is the model that it may ask."""
         from thimble.strategies.laws.subjects import Summariser
 
         strategy = parse(self.spec, SideModel(backend or Summariser(), worker=StepWorker()))
@@ -89,7 +91,7 @@ class Trial:
             except ThimbleError as error:
                 if "TimedOut" in error.what:
                     self._tell(error)
-                    os._exit(BROKEN)  # it may catch any exception, and to shrink its history would take an hour
+                    os._exit(BROKEN)  # the strategy may catch any exception, and shrinking would take an hour
                 raise
             self._last = messages, view, budget
             return view
@@ -98,7 +100,7 @@ class Trial:
         return strategy
 
     def on_histories(self, law: Callable[..., None]) -> None:
-        """Try a law on generated histories; of the ways in which it is broken the smallest is tried last."""
+        """Test a law on generated histories; if it is broken, the last history tried is the smallest that breaks it."""
         from hypothesis import HealthCheck, Verbosity, given, settings, strategies
 
         from thimble.strategies.laws.subjects import SUMMARISERS, Summariser
@@ -125,24 +127,24 @@ class Trial:
         tried()
 
     def see(self, name: str, law: Callable[[], None]) -> None:
-        """Say whether a law holds. Of the laws of one number, the first that is broken is shown."""
+        """Test a law and print whether it holds. Of laws with the same number only the first broken one is shown."""
         name = name.replace("_", " ")
         number = " ".join(name.split()[:2])
         try:
-            with redirect_stdout(io.StringIO()):  # what the strategy prints
+            with redirect_stdout(io.StringIO()):  # drop the output of the strategy
                 law()
         except Exception as error:
             if number in self.broken:
                 self._say(f"BROKEN  {name}: see above")
                 return
             self.broken.add(number)
-            self._say(f"BROKEN  {name}: in this history, the smallest that was found", "over")
+            self._say(f"BROKEN  {name}: by this history, the smallest found", "over")
             self._show(error)
         else:
             self._say(f"holds   {name}")
 
     def _show(self, error: Exception) -> None:
-        """The last call, as /context shows one, and what is wrong with its view."""
+        """Print the last call, as /context does, and the faults of its view."""
         from thimble.strategies.laws.histories import is_faithful, is_sound
 
         if isinstance(error, ThimbleError):

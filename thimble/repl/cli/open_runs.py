@@ -1,4 +1,4 @@
-"""`thimble open FILE…`: a session for each recorded run in the files."""
+"""`thimble open FILE…`: open each recorded run in the files as a session."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from thimble.session.session import Session
 from thimble.session.settings import Settings
 
 MOST_NAMED = 5
-"""The most other sessions that are named."""
+"""The most other sessions that the notice names."""
 
 
 def open_runs(files: Sequence[str], settings: Settings, keep_secrets: bool) -> Session:
-    """The session of the first run, with a notice of the others; a run that was opened before is resumed.
+    """Open the first run as a session, with a notice of the others; a run that was opened before is resumed.
 
     Raises:
         ThimbleError: a file cannot be read, or the model cannot be used.

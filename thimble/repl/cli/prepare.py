@@ -1,4 +1,4 @@
-"""`thimble prepare`: a filter. In goes any program's conversation, out comes what its next model call is sent."""
+"""`thimble prepare`: a filter from any program's conversation to the messages of its next model call."""
 
 from __future__ import annotations
 
@@ -41,26 +41,26 @@ DOCUMENT = 'pipe in a JSON list of messages, or {"messages": [...], "tools": [..
 
 @limited()
 def run(settings: Settings, budget: str | None, observations: str | None) -> int:
-    """Prepare the conversation on standard input; the exit code.
+    """Prepare the conversation on standard input; return the exit code.
 
     Raises:
-        UsageError: the SPEC, the budget, the pattern or what was piped in cannot be taken.
-        BudgetError: the budget cannot hold the conversation, whatever is taken away.
-        ModelError: the server that was asked for cannot be used, and the strategy needs it.
+        UsageError: the SPEC, the budget, the pattern or the input is not valid.
+        BudgetError: the budget cannot hold even the smallest form of the conversation.
+        ModelError: the strategy needs a model, and the server in the settings cannot be used.
     """
     from thimble.models.counting.vocabulary import counter_for
     from thimble.models.reader import Reader
 
-    limit = settings.budget if budget is None else read_limit(budget)  # unlike a session's it may be anything
-    reader = Reader(counter_for(settings.model))  # no server is looked for, unless the strategy asks a model
+    limit = settings.budget if budget is None else read_limit(budget)  # unlike a session's it may be any size
+    reader = Reader(counter_for(settings.model))  # connect to a server only if the strategy asks a model
     side = SideModel(reader, embedder_of(settings), worker=StepWorker())
     for notice in settings.notices:
         tell(notice)
-    with RedirectedOutput():  # what a strategy of the user's own prints
+    with RedirectedOutput():  # a user's strategy may print
         strategy = parse(settings.strategy, side)
         document = read(_standard_input(), observations)
         counter = side.backend.counter
-        prices = Prices() if settings.price == AUTO else read_prices(settings.price)  # a filter has seen no timings
+        prices = Prices() if settings.price == AUTO else read_prices(settings.price)  # a filter has no timings
         allowed = Budget(limit, counter, counter.overhead(document.tools), prices)
         if any(getattr(part, "model", None) is side for part in getattr(strategy, "parts", [strategy])):
             side.backend = _asked(settings.replace(budget=min(limit, allowed.size(document.repaired.messages))))
@@ -70,10 +70,10 @@ def run(settings: Settings, budget: str | None, observations: str | None) -> int
 
 
 def read(data: bytes, observations: str | None = None) -> Conversation:
-    """The conversation in these bytes. The pattern is one of `recognise`.
+    """Read a conversation from JSON. `observations` is a pattern as in `recognise`.
 
     Raises:
-        UsageError: it is empty, not UTF-8, not JSON, nested too deeply, or no conversation.
+        UsageError: the input is empty, not UTF-8, not JSON, nested too deeply, or not a conversation.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -95,11 +95,10 @@ def read(data: bytes, observations: str | None = None) -> Conversation:
 def prepare_document(
     document: Conversation, spec: str, strategy: Strategy, budget: Budget, side: SideModel
 ) -> dict[str, Any]:
-    """The messages to send, in the form they came in, and the report; notes and side calls go to standard error too.
+    """The messages to send, in their input form, and the report; notes and side calls go to standard error too.
 
-    The strategy is asked at the model calls of the conversation, since what it does may rest on what it did: at all of
-    them, or at the newest ones of a long conversation. A call that the budget cannot hold is passed over, but for the
-    next one.
+    The strategy runs at every model call of the conversation (the newest ones, if it is long), because its acts may
+    depend on its earlier ones. A call that the budget cannot hold is skipped, except the next one.
     """
     history, edits = document.repaired.messages, 0
     every = calls(history)
@@ -115,7 +114,7 @@ def prepare_document(
     tally = Counter([*document.repaired.notes, *view.notes])
     notes = [f"{note} ({times:,} times)" if times > 1 else note for note, times in tally.items()]
     if len(asked) < len(every):
-        notes.append(f"the history is long: asked the strategy at the newest {len(asked):,} of {len(every):,} calls")
+        notes.append(f"the history is long: the strategy ran at the newest {len(asked):,} of {len(every):,} calls only")
     for note in notes:
         tell(f"  ! {note}")
     told = recognised(history)
@@ -123,10 +122,10 @@ def prepare_document(
         tell(f"  ! {told}")
     _tell_of_tools(strategy)
     if pending(view.messages):
-        tell("  ! the last calls have no results yet: a server takes the messages only with them")
+        tell("  ! the last tool calls have no results yet: add them, or a server will refuse the messages")
     if view.tokens > view.limit:
         tokens = figures.tokens(view.tokens, budget.counter.exact)
-        tell(f"  ▲ {tokens} tokens are over the budget of {view.limit:,}: {spec} sends them all the same")
+        tell(f"  ▲ {tokens} tokens are over the budget of {view.limit:,}: {spec} sends them anyway")
     return _written(document, spec, view, edits, notes)
 
 
@@ -149,7 +148,7 @@ def _written(document: Conversation, spec: str, view: View, edits: int, notes: S
 
 
 def _asked(settings: Settings) -> Backend:
-    """The model that a strategy may ask: the one in the settings, or the built-in reader where no server has it."""
+    """The model that a strategy may ask: the one in the settings, or the built-in reader if no server has it."""
     from thimble.models import built_in
     from thimble.session.backends import Backends
 
@@ -171,7 +170,7 @@ def _asked(settings: Settings) -> Backend:
 def _tell_of_tools(strategy: Strategy) -> None:
     brought = ", ".join(getattr(strategy, "tools", ()))
     if brought:
-        tell(f"  ! the strategy counts on the tool {brought}, which your program must offer")
+        tell(f"  ! the strategy needs the tool {brought}: your program must offer it to the model")
 
 
 def _standard_input() -> bytes:

@@ -1,4 +1,4 @@
-"""Without a conversation and without JSON: answers to standard output, what happens on the way to standard error."""
+"""The printer of answers without a conversation: answers to standard output, the trace to standard error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from thimble.session.session import Session
 
 
 class Printer(Lines):
-    """Answers and what commands print, a blank line between two; a line of the trace has its sign where that may be."""
+    """Prints answers and the output of commands, a blank line between two; trace lines have labels in plain mode."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(console_for(plain=True))
@@ -26,13 +26,13 @@ class Printer(Lines):
         self._columns = PLAIN_WIDTH if self._plain else drawn_on
 
     def begin(self) -> None:
-        """A blank line, if something stands before."""
+        """Print a blank line, if anything was printed before."""
         if self._written:
             write("\n")
         self._written = True
 
     def show(self, event: Event) -> None:
-        """Show one event; of the answer the whole, when it is complete."""
+        """Show one event; an answer is printed when it is complete."""
         match event:
             case Asked():
                 tell(f"{'you:' if self._plain else '›'} {event.message.content}")

@@ -1,4 +1,4 @@
-"""--record and --replay: the file of a recorded session, the pace at which it is played, and its settings."""
+"""--record and --replay: the file of a recorded session, its pace and its settings."""
 
 from __future__ import annotations
 
@@ -29,40 +29,40 @@ ORIGINAL, KEY, AT_ONCE = "original", "key", "0"
 
 
 def new_file(name: str) -> Path:
-    """The file that a session is recorded to. Raises UsageError for one that is there, or cannot be."""
+    """The file that a session is recorded to. Raises UsageError if it exists or cannot be written."""
     if not name:
-        raise UsageError("--record names no file", "write --record lesson.jsonl")
+        raise UsageError("--record needs a file name", "write --record lesson.jsonl")
     try:
         path = Path(name).expanduser()
         if path.exists():
-            raise UsageError(f"{path} is there already", "record to another file, or remove it")
+            raise UsageError(f"{path} already exists", "record to another file, or remove it")
         if os.access(path.parent, os.W_OK):
             return path
-        why = "its folder cannot be written" if path.parent.exists() else "there is no such folder"
-    except (OSError, RuntimeError) as error:  # RuntimeError: a ~user that nobody is
+        why = "its folder is not writable" if path.parent.exists() else "there is no such folder"
+    except (OSError, RuntimeError) as error:  # RuntimeError: an unknown ~user
         why = str(error)
-    raise UsageError(f"{name[:200]} cannot be recorded to: {why}", "name a file in a folder")
+    raise UsageError(f"cannot record to {name[:200]}: {why}", "name a file in a folder that you can write to")
 
 
 def played(given: Namespace, pace: str | None, settings: Settings, headless: bool) -> tuple[Playback, Settings]:
-    """The recorded session of the command line, and the settings to play it with. Raises UsageError."""
+    """The playback of the recording that the flags name, and the settings to play it with. Raises UsageError."""
     for flag in ("record", "resume"):
         if getattr(given, flag) is not None:
-            raise UsageError(f"--{flag} does not go with --replay", "take one of them: a cassette is played as it is")
+            raise UsageError(f"--{flag} cannot be used with --replay", "leave one of them out")
     if not given.replay:
-        raise UsageError("--replay names no cassette", f"write --replay FILE, or one of these: {', '.join(shipped())}")
+        raise UsageError("--replay needs a recording", f"write --replay FILE, or one of these: {', '.join(shipped())}")
     recording = load(given.replay, settings.session_dir)
     pacing, steps = pace_of(pace or (AT_ONCE if headless else ORIGINAL), recording.lines, settings.hardware)
     if steps and (headless or settings.plain):
-        raise UsageError("--pace key is for a conversation that is drawn", "take original, a factor such as 2x, or 0")
+        raise UsageError("--pace key needs a conversation in a terminal", "take original, a factor such as 2x, or 0")
     playback = Playback(recording, given.replay, pacing, steps)
     if pace and machines(pace, settings.hardware):
-        playback.notices.append(f"It plays at the pace of {pace}, described. Its figures are the recorded ones.")
+        playback.notices.append(f"Playing at the pace of the machine {pace}. The figures shown are the recorded ones.")
     return playback, settled(settings, recording)
 
 
 def load(name: str, sessions: Path) -> Recording:
-    """A recorded session: a file by its path, a shipped one by its name, or a session in this folder by its name or id.
+    """Load a recording: a file by its path, a shipped one by its name, or a session in a folder by its name or id.
 
     Raises UsageError.
     """
@@ -71,29 +71,29 @@ def load(name: str, sessions: Path) -> Recording:
         if not os.path.lexists(path):
             path = SHIPPED / f"{name}.jsonl" if name in shipped() else _kept(name, sessions)
         return read_recording(file_bytes(path, MOST_BYTES), name)
-    except (OSError, RuntimeError) as error:  # RuntimeError: a ~user that nobody is
+    except (OSError, RuntimeError) as error:  # RuntimeError: an unknown ~user
         why = getattr(error, "strerror", "") or error
-        raise UsageError(f"{name[:200]} cannot be read: {why}", "give the file of a cassette") from error
+        raise UsageError(f"{name[:200]} cannot be read: {why}", "give the file of a recording") from error
 
 
 def _kept(name: str, sessions: Path) -> Path:
     try:
         return folder.find(sessions, name)
     except UsageError:
-        fix = f"these are here: {', '.join(shipped())}; or give a file, or a session of yours"
-        raise UsageError(f"there is no cassette {name}", fix) from None
+        fix = f"shipped are {', '.join(shipped())}; or give a file, or a saved session"
+        raise UsageError(f"there is no recording {name}", fix) from None
 
 
 def shipped() -> list[str]:
-    """The names of the cassettes that ship."""
+    """The names of the recordings that ship with thimble."""
     return sorted(path.relative_to(SHIPPED).with_suffix("").as_posix() for path in SHIPPED.glob("*/*.jsonl"))
 
 
 def pace_of(text: str, lines: Sequence[Line] = (), rows: Mapping[str, Hardware] = HARDWARE) -> tuple[Pace, bool]:
-    """A pace as it is written, for these lines, and whether the presenter's key makes it. Raises UsageError.
+    """Parse a pace for these lines; the second value says whether the presenter's key sets it. Raises UsageError.
 
-    "original"; a factor such as 2x or 0.5x; a number of tokens a second, 0 for at once; "key" for step by step; one of
-    these described machines, or two with a comma: that of the agent's model and that of the memory model.
+    "original"; a factor such as 2x or 0.5x; tokens per second, 0 for at once; "key" for step by step; one of these
+    described machines, or two with a comma: the agent's and the memory model's.
     """
     if text == KEY:
         return (lambda seconds, line: 0.0), True
@@ -106,7 +106,7 @@ def pace_of(text: str, lines: Sequence[Line] = (), rows: Mapping[str, Hardware] 
         return (lambda seconds, line: seconds / number), False
     if found and not found[2]:
         return (lambda seconds, line: _letters(line) / WORD_LETTERS / number if number else 0.0), False
-    what = f"original, a factor such as 2x, tokens a second (0: at once), key, or a machine of {', '.join(rows)}"
+    what = f"original, a factor such as 2x, tokens per second (0: at once), key, or a machine of {', '.join(rows)}"
     raise UsageError(f"--pace cannot be {text[:40]!r}", f"with --replay it takes {what}")
 
 
@@ -115,10 +115,10 @@ def _letters(line: Line) -> int:
 
 
 def settled(settings: Settings, recording: Recording) -> Settings:
-    """The settings of a played session: those of the recording where no flag says otherwise, and no server.
+    """The settings of a played session: flags, then those of the recording; no server.
 
     Raises:
-        UsageError: the recording has a setting that is not possible, or a strategy that is code.
+        UsageError: a setting of the recording is not valid, or its strategy is code.
     """
     then: dict[str, Any] = {"backend": READER, "model": "", "base_url": "", "summariser": "", "memory": ""}
     origins = dict(settings.origins)
@@ -126,11 +126,11 @@ def settled(settings: Settings, recording: Recording) -> Settings:
         if name in settings.flags or name not in SETTINGS or not (SETTINGS[name].harmless or name == "price"):
             continue  # a recorded price is only shown; the others that are not harmless choose a model or a folder
         if name == "strategy":
-            refuse_code(str(value), "the cassette was recorded", "say --strategy")
+            refuse_code(str(value), "the recording was made", "give --strategy")
         try:
-            then[name] = SETTINGS[name].read(Given(value, "the cassette", Path()))
+            then[name] = SETTINGS[name].read(Given(value, "the recording", Path()))
         except (ValueError, OverflowError) as error:
-            fix = f"it takes {SETTINGS[name].legal}: say --{name.replace('_', '-')}"
-            raise UsageError(f"{name} cannot be {str(value)[:40]!r} (the cassette)", fix) from error
-        origins[name] = "the cassette"
+            fix = f"it takes {SETTINGS[name].legal}: give --{name.replace('_', '-')}"
+            raise UsageError(f"{name} cannot be {str(value)[:40]!r} (the recording)", fix) from error
+        origins[name] = "the recording"
     return settings.replace(**then, origins=origins)

@@ -1,1 +1,1 @@
-"""The slash commands: a file or a folder for each, and the table of them."""
+"""The slash commands: a file or a folder each, and the table of them."""

@@ -1,4 +1,4 @@
-"""/articles: what the model can read."""
+"""/articles: list the articles that the model can read."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from thimble.session import figures
 from thimble.session.session import Session
 
 ROWS = 10
-"""Articles that leave room for the topics on a screen of 24 rows."""
+"""Articles listed at first: with the topics they fit on a screen of 24 rows."""
 
 
 def topics(session: Session, _: str) -> list[Offer]:
-    """The topics, then the articles; none while they are being read, as Tab waits for nothing."""
+    """The topics, then the articles; none while the articles are still loading, so that Tab never waits."""
     if session.reading.words:
         return []
     library = session.library
@@ -28,7 +28,8 @@ def topics(session: Session, _: str) -> list[Offer]:
 def articles(session: Session, topic: str, console: Console) -> None:
     """List the articles that the model can read.
 
-    For you only: the list never enters the context. /articles all: all of a long list.
+    The list is for you only: it never enters the context. /articles TOPIC lists those about a topic; /articles all
+    shows a long list in full.
     """
     library, whole = session.library, topic == "all"
     found = library.articles if whole or not topic else library.matching(topic)

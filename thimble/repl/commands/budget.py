@@ -1,4 +1,4 @@
-"""/budget: how many tokens one prompt may use."""
+"""/budget: the tokens that one prompt may use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def budget(session: Session, text: str, console: Console) -> None:
     """Show or set the tokens that one prompt may use.
 
     System prompt, tool schemas, messages and template all count; the reply does not. From 500 to 2,000,000. If the
-    view of a strategy is still too large, `fit` makes it fit: it cuts the largest results in the middle, then it drops
+    view of a strategy is still over the budget, `fit` reduces it: it cuts the largest results in the middle, then drops
     the oldest turns. The first task, the current question and the last turn stay. Only `none` is not fitted.
     """
     if text:

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from thimble.session.session import Session
 
 Run = Callable[["Session", str, "Console"], str | None]
-"""Runs a command on the text after its name. The answer is a question to ask of the model, if there is one."""
+"""Runs a command on the text after its name. Returns a question to ask the model next, or nothing."""
 Offer = tuple[str, str]
-"""What Tab offers: the text after the command's name, and its explanation."""
+"""A completion: the text after the command's name, and its explanation."""
 Completer = Callable[["Session", str], Iterable[Offer]]
-"""The offers for the text after the command's name; those that do not go on from it are not shown."""
+"""The completions of the text after the command's name; those that do not start with it are not shown."""
 Family = Literal["Prompt", "Calls", "Experiments", "Branches", "Sessions", "Models and articles", "thimble"]
 """Commands that are listed together in /help, under this title."""
 
 BARE = ("exit", "quit", "help")
-"""Commands that need no `/` where they stand alone."""
+"""Commands that work without `/` when they are typed alone."""
 PATHS = (".", "/", "~")
-"""What a path begins with."""
+"""The first characters of a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Command:
 
     @property
     def takes(self) -> str:
-        """The form of its arguments; "" where it has none."""
+        """The form of its arguments; "" if it takes none."""
         return self.usage.partition(" ")[2]
 
 
@@ -57,7 +57,7 @@ def one_of(*words: str) -> Completer:
 
 
 def paths(start: str, suffix: str) -> Iterator[str]:
-    """Folders, and files with this suffix, that a path goes on to, written as it was begun."""
+    """Completions of a path: folders, and files with this suffix."""
     folder, slash, _ = start.rpartition("/")
     place = Path(folder + slash).expanduser() if slash else Path()
     for entry in sorted(place.iterdir()) if slash and place.is_dir() else ():
@@ -68,7 +68,7 @@ def paths(start: str, suffix: str) -> Iterator[str]:
 def command(
     usage: str, family: Family, *, aliases: Sequence[str] = (), completer: Completer = lambda session, text: ()
 ) -> Callable[[Run], Command]:
-    """Make a command of a function.
+    """Make a function a command.
 
     The first line of its docstring is the summary, the rest is the text of /help COMMAND.
 
@@ -76,7 +76,7 @@ def command(
         usage: The name and the arguments, as in `why N`; a name alone takes no arguments.
         family: Where /help lists it.
         aliases: Other names.
-        completer: What Tab offers after the name.
+        completer: The completions after the name.
     """
 
     def make(run: Run) -> Command:
@@ -88,5 +88,5 @@ def command(
 
 
 def meant(text: str) -> str:
-    """A line as it is meant: `quit` alone is `/quit`."""
+    """Add the `/` to `quit`, `exit` or `help` typed alone."""
     return f"/{text.lower()}" if text.lower() in BARE else text

@@ -17,9 +17,9 @@ from thimble.session.session import Session
 def compact(session: Session, words: str, console: Console) -> None:
     """Fold old turns into a summary now.
 
-    It replaces everything before the newest turn, and is one call of a model for as much as the budget holds. WORDS say
-    what it must keep: /compact every figure with its source. A strategy that has no summary gets one before it:
-    compaction:when=asked. What you have changed in THIMBLE.md counts from then on.
+    The summary replaces everything before the newest turn; it takes one model call, or more if one prompt cannot hold
+    the turns. WORDS say what it must keep: /compact every figure with its source. A strategy without a summary gets
+    compaction:when=asked in front of it. Changes to THIMBLE.md take effect, too.
     """
     system, spec = session.agent.state.system, session.spec
     with moving(console, "folding"):
@@ -28,11 +28,11 @@ def compact(session: Session, words: str, console: Console) -> None:
         say(console, f"{line(spec)} has no summary: the strategy is now {line(session.spec)}.")
     asked = f"{figures.several(done.calls, 'call')}, {done.prompt:,} tokens in, {figures.tokens(done.written)} out"
     if done.failed:
-        say(console, f"The model could not be asked: {line(done.failed)}.", "warn")
+        say(console, f"The summary failed: {line(done.failed)}.", "warn")
     if not done.folded:
-        say(console, f"Nothing is folded ({asked}): a summary must be shorter than what it replaces.", "warn")
+        say(console, f"Nothing was folded ({asked}): a summary must be shorter than the turns it replaces.", "warn")
         return
-    say(console, f"All before the newest turn is folded into the summary ({asked}). /context next shows it.")
+    say(console, f"All turns before the newest are now a summary ({asked}). /context next shows it.")
     if done.system != system:
-        say(console, "The memory files have changed: the system prompt holds them as they are now.")
+        say(console, "The memory files have changed: the system prompt now holds the new text.")
     say_next_prompt(session, console)

@@ -1,4 +1,4 @@
-"""/help and /quit: the commands by family, or one of them in full; and the way out."""
+"""/help and /quit: list the commands by family, explain one of them, or leave."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from thimble.repl.screen.theme import is_drawn, say
 from thimble.session.session import Session
 
 KEYS = """\
-Enter sends, also behind a running answer · Ctrl-J, Alt-Enter: new line · Tab completes · Ctrl-R: history
+Enter sends, even while an answer runs · Ctrl-J, Alt-Enter: new line · Tab completes · Ctrl-R: history
 Ctrl-C stops an answer, clears the line · Ctrl-X Ctrl-E: editor · Ctrl-D leaves"""
-PLAIN_KEYS = "Enter sends, Ctrl-C stops an answer, Ctrl-D leaves. More on one command: /help COMMAND"
+PLAIN_KEYS = "Enter sends, Ctrl-C stops an answer, Ctrl-D leaves. /help COMMAND explains a command."
 
 
 def topics(session: Session, text: str) -> Iterable[Offer]:
@@ -31,14 +31,14 @@ def topics(session: Session, text: str) -> Iterable[Offer]:
 
 @command("help [COMMAND]", "thimble", aliases=("?",), completer=topics)
 def help(session: Session, text: str, console: Console) -> None:
-    """This list, or more on one command."""
+    """List the commands, or explain one."""
     from thimble.repl.commands.table import COMMANDS, find
 
     word, _, topic = text.partition(" ")
     if topic and find(word).name == "strategy":
         show_one(topic.strip(), console)
     elif topic:
-        raise UsageError(f"/help takes one command, not {text[:40]!r}", "write /help COMMAND, or /help strategy NAME")
+        raise UsageError(f"/help explains one command, not {text[:40]!r}", "write /help COMMAND or /help strategy NAME")
     elif word:
         known = find(word)
         say(console, f"{known.usage}  {known.summary}")
@@ -54,9 +54,9 @@ def quit(session: Session, text: str, console: Console) -> None:
 
 
 def _show_all(commands: Sequence[Command], console: Console) -> None:
-    """Every command by family, then the keys."""
+    """Print every command by family, then the keys."""
     longest = max(len(each.usage) for each in commands) if is_drawn(console) else 0
-    say(console, "Anything else that you type is asked of the model.")
+    say(console, "Any other line is a question to the model. /help COMMAND explains a command.")
     for family in dict.fromkeys(each.family for each in commands):
         its = [each for each in commands if each.family == family]
         rows = [(Text(each.usage.ljust(longest), style="name"), each.summary) for each in its]

@@ -1,4 +1,4 @@
-"""/model: which model answers."""
+"""/model: list the models, or switch to one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from thimble.session.session import Session
 
 
 def models(session: Session, text: str) -> list[Offer]:
-    """The models, if the server answers soon; else they are there at the next Tab. Of a path what goes on."""
+    """The models, if the server answers soon, else at the next Tab; for a path, its completions."""
     if text.startswith(PATHS):
         return [(path, "a model's file") for path in paths(text, ".gguf")]
     return [(name, "") for name in session.backends.names_soon()]
@@ -23,10 +23,10 @@ def models(session: Session, text: str) -> list[Offer]:
 
 @command("model [NAME]", "Models and articles", completer=models)
 def model(session: Session, name: str, console: Console) -> None:
-    """List the models, or change to one.
+    """List the models, or switch to one.
 
-    "reader" is built in; FILE.gguf, a model that Ollama has pulled and "smollm2" need no server. If the change fails,
-    nothing changes.
+    "reader" is built in; FILE.gguf, a model that Ollama has pulled and "smollm2" need no server. If the switch fails,
+    the current model stays.
     """
     if name:
         session.use_model(name)
@@ -38,10 +38,10 @@ def model(session: Session, name: str, console: Console) -> None:
     used = READER if backend.name == READER else backend.model
     alone = len(names) < 2 and not session.playback
     if alone and (server := session.backends.look_for_server()):
-        names += server.models()  # asked without haste: it answers, or says what is wrong
+        names += server.models()  # with the full timeout: it answers or raises
     names += [used] if used not in names else []
     rows = [(f"{known}{in_use(console, known == used)}",) for known in names]
     Table("Models to choose from: /model NAME", ("model",), rows).show(console)
     if alone and len(names) < 2:
         start = "" if session.backends.has_server() else "start Ollama, then "
-        say(console, f"Only the built-in reader is here. For a model: {start}/pull {DEFAULT_MODEL}.")
+        say(console, f"Only the built-in reader is available. To get a model: {start}/pull {DEFAULT_MODEL}.")

@@ -1,4 +1,4 @@
-"""The next prompt in one sentence: what it will hold after a swap of strategy, budget or model."""
+"""The size of the next prompt in one sentence, after a swap of strategy, budget or model."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from thimble.session.session import Session
 
 
 def say_next_prompt(session: Session, console: Console) -> None:
-    """Print how many tokens the next prompt will hold, as far as that can be known without asking a model."""
+    """Print the tokens of the next prompt, as far as they can be known without asking a model."""
     next_ = forecast(session)
     tokens = figures.tokens(next_.tokens, session.agent.backend.counter.exact)
     share = figures.share(next_.tokens, next_.limit)
-    unless = "" if next_.settled else ", before the strategy has done its work"
+    unless = "" if next_.settled else " before the strategy acts"
     over = " It is over the budget." if next_.tokens > next_.limit else ""
     size = f"{tokens} of {next_.limit:,} tokens ({share})"
-    words = f"The next prompt will hold {size}{unless}, without the words of your question.{over}"
+    words = f"The next prompt will hold {size}{unless}, plus your question.{over}"
     say(console, words, "over" if over and next_.settled else "")
     say_tidy_saves(session, next_, console)
 
 
 def say_tidy_saves(session: Session, next_: Forecast, console: Console) -> None:
-    """Print which SPEC would send the same results in fewer tokens, if there is one."""
+    """Print the SPEC that would send the same results in fewer tokens, if there is one."""
     if next_.tidy_saves:
         saved = figures.tokens(next_.tidy_saves, session.agent.backend.counter.exact)
-        say(console, f"tidy+{session.spec} would save {saved} tokens of it, with nothing lost.", "quiet")
+        say(console, f"tidy+{session.spec} would save {saved} of these tokens, with nothing lost.", "quiet")

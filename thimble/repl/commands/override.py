@@ -1,4 +1,4 @@
-"""/pin, /drop and /edit: what the user decides about a message, under any strategy."""
+"""/pin, /drop and /edit: the user's decisions about a message, under any strategy."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from thimble.session.override import override
 from thimble.session.session import Session
 
 DEEDS: dict[str, tuple[Deed, str]] = {
-    "pin": ("pinned", ": every prompt has it whole"),
-    "drop": ("dropped", ": no prompt has it"),
-    "edit": ("edited", ": every prompt has your text instead"),
+    "pin": ("pinned", ": every prompt will hold it whole"),
+    "drop": ("dropped", ": no prompt will hold it"),
+    "edit": ("edited", ": every prompt will hold your text instead"),
     "off": ("", "left to the strategy again"),
 }
-"""What the user decides, and the words for it."""
+"""The user's decisions, and the words for them."""
 
 
 def messages(session: Session, _: str) -> Iterator[Offer]:
-    """The messages by number, the newest first; none while the articles are being read."""
+    """The messages by number, the newest first; none while the articles are still loading."""
     history = [] if session.reading.words else session.agent.history
     for place, message in reversed([*enumerate(history, 1)]):
         yield f"{place}", f"{who(message)}: {first_words(message, 40)}"
         if message.id in session.agent.state.overrides:
-            yield f"off {place}", "take it back"
+            yield f"off {place}", "undo it"
 
 
 @command("pin N", "Prompt", completer=messages)
 def pin(session: Session, rest: str, console: Console) -> None:
     """Keep message N whole in every prompt.
 
-    N is its number in /context. Whatever the strategy does, it stays whole, and its call with it. The newest of /pin,
-    /drop and /edit counts; /pin off N takes any of them back.
+    N is its number in /context. Whatever the strategy does, the message stays whole, and so does its call. The newest
+    of /pin, /drop and /edit counts; /pin off N undoes any of them.
     """
     _decide(session, "pin", rest, console)
 
@@ -49,17 +49,17 @@ def drop(session: Session, rest: str, console: Console) -> None:
     """Leave message N out of every prompt from now on.
 
     N is its number in /context. A call and its results go together. The history keeps them: /drop off N brings them
-    back. The system prompt and the first task cannot be dropped, the current question not before the next one.
+    back. The system prompt and the first task cannot be dropped; the current question goes once you ask the next one.
     """
     _decide(session, "drop", rest, console)
 
 
 @command("edit N TEXT", "Prompt", completer=messages)
 def edit(session: Session, rest: str, console: Console) -> None:
-    """Send a text of yours in place of message N.
+    """Send your own text in place of message N.
 
-    N is its number in /context. The text stands in every prompt, as if pinned; calls of the message stay as they are.
-    Ctrl-X Ctrl-E opens your editor for it. The history keeps its own text: /edit off N brings it back.
+    N is its number in /context. Every prompt holds your text, as if pinned; calls of the message stay unchanged.
+    Ctrl-X Ctrl-E opens your editor. The history keeps the original: /edit off N brings it back.
     """
     _decide(session, "edit", rest, console)
 
@@ -68,9 +68,9 @@ def _decide(session: Session, name: str, rest: str, console: Console) -> None:
     deed, effect = DEEDS["off" if rest.startswith("off ") else name]
     number, _, text = rest.removeprefix("off ").partition(" ")
     if not (number.isdecimal() and len(number) < 10 and bool(text.strip()) == (deed == "edited")):
-        what, new = ("number and the new text", " TEXT") if name == "edit" else ("number", "")
+        what, new = (" and the new text", " TEXT") if name == "edit" else ("", "")
         raise UsageError(
-            f"/{name} takes the {what} of a message", f"write /{name} 5{new}, or /{name} off 5; /context lists them"
+            f"/{name} takes a message number{what}", f"write /{name} 5{new}, or /{name} off 5; /context lists them"
         )
     turn = override(session, int(number), deed, text.strip())
     whole = f", with its whole turn, {turn[0]} to {turn[-1]}" if deed == "dropped" and len(turn) > 1 else ""

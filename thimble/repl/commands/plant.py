@@ -1,4 +1,4 @@
-"""/plant: put a fact into the history, and say where it stands and what will become of it."""
+"""/plant: put a fact into the history, and print its message and its fate in the next prompt."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from thimble.session.session import Session
 
 @command("plant FACT", "Experiments")
 def plant(session: Session, fact: str, console: Console) -> None:
-    """Put a fact into an observation, where facts get lost.
+    """Plant a fact in an observation, where facts get lost.
 
-    As if the model had read it in a file of one line, planted-1.txt. No model is asked; there is no such file.
+    It looks as if the model had read it in a file of one line, planted-1.txt, which does not exist. No model is asked.
+    /probe then tests whether the fact survives.
     """
     planted = session.plant(fact)
     for text, style in description(session, planted):
@@ -26,7 +27,7 @@ def plant(session: Session, fact: str, console: Console) -> None:
 
 
 def description(session: Session, planted: Planted) -> list[tuple[str, str]]:
-    """Where the fact stands, what of it is new in the history, and what the next prompt makes of it; with a style."""
+    """Lines, each with a style: the fact's message, the new messages, and the fact's fate in the next prompt."""
     agent = session.agent
     budget, exact = agent.budget(agent.schemas()), agent.backend.counter.exact
     last = len(agent.history)
@@ -41,12 +42,12 @@ def description(session: Session, planted: Planted) -> list[tuple[str, str]]:
             "",
         ),
         (_next(session, place), ""),
-        ("Ask other things now; /probe asks what is left of it, and nothing of that enters the session.", "quiet"),
+        ("Now ask other questions; then /probe tests whether the fact survives, outside the session.", "quiet"),
     ]
 
 
 def _next(session: Session, place: int) -> str:
     view = forecast(session).view
     if view is None:
-        return "What the next prompt makes of it is not known before."
+        return "Its fate in the next prompt is not known in advance."
     return f"In the next prompt it is {view.fates[place - 1]}: {line(why(view, place - 1))}."

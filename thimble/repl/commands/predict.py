@@ -1,4 +1,4 @@
-"""/predict: the messages by number, the guess that is taken, and how right it was."""
+"""/predict: list the messages by number, take a guess, and score it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from thimble.repl.screen.theme import is_drawn, say
 from thimble.session import figures
 from thimble.session.session import Session
 
-HOW_TO_GUESS = "Guess which of them stay: /predict 1-4 9 12, /predict all or /predict none."
+HOW_TO_GUESS = "Guess which stay unchanged: /predict 1-4 9 12, /predict all or /predict none."
 
 
 @command("predict [GUESS]", "Experiments", completer=one_of("all", "none", "off"))
@@ -29,22 +29,22 @@ def predict(session: Session, text: str, console: Console) -> None:
     """Guess which messages the next prompt holds unchanged.
 
     Without GUESS it lists the messages with their numbers. /predict 1-4 9 12: these stay unchanged, the others do
-    not; /predict all and /predict none are guesses too. After the next exchange you see how right the guess was,
-    and the rule for every surprise. A second guess replaces the first; off takes it back.
+    not; /predict all and /predict none are guesses too. After the next exchange you see your score, and the rule for
+    every surprise. A second guess replaces the first; /predict off removes it.
     """
     if text.lower() == "off":
         had = session.watchers.pop("guess", None)
-        say(console, "The guess is taken back." if had else "There is no guess to take back.")
+        say(console, "The guess is removed." if had else "There is no guess to remove.")
     elif text:
         guess = take(session.agent.history, text)
         session.watchers["guess"] = guess
         stay, of = len(guess.stays), len(guess.messages)
-        say(console, f"The guess: {stay:,} of {figures.several(of, 'message')} stay as they are, {of - stay:,} do not.")
+        say(console, f"The guess: {stay:,} of {figures.several(of, 'message')} stay unchanged, {of - stay:,} do not.")
         if 0 < stay < of:
             say(console, f"  {trace.cut(ranges(sorted(guess.stays)), console.width - 4)}", "name")
-        say(console, "Ask your question: after the answer you will see how right the guess was.", "quiet")
+        say(console, "Ask your question: after the answer you will see your score.", "quiet")
     elif not session.agent.history:
-        say(console, "There is no message yet to guess at: ask a question first, or /plant a fact.")
+        say(console, "There are no messages to guess about yet: ask a question first, or /plant a fact.")
     else:
         messages(session, console.width if is_drawn(console) else 160).show(console)
         if guessed := guess_of(session):
@@ -53,7 +53,7 @@ def predict(session: Session, text: str, console: Console) -> None:
 
 
 def show_reveal(session: Session, console: Console) -> None:
-    """Say how right the guess was, if its prompt was sent."""
+    """Print the score of the guess, if its prompt was sent."""
     for text in reveal(session):
         if not is_drawn(console):
             say(console, text)
@@ -64,9 +64,9 @@ def show_reveal(session: Session, console: Console) -> None:
 
 
 def messages(session: Session, width: int) -> Table:
-    """The messages with their numbers, sizes in tokens, and what became of each in the last prompt.
+    """The messages with their numbers, sizes in tokens, and fates in the last prompt.
 
-    Of a long history the first two and the newest twelve.
+    A long history is cut to the first two and the newest twelve.
     """
     history, view, budget = session.agent.history, session.agent.ledger.view, session.agent.budget(())
     fates = view.fates if view else ()
@@ -83,18 +83,18 @@ def messages(session: Session, width: int) -> Table:
             rows.append(
                 (f"{at + 1}-{hidden[-1] + 1}", "older", "", "", ", ".join(f"{n} {f}" for f, n in counted.items()))
             )
-    title = f"{figures.several(len(history), 'message')}: which of them will the next prompt hold as they are?"
+    title = f"{figures.several(len(history), 'message')}: which of them will the next prompt hold unchanged?"
     return Table(title, ("number", "who", ">tokens", "last prompt", "first words"), rows)
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Numbers in ascending order, as a person writes them: `1-4, 9, 12`."""
+    """Format ascending numbers as ranges: `1-4, 9, 12`."""
     runs = ([number for _, number in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]))
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
 def reveal(session: Session) -> list[str]:
-    """The score of the guess, in lines; none while it waits for its prompt. Returned once.
+    """The score of the guess, in lines; [] until its prompt was sent. Returned once.
 
     The surprises follow: messages that did not stay, by fate and rule, then messages that stayed.
     """
@@ -112,6 +112,6 @@ def reveal(session: Session) -> list[str]:
         at = places.get(guess.messages[number - 1].id)
         rule = "gone from the history" if at is None else f"{view.fates[at]}: {line(why(view, at))}"
         went.setdefault(rule, []).append(number)
-    told += [f"  said to stay, but {ranges(numbers)} {rule}" for rule, numbers in went.items()]
+    told += [f"  guessed to stay, but {ranges(numbers)} {rule}" for rule, numbers in went.items()]
     kept = sorted(stayed - guess.stays)
-    return told + [f"  said to go, and stayed: {ranges(kept)}"] * bool(kept)
+    return told + [f"  guessed to change, but stayed: {ranges(kept)}"] * bool(kept)

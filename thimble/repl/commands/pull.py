@@ -1,4 +1,4 @@
-"""/pull: a model comes to an Ollama server, and it is said how far it is."""
+"""/pull: download a model to an Ollama server, with progress."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 def pull(session: Session, name: str, console: Console) -> None:
     """Download a model to the Ollama server.
 
-    Ctrl-C stops it; the server keeps its part until it restarts, and the same command goes on from there.
+    Ctrl-C stops the download; the server keeps the finished part until it restarts, and the same command resumes it.
     """
     if len(name.split()) != 1:
-        fix = f"such as /pull {DEFAULT_MODEL}; ollama.com/library has more"
+        fix = f"write /pull {DEFAULT_MODEL}; ollama.com/library has more models"
         raise UsageError("/pull takes the name of one model", fix)
     server, told, done, total = _ollama(session), "", 0, 0
     with moving(console, "asking the server") as tell, closing(server.pull(name)) as steps:
@@ -39,11 +39,11 @@ def pull(session: Session, name: str, console: Console) -> None:
                     console.print(told)
         except KeyboardInterrupt:
             raise Stopped(_kept(name, done, total)) from None
-    console.print(f"{line(name)} is here. To go on with it: /model {line(name)}")
+    console.print(f"{line(name)} is ready. To use it: /model {line(name)}")
 
 
 def words(step: PullProgress) -> str:
-    """`pulling 2bada8a74506, 30% of 4.7 GB`: what the server does, and how far it is, in tenths. Safe to print."""
+    """`pulling 2bada8a74506, 30% of 4.7 GB`: the server's status and progress, in tenths. Safe to print."""
     size, tenths = step.total_bytes, 10 * step.done_bytes // step.total_bytes if step.total_bytes else 0
     return line(step.status)[:24] + (f", {tenths}0% of {filesize.decimal(size)}" if tenths else "")
 
@@ -53,14 +53,14 @@ def _ollama(session: Session) -> OllamaServer:
 
     server = session.backends.server
     if not isinstance(server, OllamaServer):
-        other = "this session has no server" if server.name == "gguf" else f"the server at {server.url} is not one"
-        what = f"/pull is for Ollama, and {other}"
-        raise UsageError(what, "it has the models that it was started with: /model lists them")
+        other = "this session has no server" if server.name == "gguf" else f"{server.url} is another server"
+        what = f"/pull only works with Ollama: {other}"
+        raise UsageError(what, "choose one of its models: /model lists them")
     return server
 
 
 def _kept(name: str, done: int, total: int) -> str:
     if not done:
-        return f"stopped before anything was loaded; again: /pull {name}"
+        return f"stopped before anything was downloaded; to start again: /pull {name}"
     have = f"{filesize.decimal(done)} of {filesize.decimal(total)}"
-    return f"stopped at {have}, kept on the server; /pull {name} goes on"
+    return f"stopped at {have}, kept on the server; to resume: /pull {name}"

@@ -1,4 +1,4 @@
-"""/sessions, /save and /load: the sessions that are kept, as the user of one of them meets the others."""
+"""/sessions, /save and /load: list the saved sessions, name this one, or switch to another."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ TABLE_COLUMNS = ("session", ">last", "first question")
 
 @command("sessions [WORDS]", "Sessions")
 def sessions(session: Session, words: str, console: Console) -> None:
-    """List conversations, or sessions with WORDS.
+    """List conversations, or search all sessions for WORDS.
 
-    The newest first, with the first question of each. WORDS are searched in every question, answer, name and id, of
-    one-shots too: runs with -p that nobody named or resumed. /sessions -p lists these.
+    The newest come first, each with its first question. WORDS are searched in questions, answers, names and ids, also
+    of one-shots: runs with -p that were never named or resumed. /sessions -p lists the one-shots.
     """
     _list(session, words, console)
 
@@ -55,7 +55,8 @@ def _list(session: Session, words: str, console: Console) -> None:
         noun, about, found = "session", f" with {line(words)}", [one for one in every if one.has(words)]
         if not found:
             raise UsageError(
-                f"no session has {words[:40]!r} in a question, an answer or its name", "/sessions lists them all"
+                f"no session has {words[:40]!r} in a question, an answer or its name",
+                "/sessions lists all conversations",
             )
     else:
         found = talks
@@ -66,37 +67,43 @@ def _list(session: Session, words: str, console: Console) -> None:
     else:
         say(console, f"{title}.")
     if len(found) > MOST_SHOWN:
-        rest = f"{len(found) - MOST_SHOWN:,} older ones are not shown: /sessions WORDS looks in all of them."
+        rest = f"{len(found) - MOST_SHOWN:,} older ones are not shown: /sessions WORDS searches all of them."
         say(console, rest, "quiet")
     if found is talks and len(talks) < len(paths):
-        aside = f"{figures.several(len(paths) - len(talks), 'one-shot')} (-p) not listed: /sessions {ONE_SHOTS} does."
+        aside = (
+            f"{figures.several(len(paths) - len(talks), 'one-shot')} (-p) not shown: /sessions {ONE_SHOTS} lists them."
+        )
         say(console, aside, "quiet")
 
 
 @command("save NAME", "Sessions")
 def save(session: Session, text: str, console: Console) -> None:
-    """Give this session a name; it is saved anyway.
+    """Name this session; it is saved anyway.
 
-    Then thimble --resume NAME and /load NAME find it. A second name replaces the first.
+    thimble --resume NAME and /load NAME then find it. A second name replaces the first.
     """
     if session.playback:
-        raise UsageError("a cassette is played: this session is not kept", "/export writes it to a file")
+        raise UsageError("a recording that is played is not saved", "write it to a file: /export FILE")
     name = " ".join(text.split())
     if not name:
-        raise UsageError("/save takes a name", "such as /save masking talk; the session is kept without one, too")
+        raise UsageError("/save needs a name", "write /save masking talk; without a name the session is saved anyway")
     if not name.isprintable() or clean(name) != name or cell_len(name) > NAME_WIDTH:
-        raise UsageError("that name cannot be typed again", f"take letters and figures, at most {NAME_WIDTH} of them")
+        raise UsageError(
+            "invalid name: it is too long or has unprintable characters",
+            f"use printable characters, at most {NAME_WIDTH} columns",
+        )
     if kept.ID.match(name) or name.startswith("-"):
-        raise UsageError(f"{name} would be taken for {'a flag' if name[0] == '-' else 'an id'}", "take a name of words")
+        what = "a flag" if name[0] == "-" else "a session id"
+        raise UsageError(f"{name} would be taken for {what}", "choose another name")
     for path in kept.paths(session.settings.session_dir):
         if path != session.journal.path and kept.listed(path).name == name:
-            raise UsageError(f"another session is called {name}: {path.stem}", "take another name")
+            raise UsageError(f"another session has the name {name}: {path.stem}", "choose another name")
     session.record(Named(name))
     own = session.journal.path
     by = kept.found_by(session.settings.session_dir, own) if own else session.journal.id
     by = name if by == session.journal.id else by
-    again = f"thimble --resume {quote(by)} goes on with it, and so does /load {by}."
-    say(console, line(f"This session is called “{name}”: {again}"))
+    again = f"to resume it: thimble --resume {quote(by)}, or /load {by}."
+    say(console, line(f"This session is now called “{name}”; {again}"))
 
 
 def offers(session: Session, _: str) -> Iterator[Offer]:
@@ -109,24 +116,24 @@ def offers(session: Session, _: str) -> Iterator[Offer]:
 
 @command("load ID|NAME", "Sessions", completer=offers)
 def load(session: Session, wanted: str, console: Console) -> None:
-    """Leave this session, and go on with another.
+    """Switch to another session; this one is saved.
 
-    By its name, its id or the beginning of the id. This session is saved. If loading fails, nothing changes.
+    Takes its name, its id or the first characters of the id. If loading fails, nothing changes.
     """
     if session.playback:
         raise UsageError(
             "/load is not available while a recording is playing", "leave with /quit, then thimble --resume ID"
         )
     if not wanted:
-        raise UsageError("/load takes the id or the name of a session", "/sessions lists them")
+        raise UsageError("/load needs the id or the name of a session", "/sessions lists them")
     path = kept.find(session.settings.session_dir, wanted)
     journal = session.journal
     if path == journal.path:
-        raise UsageError(f"{line(wanted)} is the session that you are in", "/sessions lists the others")
+        raise UsageError(f"{line(wanted)} is the current session", "/sessions lists the others")
     journal.flush()
     if journal.error:
-        what = f"this session would not be kept: its journal cannot be written ({journal.error})"
-        raise UsageError(what, "make room for it first, then /load again")
+        what = f"this session would be lost: its file cannot be written ({journal.error})"
+        raise UsageError(what, "make room on the disk, then /load again")
     session.load(*kept.reopened(session.settings, path))
     if session.successor:
         show_resumed(session.successor, console)

@@ -1,4 +1,4 @@
-"""Statistics: where the tokens are and what they cost. All figures are from the ledger, its newest view, the budget."""
+"""/stats: the tokens and their cost. All figures come from the ledger, its newest view and the budget."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 @command("stats [all]", "Calls", aliases=("tokens", "cost"), completer=one_of("all"))
 def show_stats(session: Session, rest: str, console: Console) -> None:
-    """Where the tokens are, and what they cost so far.
+    """Show where the tokens are, and what they cost so far.
 
-    The prompt of each call against the budget, the last prompt by what it holds, and all that was spent, beside the
+    The prompt of each call against the budget, the parts of the last prompt, and the total cost, beside that of the
     same calls with the whole history in each. A cost is in computed prompt tokens, and in dollars if the price card has
-    them. /stats all: each exchange, answers and summaries, and who made the prompts smaller. ~ is an estimate, ? is
-    unknown, ≥ is the known part of a sum.
+    them. /stats all adds each exchange, answers and summaries, and what made the prompts smaller. ~ is an estimate,
+    ? is unknown, ≥ is the known part of a sum.
     """
     agent = session.agent
     ledger, view, exact = agent.ledger, agent.ledger.view, agent.backend.counter.exact
@@ -46,7 +46,7 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
     if view is None or rest:
         say(console, price_line(agent))
     if view is None:
-        say(console, "Nothing is asked yet: /context shows what every prompt will hold.")
+        say(console, "Nothing was asked yet: /context shows the parts of every prompt.")
         return
     card = agent.price_card()
     show_chart(ledger.calls, console)
@@ -63,22 +63,22 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
     for text, style in remarks(ledger):
         say(console, text, style)
     if not rest:
-        say(console, "/stats all: each exchange, answers and summaries, who made the prompts smaller", "quiet")
+        say(console, "/stats all: each exchange, answers and summaries, what made the prompts smaller", "quiet")
 
 
 def in_all(ledger: Ledger, card: Prices) -> Iterable[str]:
-    """A line for what all calls have cost, and one for what their prompts would be with the whole history in each."""
+    """A line for the cost of all calls, and one for their prompts with the whole history in each."""
     _, calls, prompt, cached, out, cost, _, *dollars = by_purpose(ledger, card).rows[-1]
     (_, _, whole, ratio), *_ = without_management(ledger).rows
     money = "".join(f" · ${each}" for each in dollars)
-    yield f"in all: calls {calls} · prompt {prompt} · cached {cached} · out {out} · cost {cost}{money}"
-    yield f"with the whole history in each: prompt {whole}, now {ratio}"
+    yield f"total: calls {calls} · prompt {prompt} · cached {cached} · out {out} · cost {cost}{money}"
+    yield f"with the whole history in each call: prompt {whole}; actual: {ratio}"
 
 
 def remarks(ledger: Ledger) -> Iterable[tuple[str, str]]:
-    """Turns there would not be without a strategy, and which models answered from memory or cited what was not read."""
+    """Turns that only a strategy needs, and the models that answered from memory or cited unread articles."""
     if recalls := sum(run.name == "recall" for run in ledger.tools):
-        yield f"among these calls: {figures.several(recalls, 'recall')}, which a whole history does not need", "quiet"
+        yield f"of these calls: {figures.several(recalls, 'recall')}, which a whole history does not need", "quiet"
     for model in dict.fromkeys(answer.model for answer in ledger.answers):
         its = [answer for answer in ledger.answers if answer.model == model]
         from_memory, invented = sum(one.from_memory for one in its), sum(one.invented for one in its)
@@ -88,15 +88,15 @@ def remarks(ledger: Ledger) -> Iterable[tuple[str, str]]:
 
 
 def price_line(agent: Agent) -> str:
-    """The price card in use: what the strategies that weigh an edit go by, for a token of each kind."""
+    """The price card in use: the price of each kind of token, by which some strategies weigh an edit."""
     card = agent.price_card()
-    origin = "as set" if agent.prices is not by_timings else "usual" if card == Prices() else "from timings"
-    dollars = f" · ${card.dollars:g} a million computed" if card.dollars else ""
-    return f"prices: computed 1 · cached {card.cached:.3g} · written {card.output:.3g}{dollars} ({origin})"
+    origin = "as set" if agent.prices is not by_timings else "default" if card == Prices() else "from timings"
+    dollars = f" · ${card.dollars:g} per million computed" if card.dollars else ""
+    return f"prices per token: computed 1 · cached {card.cached:.3g} · output {card.output:.3g}{dollars} ({origin})"
 
 
 def by_kind(view: View, budget: Budget, exact: bool) -> Table:
-    """Tokens in the history and in the view: of system prompt, questions, the parts of the turns, and schemas.
+    """Tokens in the history and in the view, by kind: system prompt, questions, parts of turns, schemas.
 
     A turn is T = (reasoning, action, observation). Observations are most of it: 84 % of one of SWE-agent (The
     Complexity Trap, Figure 1).
@@ -105,17 +105,17 @@ def by_kind(view: View, budget: Budget, exact: bool) -> Table:
     rows = [(name, before[name], after[name]) for name in before]
     rows.append(("tool schemas, template", view.overhead, view.overhead))
     rows = [row for row in rows if row[1] or row[2]]
-    rows.append(("together", sum(row[1] for row in rows), sum(row[2] for row in rows)))
+    rows.append(("total", sum(row[1] for row in rows), sum(row[2] for row in rows)))
     cells = [
         (name, figures.tokens(was, exact), figures.tokens(sent, exact), figures.share(sent, view.limit))
         for name, was, sent in rows
     ]
     columns = ("", ">in history", ">in view", ">of budget")
-    return Table("The last prompt, by what it holds", columns, cells, bold=-1)
+    return Table("The parts of the last prompt", columns, cells, bold=-1)
 
 
 def _kinds(messages: Iterable[Message], budget: Budget, inserted: Sequence[int] = ()) -> dict[str, int]:
-    """The tokens of the messages; of one with calls its words are reasoning, the rest is action."""
+    """The tokens of the messages by kind; in a message with calls the text is reasoning, the rest is action."""
     kinds = dict.fromkeys(("system prompt", "user", "reasoning", "action", "observation", "inserted"), 0)
     names = {"system": "system prompt", "user": "user", "tool": "observation", "assistant": "reasoning"}
     for place, message in enumerate(messages):
@@ -126,17 +126,17 @@ def _kinds(messages: Iterable[Message], budget: Budget, inserted: Sequence[int] 
 
 
 def by_purpose(ledger: Ledger, card: Prices) -> Table:
-    """The cost of answers, of summaries and of what else a model was asked for, in computed prompt tokens."""
+    """The cost of answers, summaries and other calls to a model, in computed prompt tokens."""
     names = dict.fromkeys(["answer", *(call.purpose for call in ledger.calls)])
     whole = cost(totals(ledger.calls), card)
     groups = [(name, [call for call in ledger.calls if call.purpose == name]) for name in names]
     rows = []
-    for name, calls in [*groups, ("together", ledger.calls)]:
+    for name, calls in [*groups, ("total", ledger.calls)]:
         spent = totals(calls)
         amounts = map(figures.amount, (spent.prompt, spent.cached, spent.output))
         rows.append((name, str(spent.calls), *amounts, *_cost(calls, whole, card)))
     columns = ("", ">calls", ">prompt", ">cached", ">out", ">cost", ">share", *((">dollars",) if card.dollars else ()))
-    return Table("What it cost, in computed prompt tokens", columns, rows, bold=-1)
+    return Table("The cost, in computed prompt tokens", columns, rows, bold=-1)
 
 
 def _cost(calls: Sequence[Call], whole: float | None, card: Prices) -> Iterable[str]:
@@ -169,7 +169,7 @@ def _account(name: str, calls: Sequence[Call]) -> Sequence[str]:
 def without_management(ledger: Ledger) -> Table:
     """The cost of the same calls with the whole history in each, and a cache that never misses.
 
-    A call that no strategy is behind, such as that which warms a prompt, counts on neither side.
+    A call without a strategy, such as one that warms up the model, counts on neither side.
     """
     spent = totals(call for call in ledger.calls if call.strategy)
     answers = [call for call in ledger.calls if call.purpose == "answer"]
@@ -183,11 +183,11 @@ def without_management(ledger: Ledger) -> Table:
             ("largest prompt", figures.tokens(peak), peak, raw_peak),
         )
     ]
-    return Table("The same calls with the whole history in each", ("", ">as it was", ">whole", ">ratio"), rows)
+    return Table("The same calls with the whole history in each", ("", ">actual", ">whole", ">ratio"), rows)
 
 
 def _ratio(tokens: int | None, raw: int) -> str:
-    """`1.4× less`: how the tokens stand to those without management."""
+    """`1.4× less`: the tokens relative to those without a strategy."""
     if not tokens or not raw:
         return "?"
     more = tokens > raw
@@ -196,7 +196,7 @@ def _ratio(tokens: int | None, raw: int) -> str:
 
 
 def by_maker(ledger: Ledger, exact: bool) -> Table:
-    """What each strategy or its parts, and `fit` took out of the history on its way into the prompts."""
+    """The tokens that each strategy, each of its parts and `fit` took out of the prompts."""
     known = [call.taken for call in ledger.calls if call.taken]
     rows = []
     for name in dict.fromkeys(chain(*known)):
@@ -206,7 +206,7 @@ def by_maker(ledger: Ledger, exact: bool) -> Table:
             last = known[-1].get(name, 0)
             amounts = (_less(tokens, exact) for tokens in (last, sum(its)))
             rows.append((name, *amounts, f"{acted or 'none'} of {len(its)}"))
-    return Table("Who made the prompts smaller, by how many tokens", ("", ">the last", ">all", ">calls"), rows)
+    return Table("What made the prompts smaller, in tokens", ("", ">the last", ">all", ">calls"), rows)
 
 
 def _less(tokens: int, exact: bool) -> str:
@@ -214,7 +214,7 @@ def _less(tokens: int, exact: bool) -> str:
 
 
 def show_chart(calls: Sequence[Call], console: Console) -> None:
-    """Prompt tokens of each call against the budget: bars where they can be drawn, figures elsewhere."""
+    """Print the prompt tokens of each call against the budget, as bars, or as figures in plain output."""
     answers = [call for call in calls if call.purpose == "answer" and call.prompt.tokens is not None]
     room = max(1, console.width - 10) if is_drawn(console) else CHARTED_CALLS
     shown = answers[-min(CHARTED_CALLS, room) :]
@@ -239,7 +239,7 @@ def show_chart(calls: Sequence[Call], console: Console) -> None:
 
 
 def chart(calls: Sequence[Call], step: int) -> list[Text]:
-    """One bar a call, of `step` columns; the budget of the last call is a line through the middle of a row."""
+    """One bar per call, of `step` columns; the budget of the last call is a line through the middle of a row."""
     limit = calls[-1].limit
     most = max(limit, *(call.prompt.tokens or 0 for call in calls))
     mark = max(0, int(limit * CHART_ROWS / most - 0.5))

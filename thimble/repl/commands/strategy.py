@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 HINTS = (
     "Swap: /strategy NAME, NAME:key=value,key=value, A+B, ./file.py, module:Name",
-    "What the parameters of one mean, and which values they take: /help strategy NAME",
+    "The parameters of a strategy, with their values: /help strategy NAME",
 )
 
 
 def specs(session: object, text: str) -> Iterator[Offer]:
-    """Continuations of a SPEC; each is offered with all that stands before it."""
+    """Completions of a SPEC, each with the whole text before it."""
     from thimble.strategies.parameter import as_in_the_paper, parameters
     from thimble.strategies.spec import parse_spec
     from thimble.strategies.table import kind_of, names
@@ -59,7 +59,7 @@ def specs(session: object, text: str) -> Iterator[Offer]:
 
 
 def last_spec(session: object, text: str) -> Iterator[Offer]:
-    """Continuations of the last of several words, which is a SPEC; after `run` a question follows."""
+    """Completions of the last word, which is a SPEC; none after `run`, where a question follows."""
     before, blank, last = text.rpartition(" ")
     if "run" not in before.split():
         yield from ((before + blank + offer, meaning) for offer, meaning in specs(session, last))
@@ -72,7 +72,7 @@ def strategies() -> list[Offer]:
 
     known = {name: first_sentence(kind) for name, kind in STRATEGIES.items()}
     for name, plugin in plugins("strategies").items():
-        known.setdefault(name, f"installed by {package(plugin)}")  # nothing is imported while the user types
+        known.setdefault(name, f"installed by {package(plugin)}")  # do not import it while the user types
     return [*known.items()]
 
 
@@ -81,9 +81,9 @@ def strategy(session: Session, spec: str, console: Console) -> None:
     """List the strategies, or swap to one.
 
     A SPEC is a name, a name with parameters (observation-masking:window=4,target=0.6), several joined by + (left to
-    right), a file of yours (./mine.py) or package.module:Name. The history stays; the new strategy sees all of it
-    and remembers nothing of the old one. /strategy ./mine.py watch reads the file anew when you have saved it. /help
-    strategy NAME explains one strategy.
+    right), your own file (./mine.py) or package.module:Name. The history stays; the new strategy sees all of it and
+    nothing of the old strategy's state. /strategy ./mine.py watch reloads the file whenever you save it. /help strategy
+    NAME explains one strategy.
     """
     from thimble.strategies.parameter import as_in_the_paper
     from thimble.strategies.spec import PAPER, Kind, parse_spec
@@ -95,8 +95,8 @@ def strategy(session: Session, spec: str, console: Console) -> None:
     name, _, last = spec.rpartition(" ")
     watch = last == "watch"
     session.use_strategy(name if watch else spec, watch=watch)
-    watched = " A change of its file counts from your next line on." if watch else ""
-    say(console, f"The strategy is now {line(session.spec)}. It starts again from the full history.{watched}")
+    watched = " Changes to its file take effect at your next line." if watch else ""
+    say(console, f"The strategy is now {line(session.spec)}. It starts fresh from the full history.{watched}")
     for part in parse_spec(session.spec):
         if part.kind is Kind.OURS and PAPER in part.settings.split(","):
             say(console, f"{part.name}:{PAPER} is {as_in_the_paper(STRATEGIES[part.name])}.", "quiet")
@@ -104,7 +104,7 @@ def strategy(session: Session, spec: str, console: Console) -> None:
 
 
 def show_all(spec: str, console: Console) -> None:
-    """Every strategy by family: what it does, and its parameters with their defaults; then what is in use."""
+    """Print every strategy by family, with its first sentence and its defaults; then the SPEC in use."""
     from thimble.strategies.spec import parse_spec
     from thimble.strategies.table import FAMILIES, names
 
@@ -126,7 +126,7 @@ def show_all(spec: str, console: Console) -> None:
 
 
 def show_one(name: str, console: Console) -> None:
-    """All that its docstring says, and its parameters with defaults and legal values.
+    """Print the docstring of a strategy, and its parameters with defaults and legal values.
 
     Raises:
         UsageError: there is no strategy of this name.
@@ -154,7 +154,7 @@ def show_one(name: str, console: Console) -> None:
 
 
 def _installed() -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """The strategies of installed packages, a family a package, and a line for each that cannot be used."""
+    """The strategies of installed packages, a family per package, and a line for each that cannot be used."""
     from thimble.plugins import called, package, plugins
     from thimble.strategies.table import STRATEGIES, kind_of
 
@@ -178,7 +178,7 @@ def paragraphs(kind: type) -> list[str]:
 
 
 def first_sentence(kind: type) -> str:
-    """The first sentence of a strategy's docstring: what it does. The second says what that costs."""
+    """The first sentence of a strategy's docstring: its effect. The second is its cost."""
     return re.split(r"(?<=[.!?])\s", paragraphs(kind)[0])[0]
 
 

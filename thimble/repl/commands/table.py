@@ -1,6 +1,6 @@
-"""The table of commands, and how one is run. No command and no output of one is sent to a model.
+"""The table of commands, and the function that runs one. Neither a command nor its output is sent to a model.
 
-The first prompt comes without this module: a `/` imports it.
+The first `/` imports this module, so that the first prompt does not wait for it.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ ASKED_FOR = {
     "show": "/context N shows message N",
     "fit": "/help budget explains fit",
 }
-"""Words that are no command, with the command that does what is meant."""
+"""Words that are not commands, with the command that the user probably wants."""
 
 
 def find(word: str) -> Command:
-    """The command that is written so, with or without `/`. Raises UsageError, with the nearest name."""
+    """The command of this name or alias, with or without `/`. Raises UsageError, with the nearest name."""
     name = word.removeprefix("/")
     known = {f"/{each}": one for one in COMMANDS.values() for each in (one.name, *one.aliases)}
     if f"/{name}" in known:
@@ -70,22 +70,22 @@ def find(word: str) -> Command:
 
 
 def run_command(session: Session, text: str, console: Console) -> str | None:
-    """Run a line that begins with `/`. The answer is a question to ask next, "" for none, None to leave.
+    """Run a line that begins with `/`. Returns a question to ask next, "" for none, None to leave.
 
     Raises:
-        ThimbleError: there is no such command, or it cannot do this; nothing has changed then.
+        ThimbleError: there is no such command, or it failed; nothing has changed.
     """
     word, rest = [*text.split(None, 1), "", ""][:2]
     if session.playback:
-        session.playback.typed(text)  # also where there is no such command, or it would come again for ever
+        session.playback.typed(text)  # even for an unknown command, or the recording would offer it for ever
     command, rest = find(word), rest.strip()
     session.catch_up()
     session.reload()
     session.typed(text)
     if rest and command.takes in ("", "[all]") and f"[{rest}]" != command.takes:
-        raise UsageError(
-            f"{word[:40]} takes no arguments{' but all' * bool(command.takes)}, not {rest[:40]!r}", f"write {word[:40]}"
-        )
+        takes = "only the argument all" if command.takes else "no arguments"
+        fix = f"write {word[:40]}{f' or {word[:40]} all' * bool(command.takes)}"
+        raise UsageError(f"{word[:40]} takes {takes}, not {rest[:40]!r}", fix)
     if command.name == "quit":
         return None
     question = command.run(session, rest, console) or ""
@@ -94,7 +94,7 @@ def run_command(session: Session, text: str, console: Console) -> str | None:
 
 
 def show_error(console: Console, error: ThimbleError) -> None:
-    """One line what is wrong, one line how to mend it."""
+    """Print an error, a line for the problem and a line for the fix."""
     drawn = is_drawn(console)
     say(console, f"{'✗ ' if drawn else 'error: '}{line(error.what)}", "error")
     if error.fix:

@@ -1,4 +1,4 @@
-"""/timeline: when each model computed, when tools ran, and when the agent was held up."""
+"""/timeline: when each model computed, when tools ran, and when the agent waited."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from thimble.session import figures
 from thimble.session.session import Session
 
 SUMMARISERS = ("memory", "summary", "brief")
-"""The purposes of calls that make a summary."""
+"""The purposes of calls that write a summary."""
 
 
 @command("timeline [N | all]", "Calls", completer=one_of("all"))
 def show_timeline(session: Session, rest: str, console: Console) -> None:
-    """When each model computed, and when the agent waited.
+    """Show when models computed and the agent waited.
 
-    The last exchange, exchange N, or the session without your pauses: a row for the agent, for each side model, for the
-    tools, and for the seconds in which the agent waited for a side model. Below it the sums, and whether the summary in
-    use pays (CoMem, Eq. 8).
+    The last exchange, exchange N, or (all) the session without your pauses: a row for the agent, for each side model,
+    for the tools, and for the time in which the agent waited for a side model. Below come the sums, and whether the
+    summary in use pays (CoMem, Eq. 8).
     """
     which = _which(session, rest)
     of = timeline(session.agent.ledger, which)
     name = f"Exchange {which}" if which else "The session"
     if not of.steps:
-        why = "no start times were recorded for this session" if of.unplaced else "no model has answered in it"
+        why = "no start times were recorded for this session" if of.unplaced else "no model call finished"
         say(console, f"{name} has no timeline: {why}.")
         return
     say(console, f"{name}: {figures.duration(of.seconds)}", "bold")
@@ -53,7 +53,7 @@ def show_timeline(session: Session, rest: str, console: Console) -> None:
 
 
 def _which(session: Session, words: str) -> int | None:
-    """The exchange that is asked for; None for the session. Raises UsageError."""
+    """The number of the exchange to show; None for the whole session. Raises UsageError."""
     last = session.agent.ledger.exchanges
     if words == "all":
         return None
@@ -62,12 +62,12 @@ def _which(session: Session, words: str) -> int | None:
     if words.isdecimal() and len(words) < 9 and 1 <= int(words) <= last:
         return int(words)
     if not last:
-        raise UsageError("there is no timeline yet", "ask something first")
+        raise UsageError("there is no timeline yet", "ask a question first")
     raise UsageError(f"there is no exchange {words[:40]!r}", f"write /timeline N with N from 1 to {last}, or all")
 
 
 def _show_steps(of: Timeline, console: Console) -> None:
-    """The chart; where nothing is drawn a line for each span."""
+    """Print the chart, or a line for each span in plain output."""
     if is_drawn(console):
         made = chart(of, console.width)
         for row in made.rows:
@@ -83,27 +83,27 @@ def _show_steps(of: Timeline, console: Console) -> None:
 
 
 def words(span: Span) -> str:
-    """`agent qwen3:8b: decode, 1.5 s`: what goes on in a span, and for a side model what for."""
+    """`agent qwen3:8b: decode, 1.5 s`: the activity of a span, and the purpose of a side model."""
     what = line(span.what) if span.kind == "tool" else SPAN_KINDS[span.kind][3]
     purpose = f", for {line(span.what)}" if span.lane.role in ("memory", "side", "waiting") else ""
     return f"{name_of(span.lane)}: {what}, {figures.duration(span.seconds)}{purpose}"
 
 
 def sums(of: Timeline) -> Iterator[str]:
-    """The seconds in words: who worked how long; and, with a side model, what ran beside the agent."""
+    """The seconds in words: in all, of the agent, side models and tools, and of waits for side models."""
     took = figures.duration
     sides = of.busy("memory", "side")
     side = f" · side models {took(sides)}" if sides else ""
     yield f"{took(of.seconds)} in all · agent {took(of.busy('agent'))}{side} · tools {took(of.busy('tools'))}"
     if sides:
-        saved = f" · saved {took(of.saved)} against waiting for each" if of.busy("memory") else ""
+        saved = f" · saved {took(of.saved)} compared with waiting for each" if of.busy("memory") else ""
         yield f"side models beside the agent {took(of.overlapped)} · the agent waited {took(of.waited)}{saved}"
 
 
 def bound(session: Session) -> Iterator[str]:
     """Whether the summaries of the newest prompt pay (CoMem, Eq. 6 to 8).
 
-    By the described machine at whose pace the agent's model runs, else by the seconds of this session.
+    Computed for the machine of --pace, if the agent's model keeps its pace, else from the timings of this session.
     """
     agent, view = session.agent, session.agent.ledger.view
     summaries = [message for message in view.messages if message.covers] if view else []
@@ -114,22 +114,22 @@ def bound(session: Session) -> Iterator[str]:
     covered: dict[str, Message] = {one: there[one] for each in summaries for one in each.covers if one in there}
     full = sum(map(budget.count, covered.values()))
     mark = agent.backend.counter.exact
-    stands = f"The summary of {figures.tokens(short, mark)} tokens stands for {figures.tokens(full, mark)}"
+    stands = f"The summary of {figures.tokens(short, mark)} tokens replaces {figures.tokens(full, mark)}"
     model = agent.ledger.prepared.model if agent.ledger.prepared else agent.backend.id
     answers = [call for call in agent.ledger.calls if call.purpose == "answer" and call.model == model]
     described, written = _machine(session, model), _written_for_each(agent.ledger.calls)
     hardware = described or fitted(answers)
     if hardware is None:
-        yield f"{stands}. Whether that pays is not known: it takes three calls with seconds, of unequal context."
+        yield f"{stands}. Whether that pays is unknown: it takes three timed calls with contexts of different sizes."
     elif written is None:
-        yield f"{stands}. Whether that pays is not known: the server does not say how much it wrote."
+        yield f"{stands}. Whether that pays is unknown: the server does not report the tokens that it wrote."
     else:
         source = f"{session.settings.pace.partition(',')[0].strip()}, described: " if described else ""
         yield f"{stands} and {_judged(hardware, source, short, full, written)}"
 
 
 def _machine(session: Session, model: ModelId) -> Hardware | None:
-    """The described machine whose pace this model keeps; None for a model that takes its own time."""
+    """The machine of --pace, if this model keeps its pace; None for a model that runs at its own."""
     settings = session.settings
     pair = machines(settings.pace, settings.hardware)
     return pair[0] if pair and model.backend == READER and not session.playback else None
@@ -137,7 +137,7 @@ def _machine(session: Session, model: ModelId) -> Hardware | None:
 
 def _judged(hardware: Hardware, source: str, short: int, full: int, written: int) -> str:
     most = largest_summary(hardware, full, written)
-    slower = f"{hardware.slope * 1e6:.3g} ms more for a written token with each 1,000 of context"
+    slower = f"{hardware.slope * 1e6:.3g} ms more per written token for each 1,000 of context"
     rate = f"{hardware.prefill:,.0f} tokens/s of prefill, {slower}"
     by = f"at {source}{rate}, and {written:,} tokens that the agent writes for each summary"
     if not most:
@@ -146,7 +146,7 @@ def _judged(hardware: Hardware, source: str, short: int, full: int, written: int
 
 
 def _written_for_each(calls: list[Call]) -> int | None:
-    """The tokens that the agent wrote for each summary that was made, on average; None if unknown."""
+    """The tokens that the agent wrote per summary, on average; None if unknown."""
     outputs = [call.output.tokens for call in calls if call.purpose == "answer"]
     made = sum(call.purpose in SUMMARISERS for call in calls)
     if not outputs or any(output is None for output in outputs):

@@ -1,4 +1,4 @@
-"""/tour: a lesson that leads through a session, step by step."""
+"""/tour: a guided tour through a session, step by step."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ HOW, PLAIN_HOW = "Enter sends the line · Tab edits it", "Enter sends the next l
 
 @command("tour [NAME]", "thimble", completer=one_of(*TOURS, "skip", "stop"))
 def tour(session: Session, text: str, console: Console) -> None:
-    """A lesson that leads: context, hour, strategies.
+    """Take a guided tour: context, hour, strategies.
 
-    context takes ten minutes, hour is the lesson for a room, strategies goes through the ways to make a prompt fit.
-    Each step says what to look for and offers a line: Enter sends it, Tab takes it to be edited. Ask anything else
-    meanwhile: the tour waits. /tour shows the step again, /tour skip goes to the next one, /tour stop ends it.
+    context takes ten minutes, hour is a lesson for a room, strategies shows the ways to make a prompt fit. Each step
+    says what to look for and offers a line: Enter sends it, Tab lets you edit it. You can ask anything else in between:
+    the tour waits. /tour shows the step again, /tour skip goes to the next one, /tour stop ends the tour.
     """
     word, there = text.lower(), tour_of(session)
     if session.playback:
-        raise UsageError("a cassette is played here", "leave it, and write thimble tour")
+        raise UsageError("/tour is not available while a recording is playing", "leave with /quit, then thimble tour")
     if word in ("skip", "stop") and there is None:
-        raise UsageError("there is no tour", f"write /tour NAME: {', '.join(TOURS)}")
+        raise UsageError("no tour is running", f"write /tour NAME: {', '.join(TOURS)}")
     if word and word not in (*TOURS, "skip", "stop"):
         raise UsageError(f"there is no tour {text[:40]!r}", f"write /tour NAME: {', '.join(TOURS)}")
     if word == "stop":
         put_on(session, None)
-        say(console, "The tour is over; the session goes on.")
+        say(console, "The tour is over; the session continues.")
         return
     if word == "skip" and there:
         there.go_on()
@@ -41,23 +41,23 @@ def tour(session: Session, text: str, console: Console) -> None:
         there = Tour(word or TOURS[0])
         put_on(session, there)
     there.said = False
-    say(console, f"The tour of {there.title}. Wander as you like: it waits. /tour comes back, /tour stop ends it.")
+    say(console, f"The tour of {there.title}. Ask anything in between: it waits. /tour comes back, /tour stop ends it.")
 
 
 def guide(session: Session, console: Console) -> None:
-    """Go on as far as the tour was seen, and print the step that waits: in full at first, then in a line."""
+    """Advance past the steps that are done, and print the next one: in full the first time, then in a line."""
     if here := tour_of(session):
         here.see(session)
         while here.is_seen:
             if here.step and not here.said:
-                say(console, f"Step {here.at + 1} of {len(here.steps)} is so already: {here.step.line}", "quiet")
+                say(console, f"Step {here.at + 1} of {len(here.steps)} is done already: {here.step.line}", "quiet")
             if here.step and here.step.after:
                 _show(console, Text("✓ " if is_drawn(console) else "seen", "mark"), here.step.after)
             here.go_on()
             here.see(session)
         if here.step is None:
             others = " and ".join(f"/tour {name}" for name in TOURS if name != here.name)
-            _show(console, Text(), f"That was the tour of {here.title}. There are {others}. The session goes on.")
+            _show(console, Text(), f"That was the tour of {here.title}. Next: {others}. The session continues.")
             put_on(session, None)
             return
         if here.said:
@@ -74,12 +74,12 @@ def guide(session: Session, console: Console) -> None:
 
 
 def waiting(tour: Tour) -> str:
-    """The line that says what the tour waits for, and how to come back."""
-    return f"The tour waits for {tour.missing} · back: /tour (skip, stop)"
+    """A line with the step that the tour waits for, and the command to come back."""
+    return f"The tour waits for {tour.missing} · resume: /tour (skip, stop)"
 
 
 def _show(console: Console, head: Text, words: str) -> None:
-    """Words of a tour behind their head; where lines are drawn, on lines of their own and set in."""
+    """Print text of a tour after its head; indented below it on a terminal."""
     if not is_drawn(console):
         say(console, f"{head.plain.strip()}: {words}" if head else words)
     elif head.style == "step":

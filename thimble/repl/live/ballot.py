@@ -1,4 +1,4 @@
-"""A ballot: which messages the next prompt holds as they are, by the votes of a room, and how right they were."""
+"""A ballot: a room votes which messages the next prompt holds unchanged, and sees how right it was."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from thimble.repl.screen import trace
 
 MOST_VOTERS, MOST_OF_ONE_ADDRESS = 500, 50
 FIRST, NEWEST = 2, 12
-"""Of a long history the room is asked about so many messages."""
+"""The messages of a long history that a ballot lists: its first and its newest."""
 
 
 class Ballot:
-    """A vote for each voter, of whom the last word counts. It is open until the next prompt is made.
+    """The last vote of each voter. Open until the next prompt is prepared.
 
-    Of more than MOST_OF_ONE_ADDRESS voters of one address, or MOST_VOTERS in all, the newest count: who votes as many
-    shuts nobody out.
+    Only the newest MOST_OF_ONE_ADDRESS voters of one address, and MOST_VOTERS in all, count, so that a flood of votes
+    cannot shut others out.
     """
 
     def __init__(self, number: int, history: Sequence[Message]) -> None:
@@ -41,11 +41,11 @@ class Ballot:
             del self._votes[old]
 
     def see(self, event: Prepared) -> None:
-        """Close, and learn what stayed."""
+        """Close the ballot with the view of this prompt, which says which messages stayed."""
         self._guess.view = event.view
 
     def fields(self) -> Fields:
-        """The messages with their votes, and whether each stayed, which nobody knows before it has seen the prompt."""
+        """The messages with their votes, and whether each stayed, which is meaningful once the ballot is closed."""
         stayed, voters = self._guess.stayed, len(self._votes)
         rows, right = [], 0
         for place, message in enumerate(self.messages, 1):

@@ -1,8 +1,8 @@
-"""The session as it grows: what each viewer of the page has not seen yet, from whatever place it is at.
+"""The session as it grows, as a list of events from which each viewer of the page reads on at its own place.
 
-The session only puts its records into a queue. One thread makes them what the page takes; a viewer has a place in that,
-and no queue of its own, so a slow one delays nobody. What is being written is told from its beginning to a viewer who
-comes late, and left out for one who comes after it is in the history.
+The session only puts its records into a queue. One thread turns them into events of the page; a viewer has a place in
+that list and no queue of its own, so a slow one does not delay others. A late viewer gets an unfinished reply from its
+start, or only the finished message.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 TICK_SECONDS = 0.1
 REST_TIMES = 4
-"""After work of a second the thread rests so many seconds, and leaves them to the session."""
+"""Seconds that the thread rests after a second of work, to leave the processor to the session."""
 LAST_SECONDS = 1.0
-"""Longest wait at the end until the last is told: who leaves is not held up."""
+"""The longest wait at exit for the last events."""
 ENDED = b"event: ended\ndata: 0\n\n"
 UNSEEN = Preparing | Sent | Waiting | ToolCalled | SideBegan
-"""Records that change nothing of the page."""
+"""Records that do not change the page."""
 
 
 class Growing:
-    """What there is to tell of a session: items, each with its number, its kind and its event, one for all viewers.
+    """The events of a session's live page: items, each with its number, kind and event, shared by all viewers.
 
-    What was being written is forgotten when it is in the history, votes when there are newer ones, and all of it when
-    another branch or another session is told.
+    Pieces of a reply are dropped when it is in the history, votes when there are newer ones, and everything when
+    another branch or session is shown.
     """
 
     def __init__(self, session: Session) -> None:
@@ -56,9 +56,9 @@ class Growing:
     # ---- for the viewers ----
 
     def after(self, place: int, seconds: float) -> tuple[list[bytes], int]:
-        """The events after the item of this number, and the newest number; waits so long for one. ENDED is the last.
+        """The events after the item of this number, and the newest number; waits up to `seconds`. ENDED is the last.
 
-        From its beginning to a viewer whose number there never was.
+        An unknown number gets all events.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._over.is_set() or self._told != place, seconds)
@@ -67,7 +67,7 @@ class Growing:
             return [*new, *[ENDED][: self._over.is_set()]], self._told
 
     def vote(self, voter: str, address: str, ballot: int, text: str) -> bool:
-        """Take a vote; whether that ballot is open. Raises UsageError for a vote that names no messages."""
+        """Take a vote, and return whether that ballot is open. Raises UsageError for a vote without messages."""
         with self._changed:
             if not self._ballot or self._ballot.number != ballot:
                 return False
@@ -76,36 +76,36 @@ class Growing:
         return True
 
     def rest(self) -> None:
-        """Wait a tick, or until it is over."""
+        """Wait a tick, or until the session has ended."""
         self._over.wait(TICK_SECONDS)
 
-    # ---- the thread that tells ----
+    # ---- the thread that makes the events ----
 
     def run(self) -> None:
-        """Follow the session until the end, and tell all of it."""
+        """Follow the session to its end, and make the events."""
         took = 0.0
         while not self._ends.wait(max(TICK_SECONDS, REST_TIMES * took)):
             began = perf_counter()
             self._go_on()
             took = perf_counter() - began
-        with self._changed:  # a viewer gets the last that is told together with the end
+        with self._changed:  # a viewer gets the last events together with the end
             self._go_on()
             self._leave()
             self._over.set()
             self._changed.notify_all()
 
     def end(self) -> None:
-        """Say that it is over, when the last is told."""
+        """End the events after the last one, and wait for that up to LAST_SECONDS."""
         self._ends.set()
         self._over.wait(LAST_SECONDS)
 
     def _leave(self) -> None:
-        """Listen no more."""
+        """Stop listening to the journal."""
         if self._journal:
             self._journal.listener = None
 
     def _tell(self, kind: str, value: object, instead_of: str = "") -> None:
-        """Tell this, and forget what was told of another kind."""
+        """Add an event, and drop the events of the kind `instead_of`."""
         with self._changed:
             self._told += 1
             self._items = [item for item in self._items if item[1] != instead_of]
@@ -143,7 +143,7 @@ class Growing:
             self._tell("said", pieces)
 
     def _read(self) -> None:
-        """Tell the branch in use anew, from the journal."""
+        """Start over with the current branch, from the journal."""
         journal, counter = self._session.journal, self._session.agent.backend.counter
         if self._journal is not journal:
             self._leave()
@@ -160,7 +160,7 @@ class Growing:
             self._tell_votes()
 
     def _take(self, number: int, record: Record, at: float) -> bool:
-        """Go on by one record; whether the page changes."""
+        """Add one record to the story; return whether the page changes."""
         self._telling.told.add(number, at, record)
         if isinstance(record, UNSEEN):
             return False

@@ -1,4 +1,4 @@
-// Fifth part, of the live page alone: the session grows by what the server sends, and the room votes.
+// Fifth part, only on the live page: the session grows with the server's events, and the room votes.
 
 const REDRAW = 200; // milliseconds
 const [branch] = branches;
@@ -50,7 +50,7 @@ function redrawSoon() {
   setTimeout(() => { waits = false; redraw(); }, drawn ? REDRAW : 0);
 }
 
-/** Who looks at the newest call follows; who looks at another stays there. */
+/** A viewer of the newest call follows; a viewer of another call stays there. */
 function redraw() {
   const [side] = sides, follows = side.at >= drawn - 1;
   drawn = branch.stops.length;
@@ -79,7 +79,7 @@ function vote(ballots) {
   [ballot, closed] = [ballots.open?.number, ballots.counted?.number];
 }
 
-/** In place: whoever ticks, votes or goes through it by keys is not disturbed by the votes of others. */
+/** Update the votes in place, so that they do not disturb a viewer who is ticking boxes or using the keyboard. */
 function recount({ voters, rows }) {
   open.querySelector("summary").textContent = question(voters);
   open.querySelectorAll("label").forEach((label, at) => count(label, rows[at], voters));
@@ -90,14 +90,14 @@ function asked({ number, voters, rows }) {
   const send = async () => {
     const stay = [...open.querySelectorAll("input:checked")].map((input) => input.value).join(" ") || "none";
     const answer = await fetch(`vote/${number}`, { method: "POST", body: stay }).catch(() => null);
-    said.textContent = answer?.ok ? " Your vote is in." : " The vote was not taken: the next prompt is made, or nobody answers.";
+    said.textContent = answer?.ok ? " Your vote is in." : " The vote was not counted: the ballot is closed, or the session has ended.";
   };
   return [make("summary", { textContent: question(voters) }),
     ...rows.map((row) => line(row, voters, make("input", { type: "checkbox", value: row[0] }))),
     make("p", {}, make("button", { type: "button", textContent: "Vote", onclick: send }), said)];
 }
 
-const question = (voters) => `Vote: which messages will the next prompt hold as they are? ${several(voters, "phone")} voted`;
+const question = (voters) => `Vote: which messages will the next prompt hold unchanged? ${several(voters, "phone")} voted`;
 
 function result({ voters, rows, right }) {
   const sign = ([, , , votes, stayed]) => make("span", { textContent: stayed === votes * 2 > voters ? "✓" : "✗" });

@@ -1,6 +1,6 @@
-"""The server of the live page. Standard library only: a room of viewers needs no more than a thread each.
+"""The server of the live page. Standard library only: a thread per viewer is enough for a room.
 
-Whoever has the address, with the token in it, may read along and vote; every other address is not there.
+Everyone who has the address, with its token, can read along and vote; all other paths are 404.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ if TYPE_CHECKING:
 
 LIVE_FOLDER = Path(__file__).parent
 ASKING, ANSWERED = 64, 200
-"""The most connections whose request is not there yet, and of the others, which have the token."""
+"""The most connections with an incomplete request, and with a complete one that has the token."""
 REQUEST_SECONDS = 5
-"""Longest wait for a whole request."""
+"""The longest wait for a whole request."""
 SILENCE_SECONDS = 10
-"""Longest wait for a viewer to take the page, or the next UNSENT_BYTES of an event."""
+"""The longest wait for a viewer to take the page, or the next UNSENT_BYTES of an event."""
 UNSENT_BYTES = 65_536
-"""What the system keeps for a viewer that reads nothing."""
+"""The send buffer of a connection, for a viewer that does not read."""
 PING_SECONDS = 5
 VOTE_BYTES = 1_000
-HOW_TO_LISTEN = "write --live HOST:PORT, such as --live 192.168.1.20:8000, or --live alone for this machine"
+HOW_TO_LISTEN = "write --live HOST:PORT, such as --live 192.168.1.20:8000, or just --live for this machine only"
 
 
 @contextmanager
 def shown_live(session: Session, where: str) -> Iterator[str]:
-    """Show a session at HOST:PORT until the block ends, and say at which address. Raises UsageError."""
+    """Serve a session's live page at HOST:PORT until the block ends, and print its address. Raises UsageError."""
     growing = Growing(session)
     with LiveServer(where, growing) as server:
         for run in (growing.run, lambda: server.serve_forever(poll_interval=TICK_SECONDS)):
             threading.Thread(target=run, name="live", daemon=True).start()
         tell(f"Live: {server.url}")
         if not is_loopback(server.url):
-            tell("Whoever on that network has this address reads along and votes.")
+            tell("Everyone on that network who has this address can read along and vote.")
         try:
             yield server.url
         finally:
@@ -61,7 +61,7 @@ def shown_live(session: Session, where: str) -> Iterator[str]:
 
 
 class LiveServer(ThreadingMixIn, TCPServer):
-    """Listens, and gives each connection a thread that ends with the program."""
+    """Serves each connection in a daemon thread."""
 
     daemon_threads = allow_reuse_address = True
     block_on_close = False
@@ -76,10 +76,10 @@ class LiveServer(ThreadingMixIn, TCPServer):
             super().__init__((host, port), Handler)
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, UNSENT_BYTES)  # also of each connection
         except OSError as error:
-            raise UsageError(f"nothing can listen at {where}: {error.strerror or error}", HOW_TO_LISTEN) from error
+            raise UsageError(f"cannot listen at {where}: {error.strerror or error}", HOW_TO_LISTEN) from error
         if self.server_address[0] in ("0.0.0.0", "::"):
             self.server_close()
-            raise UsageError(f"no phone can open {where}: it is every address of this machine", HOW_TO_LISTEN)
+            raise UsageError(f"{where} means all addresses of this machine; no phone can open it", HOW_TO_LISTEN)
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self.server_address[1]}/{self.token}/"
         style = asset("page.css") + (LIVE_FOLDER / "live.css").read_text("utf-8")
@@ -88,7 +88,7 @@ class LiveServer(ThreadingMixIn, TCPServer):
         self.page = "".join(html("live", style, script, [data], allowed="; connect-src 'self'")).encode()
 
     def hold(self, connection: socket.socket, address: str, most: int) -> None:
-        """Count a connection as ASKING or ANSWERED. The address with the most of them loses its oldest for room."""
+        """Count a connection as ASKING or ANSWERED. If there are too many, the busiest address loses its oldest."""
         self.held[connection] = most, address, monotonic()
         rivals = {each: whose for each, (kind, whose, _) in list(self.held.items()) if kind == most}
         if len(rivals) > most:
@@ -96,7 +96,7 @@ class LiveServer(ThreadingMixIn, TCPServer):
             self.end(max(rivals, key=lambda each: many[rivals[each]]))
 
     def end(self, connection: socket.socket) -> None:
-        """Wake the thread of a connection, which closes it."""
+        """Shut a connection down, so that its thread closes it."""
         self.held.pop(connection, None)
         with suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
@@ -108,7 +108,7 @@ class LiveServer(ThreadingMixIn, TCPServer):
                 self.end(connection)
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Serve one connection, in its thread. A viewer that goes away is no error."""
+        """Serve one connection, in its thread. A viewer that disconnects is not an error."""
         self.hold(request, client_address[0], ASKING)
         with suppress(OSError):
             super().finish_request(request, client_address)
@@ -124,7 +124,7 @@ class Handler(BaseHTTPRequestHandler):
     timeout = SILENCE_SECONDS
 
     def parse_request(self) -> bool:
-        """Read the head; who does not name the token is answered before the rest of it is there."""
+        """Read the request; without the token answer 404 before the headers arrive."""
         _, _, path = self.raw_requestline.partition(b" /")
         token, slash, rest = path.partition(b"/")
         self.asked = rest.split(b" ")[0]
@@ -134,7 +134,7 @@ class Handler(BaseHTTPRequestHandler):
         return False
 
     def do_GET(self) -> None:
-        """The page, or the stream of what is new."""
+        """Send the page, or the stream of events."""
         match self.asked:
             case b"":
                 self._answer(HTTPStatus.OK, self.server.page, "text/html; charset=utf-8")
@@ -144,7 +144,7 @@ class Handler(BaseHTTPRequestHandler):
                 self._answer(HTTPStatus.NOT_FOUND)
 
     def do_POST(self) -> None:
-        """A vote: the numbers of the messages that stay, to the number of a ballot."""
+        """Take a vote: the numbers of the messages that stay, for the ballot in the path."""
         ballot = re.fullmatch(rb"vote/(\d{1,9})", self.asked)
         voter = re.search(r"\bvoter=([0-9a-f]{16})\b", self.headers.get("Cookie", ""))
         length = self.headers.get("Content-Length", "")
@@ -170,7 +170,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _head(self, status: HTTPStatus, kind: str) -> None:
-        """Begin an answer: the whole request is there."""
+        """Send the status and the headers that all answers share; the request is complete."""
         self.server.hold(self.connection, self.client_address[0], ANSWERED)
         self.send_response(status)
         self.send_header("Content-Type", kind)
@@ -178,7 +178,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
 
     def _stream(self) -> None:
-        """LiveServer-sent events, at most one batch a tick. Source: HTML Living Standard, section 9.2."""
+        """Send server-sent events, at most one batch per tick. Source: HTML Living Standard, section 9.2."""
         self._head(HTTPStatus.OK, "text/event-stream")
         self.end_headers()
         number = re.fullmatch(r"\d{1,9}", self.headers.get("Last-Event-ID", ""), re.ASCII)
@@ -191,7 +191,7 @@ class Handler(BaseHTTPRequestHandler):
             self.server.growing.rest()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the terminal belongs to the session."""
+        """Log nothing: the terminal belongs to the session."""
 
 
 def _host_and_port(where: str) -> tuple[str, int]:
@@ -199,4 +199,4 @@ def _host_and_port(where: str) -> tuple[str, int]:
         url = urlsplit(f"//{where}")
         if url.netloc == where and url.hostname and url.port is not None and "@" not in where:
             return url.hostname, url.port
-    raise UsageError(f"{where[:80]!r} is no HOST:PORT", HOW_TO_LISTEN)
+    raise UsageError(f"{where[:80]!r} is not HOST:PORT", HOW_TO_LISTEN)

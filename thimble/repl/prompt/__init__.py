@@ -1,1 +1,1 @@
-"""The prompt: what is typed, its completion, the line below it, and Ctrl-C."""
+"""The prompt: the input line, its completion, the meter below it, and Ctrl-C."""

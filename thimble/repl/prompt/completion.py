@@ -1,4 +1,4 @@
-"""Completion: what Tab offers. Commands and what goes after each; in a question, articles and files."""
+"""Completion with Tab: commands and their arguments; in a question, articles and files."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from thimble.session.session import Session
 
 LEAST_LETTERS = 3
-"""Letters of a name after which Tab looks for articles and files in a question."""
+"""Letters after which Tab completes names of articles and files in a question."""
 MOST_FILES = 2_000
 
 
 class Completions(Completer):
-    """Offers what fits what stands before the cursor."""
+    """Completes the text before the cursor."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-        """The completions at the cursor; none is offered that could not be shown safely."""
+        """The completions at the cursor, without those that are unsafe to print."""
         try:
             start, offers = self._offers(document.text_before_cursor)
-            done = max(start.rfind(mark) for mark in "+:,= ") + 1  # of a long SPEC only what is new is displayed
+            done = max(start.rfind(mark) for mark in "+:,= ") + 1  # display only the new end of a long SPEC
             for offer, meaning in offers:
                 if offer.startswith(start) and offer.isprintable() and clean(offer) == offer:
                     yield Completion(offer, -len(start), display=offer[done:], display_meta=line(meaning))
@@ -61,7 +61,7 @@ class Completions(Completer):
 
 
 def _files(root: Path) -> Iterator[str]:
-    """Paths below a folder, relative to it; hidden ones are left out, links are not followed."""
+    """Paths below a folder, relative to it, without hidden ones; links are not followed."""
     with suppress(OSError), opened(root, ()) as top:
         for parts, status in walk(top, lambda name, is_folder: not name.startswith(".")):
             if not isinstance(status, OSError):

@@ -1,4 +1,4 @@
-"""Interrupts: what Ctrl-C ends, and when."""
+"""Interrupts: when Ctrl-C may end something."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AGAIN_SECONDS = 0.02
 
 
 class Interrupts:
-    """Ctrl-C ends what can be ended, and never cuts a drawing, or the tidying up after another Ctrl-C, short."""
+    """Ctrl-C interrupts only what allows it: never a drawing, nor the cleanup after another Ctrl-C."""
 
     def __init__(self) -> None:
         self._heard_one = False
@@ -24,7 +24,7 @@ class Interrupts:
         self._again: threading.Timer | None = None
 
     def __enter__(self) -> Interrupts:
-        """Listen."""
+        """Handle SIGINT."""
         self._before = signal.signal(signal.SIGINT, self._hear)
         self._told_before, sys.unraisablehook = sys.unraisablehook, self._lost
         return self
@@ -39,7 +39,7 @@ class Interrupts:
 
     @contextmanager
     def allowed(self) -> Iterator[None]:
-        """Where Ctrl-C raises KeyboardInterrupt at once; another one too, where the first was caught and is over."""
+        """Let Ctrl-C raise KeyboardInterrupt at once in this block, again once the first was caught and handled."""
         self._may_raise, self._raised = True, False
         try:
             yield
@@ -47,7 +47,7 @@ class Interrupts:
             self._may_raise = False
 
     def stopping(self, events: Iterable[Event]) -> Iterator[Event]:
-        """The events; Ctrl-C raises KeyboardInterrupt while one is waited for, or when it has been shown."""
+        """Yield the events; Ctrl-C raises KeyboardInterrupt while waiting for one, or after it has been shown."""
         self._heard_one = False
         source = iter(events)
         while not self._heard_one:
@@ -66,7 +66,7 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def _lost(self, unraisable: sys.UnraisableHookArgs) -> None:
-        """Python drops what is raised in a finaliser: Ctrl-C that came there is heard once more, a moment later."""
+        """Repeat a Ctrl-C a moment later if it came in a finaliser, where Python drops exceptions."""
         if unraisable.exc_type is not KeyboardInterrupt:
             self._told_before(unraisable)
             return
@@ -76,7 +76,7 @@ class Interrupts:
 
 
 def _interrupt() -> None:
-    """Ctrl-C for the main thread, which it wakes where the system can do that."""
+    """Send Ctrl-C to the main thread, and wake it if the system can."""
     main = threading.main_thread().ident
     if sys.platform == "win32" or main is None:
         signal.raise_signal(signal.SIGINT)

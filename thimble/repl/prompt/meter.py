@@ -1,4 +1,4 @@
-"""The meter below the prompt: what Enter will do with the words that are being typed."""
+"""The meter below the prompt: the next prompt's size, and the effect of Enter on the typed question."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BAR = 8
 PAUSE_SECONDS = 0.08
-"""Typing that is faster is waited out before the next look."""
+"""The pause in typing after which the meter looks again."""
 DEEDS: dict[Fate, str] = {
     "tidied": "tidies",
     "edited": "edits",
@@ -39,10 +39,10 @@ Piece = tuple[str, str]
 
 
 class Meter:
-    """Shows `…` until the session is warm. A thread of its own looks ahead, so that typing never waits for it.
+    """Forecasts the next prompt in a thread of its own, so that typing never waits. Shows `…` until it is warm.
 
     Args:
-        session: What is looked at; nothing of it changes.
+        session: The session to forecast; it does not change.
         redraw: Called from that thread when there is something new to show.
     """
 
@@ -57,7 +57,7 @@ class Meter:
         self.error: ThimbleError | None = None
 
     def warm(self) -> None:
-        """Load what counting needs; may be called from another thread than the one that draws."""
+        """Load what counting needs; may be called from any thread."""
         self._session.warm()
         try:
             self._session.agent.schemas()
@@ -69,27 +69,27 @@ class Meter:
         Thread(target=self._follow, daemon=True).start()
 
     def refresh(self) -> None:
-        """Find anew what the next prompt will hold, once the session is warm; a look under way comes too late."""
+        """Forecast the next prompt again, once the session is warm; the result of a running forecast is dropped."""
         with self._changed:
             self._round += 1
             self._known, self._wanted, self._seen = None, "", ""
         self.look("")
 
     def look(self, question: str) -> None:
-        """Find what Enter would do with this question. A meter never ends a session."""
+        """Forecast the effect of Enter with this question. Errors are ignored: a meter must not end a session."""
         began = self._round
         if self._warm:
             with suppress(Exception):
                 found = forecast(self._session, question)
                 with self._changed:
-                    if (began, question) == (self._round, self._wanted):  # else it was sent, or is another by now
+                    if (began, question) == (self._round, self._wanted):  # else it was sent or edited meanwhile
                         self._known = (question, found)
 
     def pieces(self, text: str, width: int) -> list[Piece]:
-        """The line below the prompt, as far as it is known by now, in at most `width` columns.
+        """The line below the prompt, as far as it is known, in at most `width` columns.
 
-        `next ▓▓▓▓▓░░░ ~5,012/8,000 63% · masks 3 −2.1k · prefill ~1,204 · observation-masking · reader`; `+ ?` is what
-        a strategy of the user's own will decide when it is asked.
+        `next ▓▓▓▓▓░░░ ~5,012/8,000 63% · masks 3 −2.1k · prefill ~1,204 · observation-masking · reader`; `+ ?` means
+        that a user's strategy will decide only when it runs.
         """
         self._follow_to("" if text.startswith("/") else text.strip())
         spec = line(self._session.spec)
@@ -115,7 +115,7 @@ class Meter:
                 self._changed.notify()
 
     def _follow(self) -> None:
-        """Look at the newest question, whenever it is another one and typing pauses."""
+        """Forecast the newest question whenever it has changed and typing pauses."""
         while True:
             with self._changed:
                 while self._wanted == self._seen:
@@ -137,7 +137,7 @@ def _context(next_: Forecast, exact: bool) -> list[Piece]:
 
 
 def _outlook(next_: Forecast, exact: bool, asked: bool) -> list[str]:
-    """The effect of Enter: the acts of the strategy, a model that it asks first, and the tokens to compute."""
+    """The effect of Enter: a model that the strategy asks first, its acts, and the prefill."""
     view = next_.view
     if view is None:
         return ["the budget cannot hold it"] * (next_.tokens > next_.limit)

@@ -1,4 +1,4 @@
-"""The prompt: where questions are typed. prompt_toolkit where the terminal allows it, plain lines elsewhere."""
+"""The prompt: questions are typed with prompt_toolkit if the terminal allows it, else as plain lines."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 REDRAW_SECONDS = 0.2
 MOST_LINES = 10
-"""Of a paste that is shown as it is."""
-AT_THE_END = "the cassette is at its end: Ctrl-D leaves"
+"""The longest paste that is shown in full."""
+AT_THE_END = "the recording has ended: Ctrl-D leaves"
 PROMPT_STYLE = Style.from_dict(
     {
         "glyph": "bold ansigreen",
@@ -55,7 +55,7 @@ STAGED = Style.from_dict({"bottom-toolbar": "noreverse bold", "rest": "fg:defaul
 
 
 class PlainPrompt:
-    """One line, edited as the terminal does it: for plain output and for terminals that can do no more.
+    """One line, edited by the terminal itself: for plain output and simple terminals.
 
     The line that `suggested` returns is printed first, and Enter alone sends it.
     """
@@ -64,11 +64,11 @@ class PlainPrompt:
         self._suggested, self._label = suggested, label
 
     def greet(self, name: str, rest: str) -> None:
-        """The first line: a name and what goes with it."""
+        """Print the first line: a name and the text after it."""
         sys.stdout.write(f"{name}{rest}\n")
 
     def read(self) -> str:
-        """The line; the terminal itself keeps what is typed ahead.
+        """Read a line; the terminal itself keeps type-ahead.
 
         Raises EOFError to leave, KeyboardInterrupt at Ctrl-C.
         """
@@ -78,18 +78,17 @@ class PlainPrompt:
         try:
             return without_controls(input("you: ")) or suggested or ""
         except (KeyboardInterrupt, EOFError):
-            sys.stdout.write("\n")  # the key left the cursor behind the prompt
+            sys.stdout.write("\n")  # the key left the cursor after the prompt
             raise
 
 
 class TerminalPrompt:
-    """Line editing with history, completion and the meter. The first drawing waits for nothing.
+    """Line editing with history, completion and the meter. Drawn at once, before the session is loaded.
 
     Args:
-        session: What is completed and measured; it is warmed in the background, once the prompt is drawn.
-        announce: Prints what is known only then; called with the prompt out of the way.
-        suggested: What stands on an empty prompt, where Enter sends it and Tab takes it to be edited; "" at the end of
-            all that, None for nothing.
+        session: The session to complete and to measure; it is warmed up in the background, once the prompt is drawn.
+        announce: Called when the session is warm, with the prompt erased, to print what is known then.
+        suggested: The text on an empty prompt, which Enter sends and Tab inserts; "" after the last one, None for none.
     """
 
     def __init__(
@@ -131,20 +130,20 @@ class TerminalPrompt:
         return Completions(self._session)
 
     def greet(self, name: str, rest: str) -> None:
-        """With the colours of the prompt; to load more for one line would keep the prompt waiting."""
+        """Print the first line in the colours of the prompt, without loading rich for it."""
         words = FormattedText([("class:name", name), ("class:rest", f"{rest}\n")])
         self._prompt.app.print_text(words, self._style)
 
     def hear(self) -> None:
-        """Take keys that were pressed before. Until a program reads single keys, a terminal writes Enter as Ctrl-J."""
+        """Take the keys pressed before the prompt. A terminal sends Enter as Ctrl-J until raw mode is on."""
         keyboard = self._prompt.app.input
         keys = (KeyPress(Keys.Enter) if each.key == Keys.ControlJ else each for each in keyboard.read_keys())
         store_typeahead(keyboard, [*keys])
 
     def read(self) -> str:
-        """The line that the user sent, in the order in which lines were typed, also before this prompt was there.
+        """Read a line, in typing order, including lines typed before this prompt.
 
-        A session that cannot work at all raises its error here, once it is known.
+        Raises the error of a session that cannot work at all, once it is known.
         """
         if self._meter.error:
             raise self._meter.error
@@ -154,7 +153,7 @@ class TerminalPrompt:
         try:
             return self._pastes.whole(self._prompt.prompt())
         finally:
-            app.output.enable_bracketed_paste()  # a paste of lines into a running answer stays one text
+            app.output.enable_bracketed_paste()  # lines pasted while an answer runs stay one text
             app.output.flush()
 
     def _toolbar(self) -> StyleAndTextTuples:
@@ -165,7 +164,7 @@ class TerminalPrompt:
         self._soon(self._prompt.app.invalidate)
 
     def _soon(self, act: Callable[[], None]) -> None:
-        """Act in the thread that draws the prompt, from any other; not at all where it was answered in the meantime."""
+        """Call `act` in the thread of the prompt, from any other, unless the prompt has ended."""
         loop = self._prompt.app.loop
         if loop:
             with suppress(RuntimeError):  # it is closed
@@ -186,7 +185,7 @@ class TerminalPrompt:
             self._redraw()
 
     def _loaded(self) -> None:
-        """Announce. prompt_toolkit's own `run_in_terminal` would echo what is typed meanwhile, and Enter as Ctrl-J."""
+        """Announce. prompt_toolkit's own `run_in_terminal` would echo type-ahead, and Enter as Ctrl-J."""
         app = self._prompt.app
         if app.is_running and self._meter.error:
             app.exit(exception=self._meter.error)
@@ -198,7 +197,7 @@ class TerminalPrompt:
 
 
 def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> PlainPrompt | TerminalPrompt:
-    """The best prompt that this terminal can show."""
+    """Open the best prompt that this terminal can show."""
 
     def suggested() -> str | None:
         if session.playback:
@@ -217,13 +216,13 @@ def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> 
 
 
 class Pastes:
-    """Long pastes: a word stands on the screen for each, and all of it is sent."""
+    """Long pastes: the screen shows a placeholder for each; the whole text is sent."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
 
     def folded(self, text: str) -> str:
-        """The text, or if it is long the word that stands for it."""
+        """The text, or its placeholder if it is long."""
         lines = text.count("\n") + 1
         if lines <= MOST_LINES:
             return text
@@ -232,16 +231,16 @@ class Pastes:
         return word
 
     def whole(self, text: str) -> str:
-        """The text with every paste in it again, and without what would steer a terminal."""
+        """The text with every paste in place of its placeholder, and without control characters."""
         for word, paste in self._texts.items():
             text = text.replace(word, paste)
         return without_controls(text)
 
 
 def open_history(whole: Callable[[str], str] = str) -> History:
-    """The lines typed in earlier sessions, in a file that only the user can read; in memory if there can be none.
+    """Open the lines of earlier sessions, in a file that only the user can read; in memory if that fails.
 
-    `whole` makes the line that is kept of the line that was typed.
+    `whole` turns a typed line into the line to save.
     """
     from platformdirs import user_state_dir
 
@@ -255,7 +254,7 @@ def open_history(whole: Callable[[str], str] = str) -> History:
 
 
 class _History(FileHistory):
-    """A file that can be lost or locked at any time: the session goes on without it."""
+    """A history file; if it is lost or locked, the session continues without it."""
 
     def __init__(self, path: Path, whole: Callable[[str], str]) -> None:
         super().__init__(path)
@@ -283,7 +282,7 @@ def _keys(suggested: Callable[[], str | None], pastes: Pastes) -> KeyBindings:
 
     @keys.add("enter", filter=typing)
     def _(event: KeyPressEvent) -> None:
-        if not event.current_buffer.text and event.app.renderer.last_rendered_screen:  # nobody sends it unseen
+        if not event.current_buffer.text and event.app.renderer.last_rendered_screen:  # not before it is shown
             event.current_buffer.text = suggested() or ""
         if event.current_buffer.text.strip():
             event.current_buffer.validate_and_handle()
@@ -310,7 +309,7 @@ def _keys(suggested: Callable[[], str | None], pastes: Pastes) -> KeyBindings:
 
     @keys.add("<vt100-mouse-event>", eager=True)
     def _(event: KeyPressEvent) -> None:
-        """The mouse is not asked for: this is text such as `ESC [ 31 m`, which is no report of one."""
+        """Ignore mouse reports: they are not enabled, so this is text such as `ESC [ 31 m`."""
 
     @keys.add("c-c", filter=typing)
     def _(event: KeyPressEvent) -> None:
@@ -323,7 +322,7 @@ def _keys(suggested: Callable[[], str | None], pastes: Pastes) -> KeyBindings:
 
 
 def _complete(buffer: Buffer) -> None:
-    """Insert what all completions share, at once, so that what is typed after Tab cannot overtake it."""
+    """Insert the common start of all completions at once, so that keys typed after Tab come after it."""
     if buffer.complete_state:
         buffer.complete_next()
         return
@@ -334,9 +333,9 @@ def _complete(buffer: Buffer) -> None:
 
 
 def _output() -> Output | None:
-    """An output that never asks the terminal where its cursor is: the answer of a slow one would land in the text."""
+    """An output that never asks for the cursor position: a slow terminal's reply would end up in the text."""
     if sys.platform == "win32" or not sys.stdout.isatty():
-        return None  # prompt_toolkit knows what to do
+        return None  # prompt_toolkit's default
     from prompt_toolkit.output.vt100 import Vt100_Output
 
     class Unasked(Vt100_Output):

@@ -1,1 +1,1 @@
-"""The screen: what is drawn, in which colours, and what is kept from it."""
+"""The screen: drawing, colours, and sanitising."""

@@ -1,4 +1,4 @@
-"""Blocks: cuts streaming Markdown into blocks, each given out once, as soon as it cannot change any more."""
+"""Blocks: cut streaming Markdown into blocks, each returned once, when it cannot change any more."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ SENTENCE_ENDS = (".", "!", "?", ":", "]", ")")
 
 @cache
 def parser() -> MarkdownIt:
-    """The parser of what is shown: CommonMark, except that HTML, entities, images and references are as written."""
+    """The Markdown parser: CommonMark, except that HTML, entities, images and references stay as written."""
     from markdown_it import MarkdownIt
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
     markdown.block.ruler.before("paragraph", "list_end", _ends_list, {"alt": ["paragraph"]})
-    # An entity could write a control that the sanitiser, which came before, would have taken away: `&#x202e;`.
+    # An entity such as `&#x202e;` could write a control character, past the sanitiser, which has already run.
     return markdown.disable(["html_block", "html_inline", "entity", "image", "reference", "newline"])
 
 
 def _ends_list(state: StateBlock, number: int, _: int, silent: bool) -> bool:
-    """A line at the margin belongs to no item of a list where a sentence ends before it: models write so."""
+    """End a list at an unindented line after the end of a sentence, because models write text after lists that way."""
     before = state.src[state.bMarks[number - 1] : state.eMarks[number - 1]].rstrip()
     return silent and state.sCount[number] < state.blkIndent and before.endswith(SENTENCE_ENDS)
 
 
 class Blocks:
-    """Takes text in pieces, split anywhere. A block ends where the next one begins, most of them at a blank line."""
+    """Takes text in pieces, split anywhere. A block ends where the next one starts, usually at a blank line."""
 
     def __init__(self) -> None:
         self._whole = ""
@@ -47,17 +47,17 @@ class Blocks:
             self._whole += "".join([*self._partial, whole, end])
             self._partial.clear()
         self._partial.append(rest)
-        is_new = "\n\n" in self._whole[max(0, seen - 1) :]  # to look at each line of a long list would take long
+        is_new = "\n\n" in self._whole[max(0, seen - 1) :]  # parsing at each line would be slow for a long list
         return self._finished(last=False) if is_new else []
 
     def flush(self) -> list[str]:
-        """End the text: the blocks that are left."""
+        """End the text, and return the remaining blocks."""
         self._whole += "".join([*self._partial, "\n"])
         self._partial.clear()
         return self._finished(last=True)
 
     def open(self, characters: int) -> str:
-        """The end of what is not finished: one character more than so many, where there is more."""
+        """The last characters of the unfinished block: `characters` of them, plus one if there are more."""
         return f"{self._whole}{''.join(self._partial)}"[-characters - 1 :]
 
     def _finished(self, last: bool) -> list[str]:

@@ -34,10 +34,10 @@ KIND_STYLES: dict[Kind, str] = {
     "passage": "quiet",
 }
 ENDING_LINES = {
-    "turn-limit": "  ! the last turn of this question was reached: the model had to answer without another look",
-    "refused": "  ✗ the model declined to answer: ask in other words, or take another model (/model)",
-    "thought": "  ✗ the model thought, and did not answer: ask again, or think less (--think)",
-    "empty": "  ✗ the model ended without a word: ask again, or take another model (/model)",
+    "turn-limit": "  ! the turn limit of this question was reached: the model had to answer without more tools",
+    "refused": "  ✗ the model declined to answer: rephrase the question, or take another model (/model)",
+    "thought": "  ✗ the model spent its reply on thinking and did not answer: ask again, or lower --think",
+    "empty": "  ✗ the model returned an empty answer: ask again, or take another model (/model)",
 }
 TAIL_CHARACTERS = 4_000
 TURNS_PER_SECOND = 12
@@ -47,8 +47,8 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 class Lines:
     """Append-only lines with a label each: no colour, no drawing, nothing is ever moved or redrawn.
 
-    A line of an answer is written when it is complete. Where it knows the `history` so far, it marks what an answer
-    cites and no tool has shown.
+    A line of an answer is written when it is complete. With `history` set, it marks citations of articles that no tool
+    has shown.
     """
 
     history: Callable[[], Sequence[Message]] | None = None
@@ -121,7 +121,7 @@ class Lines:
             self._say(text)
 
     def _waiting_for(self, event: Waiting) -> None:
-        """Say what the server does before it replies, such as loading the model."""
+        """Print the server's activity before its reply, such as loading the model."""
         self._line("note", f"  … {line(event.what)}")
 
     def _end_thought(self) -> None:
@@ -142,7 +142,7 @@ class Lines:
     def _returned(self, event: ToolReturned) -> None:
         self._line("tool" if event.ok else "error", trace.tool_line(event, self._width()))
 
-    # ---- what a drawn screen does otherwise ----
+    # ---- overridden by a drawn screen ----
 
     def _think(self, thought: str) -> None:
         self._line("thought", trace.cut(f"  ∴ {line(thought)}", self._width()))
@@ -163,7 +163,7 @@ class Lines:
             self._write(each)
 
     def _unsay(self) -> None:
-        """Leave out what was said and is not shown yet."""
+        """Drop the text that is not shown yet."""
         self._open = ""
 
     def _write(self, text: str) -> None:
@@ -183,9 +183,9 @@ class Lines:
 
 
 class Screen(Lines):
-    """Colours, Markdown, and while something is under way a few live lines at the end, wiped when it is done.
+    """Colours, Markdown, and a few live lines at the end while something runs, erased when it is done.
 
-    The live lines are drawn some times a second; without `auto_refresh`, when `redraw` is called.
+    The live lines are redrawn several times a second; without `auto_refresh`, when `redraw` is called.
     """
 
     auto_refresh = True
@@ -208,7 +208,7 @@ class Screen(Lines):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wipe the live lines; an answer that was cut off stays as far as it came."""
+        """Erase the live lines; the received part of an interrupted answer stays."""
         try:
             super().__exit__()
         finally:
@@ -264,11 +264,11 @@ class Screen(Lines):
         if kind == "trace" and self._shown == "answer":
             self.console.print()
         self._shown = kind
-        # Not cropped: where the terminal becomes narrower in this very moment, ends of lines would be lost.
+        # Not cropped: if the terminal becomes narrower at this moment, ends of lines would be lost.
         self.console.print(what, soft_wrap=False, crop=False)
 
     def _tail(self) -> RenderableType:
-        """The live lines: the end of the open block, the thinking, or the thing that we wait for."""
+        """The live lines: the end of the unfinished block, the thinking, or the current wait."""
         rest = self._blocks.open(TAIL_CHARACTERS)
         if rest.strip():
             from thimble.repl.screen.markdown import Markdown

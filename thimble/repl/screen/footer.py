@@ -1,4 +1,4 @@
-"""The footer: one line after each exchange that says what it cost. Every figure comes from the ledger."""
+"""The footer: one line after each exchange with its cost. Every figure comes from the ledger."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LEAST_WAIT_SECONDS = 0.5
 FROM_MEMORY = "from memory"
-"""Said of an answer for which nothing was looked up, and that cites nothing that was read."""
+"""The mark of an answer without any lookup, which cites nothing that was read."""
 Level = Literal["calm", "near", "over"]
 
 
@@ -44,12 +44,17 @@ def footer(agent: Agent, width: int) -> str:
     """The cost of the newest exchange, in at most `width` columns.
 
     `turns 4 · ctx ~6,812/8,000 85% · cached 5,903 · out 412 · observation-masking −3 obs −2.1k · 3.1s · Σ 21.4k`:
-    the model calls of the exchange, and `from memory` if its answer is that; the prompt of its last call beside the
-    budget, and what of it the server had cached; what the models wrote; the strategy, and what was kept out of that
-    last prompt: by it, and after a comma by each of its parts and `fit`; seconds in the models, of one in the
-    background only those in which the agent waited, and the seconds waited for a busy one or for one to load; the
-    session's prompt tokens. Where the line is too long, the strategy has its short name, then the way of calling tools
-    is left out, and then fields drop from the right.
+
+    - the model calls of the exchange, and `from memory` if its answer is from memory;
+    - the prompt of its last call beside the budget, and the cached part of it;
+    - the output tokens of all models;
+    - the strategy, and the observations and tokens kept out of that prompt: by itself, then by each part and `fit`;
+    - seconds in the models (of a background model only those the agent waited), and of waiting for a model to be free
+      or to load;
+    - the prompt tokens of the session.
+
+    If the line is too long, the strategy's name is shortened, then the tool protocol is left out, then fields drop from
+    the right.
     """
     ledger = agent.ledger
     calls = ledger.of_exchange(ledger.exchanges)
@@ -78,14 +83,14 @@ def footer(agent: Agent, width: int) -> str:
 
 
 def fitting(fields: list[str], width: int, least: int = 1) -> list[str]:
-    """The fields that fit in so many columns, with dots between them: the last drop first, down to so many."""
+    """The fields that fit in `width` columns, with dots between them: the last drop first, down to `least`."""
     while len(fields) > least and cell_len(" · ".join(fields)) > width:
         fields = fields[:-1]
     return fields
 
 
 def context(agent: Agent) -> Context:
-    """The last prompt of the newest exchange: as the server reported it, else as it was counted, else unknown."""
+    """The last prompt of the newest exchange: tokens as the server reported them, else as counted, else unknown."""
     ledger = agent.ledger
     answers = [call for call in ledger.of_exchange(ledger.exchanges) if call.purpose == "answer"]
     pending = _unanswered(ledger)
@@ -97,21 +102,21 @@ def context(agent: Agent) -> Context:
 
 
 def level(tokens: int | None, limit: int) -> Level:
-    """How near a prompt is to the budget: calm below 70% of it, near it, over it."""
+    """How near a prompt is to the budget: calm below 70%, near up to 100%, over above."""
     if tokens is None or tokens < 0.7 * limit:
         return "calm"
     return "near" if tokens <= limit else "over"
 
 
 def _unanswered(ledger: Ledger) -> View | None:
-    """The newest view, if it is of the newest exchange and the call that it was sent with was stopped or failed."""
+    """The newest view, if it is of the newest exchange and its call was stopped or failed."""
     return ledger.view if ledger.prepared_in == ledger.exchanges and not ledger.replied else None
 
 
 def _saved(agent: Agent) -> str:
-    """The observations that the newest view changes or drops, and the tokens saved, by who did it: the strategy first.
+    """The observations that the newest view changes or drops, and the tokens saved: by the strategy, then by name.
 
-    `fit` and the parts of a strategy stand there by name.
+    The named ones are `fit` and the parts of a strategy.
     """
     view = agent.ledger.view
     if view is None:

@@ -1,4 +1,4 @@
-"""The Gantt chart: a row for each lane on one axis of time; a span is its letter and a fill, and none vanishes."""
+"""The Gantt chart: a row for each lane on one time axis; a span is its letter and a fill."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPAN_KINDS: dict[Kind, tuple[str, str, str, str]] = {
     "tool": ("T", "▓", "tool", "tool"),
     "wait": ("W", "░", "over", "the agent waits"),
 }
-"""Of each kind of a span: its letter, what fills the rest of it, its style, and its meaning."""
+"""The letter of each kind of span, its fill, its style, and its meaning."""
 NAME_COLUMNS = 24
 LEAST_COLUMNS = 20
 LEAST_SECONDS = 0.001
@@ -36,14 +36,14 @@ TICKS = [
 
 @dataclass
 class Chart:
-    """The rows of a chart, and the spans of which no cell is left."""
+    """The rows of a chart, and the spans too short for a cell."""
 
     rows: list[Text] = field(default_factory=list)
     hidden: list[Span] = field(default_factory=list)
 
 
 def chart(of: Timeline, columns: int) -> Chart:
-    """A chart of so many columns."""
+    """Draw a chart of `columns` columns."""
     spans, lanes = of.spans, of.lanes()
     names = [name_of(lane) for lane in lanes]
     width = min(NAME_COLUMNS, max(map(cell_len, names), default=0)) + 2
@@ -60,12 +60,12 @@ def chart(of: Timeline, columns: int) -> Chart:
 
 
 def name_of(lane: Lane) -> str:
-    """`agent qwen3:8b`: the role, and which model has it."""
+    """`agent qwen3:8b`: the role and its model."""
     return trace.cut(line(f"{lane.role} {lane.model.called}".rstrip()), NAME_COLUMNS)
 
 
 def legend(spans: Sequence[Span]) -> Text:
-    """The letters that are in the chart, and what each means."""
+    """The meaning of the letters in the chart."""
     met = {span.kind for span in spans}
     signs = [
         Text.assemble((letter, style), f" {meaning}")
@@ -76,7 +76,7 @@ def legend(spans: Sequence[Span]) -> Text:
 
 
 def axis(seconds: float, cells: int) -> str:
-    """The times below the chart: a tick at each round one, as many as there is room for."""
+    """The time axis below the chart, with as many ticks at round times as fit."""
     seconds = max(seconds, LEAST_SECONDS)
     step = next(step for step in TICKS if step * cells >= TICK_COLUMNS * seconds)
     marks = "|0"
@@ -89,7 +89,7 @@ def axis(seconds: float, cells: int) -> str:
 
 
 def _bar(spans: Sequence[Span], began: float, cells: int, scale: float) -> tuple[Text, list[Span]]:
-    """The row of a lane. Short spans stand upon long ones; each has at least one cell while there are enough."""
+    """The row of a lane, and its hidden spans. Short spans are drawn over long ones, each with at least one cell."""
     owners = [-1] * cells
     for place in sorted(range(len(spans)), key=lambda place: -spans[place].seconds):
         first = min(cells - 1, int((spans[place].began - began) * scale))

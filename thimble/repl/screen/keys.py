@@ -1,4 +1,4 @@
-"""The keyboard while no prompt reads it: silent, so that nothing is echoed into what is drawn, or read key by key."""
+"""The keyboard outside the prompt: without echo, so that typing does not disturb the screen, or read key by key."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from types import FrameType
 
 PASTES_UNMARKED = b"\x1b[?2004l"
 GIVE_BACK = PASTES_UNMARKED + b"\x1b[?7h\x1b[?25h\x1b[m\r\n\x1b[J"
-"""Resets a terminal: no marked pastes, long lines wrapped, cursor shown, no colour, a fresh line, nothing below."""
+"""Resets a terminal: no bracketed paste, long lines wrapped, cursor shown, no colour, a fresh line, nothing below."""
 NEXT_STEP, RUN_ON = (b"\r", b"\n", b" "), (b"a", b"\x04", b"")
 
 
 @contextmanager
 def silent_keyboard(drawn: bool) -> Iterator[None]:
-    """Typed keys are not echoed into the drawing; they wait, Enter as Enter, for the next prompt. Pastes are marked.
+    """Turn off the echo of typed keys; they wait, Enter as Enter, for the next prompt. Pastes stay bracketed.
 
-    The keyboard is silent again after Ctrl-Z and `fg`. On SIGTERM, SIGHUP and SIGQUIT the terminal is reset (echo,
-    cursor, a fresh line) before the process exits.
+    The echo is off again after Ctrl-Z and `fg`. On SIGTERM, SIGHUP and SIGQUIT the terminal is reset (echo, cursor, a
+    fresh line) before the process exits.
     """
     if not (drawn and _has_keys()):
         yield
@@ -32,13 +32,13 @@ def silent_keyboard(drawn: bool) -> Iterator[None]:
 
     def die(number: int, frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
-        with suppress(OSError, termios.error):  # the terminal may be what has gone
+        with suppress(OSError, termios.error):  # the terminal itself may be gone
             termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
             os.write(sys.stdin.fileno(), GIVE_BACK)
         os.kill(os.getpid(), number)
 
     ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-    mortal = [number for number in ends if signal.getsignal(number) == signal.SIG_DFL]  # nohup has one ignored
+    mortal = [number for number in ends if signal.getsignal(number) == signal.SIG_DFL]  # nohup ignores SIGHUP
     _silence()
     try:
         with _heard({**dict.fromkeys(mortal, die), signal.SIGCONT: _silence_again}):
@@ -50,7 +50,7 @@ def silent_keyboard(drawn: bool) -> Iterator[None]:
 
 
 def _silence() -> None:
-    """No echo, and each key at once; Ctrl-C drops none of those before it."""
+    """Turn off echo and line buffering; Ctrl-C does not flush keys typed before it."""
     import termios
     import tty
 
@@ -61,13 +61,13 @@ def _silence() -> None:
 
 
 def _silence_again(*_: object) -> None:
-    if os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():  # in the background the terminal is another's
+    if os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():  # in the background the terminal belongs to another process
         _silence()
 
 
 @contextmanager
 def _heard(handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], None]]) -> Iterator[None]:
-    """Signals go to these handlers, and afterwards to the former ones."""
+    """Install these signal handlers, and restore the former ones afterwards."""
     former = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
@@ -77,7 +77,7 @@ def _heard(handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], N
 
 
 def forget() -> None:
-    """Drop the keys typed so far, so that none of them skips a step."""
+    """Drop the keys typed so far, so that they do not skip a step."""
     if _has_keys():
         import termios
 
@@ -85,12 +85,12 @@ def forget() -> None:
 
 
 def key() -> bool:
-    """Wait for a key of the presenter; False to run on, as without a terminal."""
+    """Wait for a key of the presenter; return False to stop waiting, also without a terminal."""
     while _has_keys():
         here = sys.stdin.fileno()
         select.select([here], [], [])
         try:
-            typed = os.read(here, 1024)  # all of a paste, or of what an arrow key sends
+            typed = os.read(here, 1024)  # a whole paste or escape sequence
         except OSError:  # the terminal has gone
             break
         if typed in RUN_ON:

@@ -1,6 +1,6 @@
-"""A few live lines below the printed text. They survive that the terminal changes its width.
+"""A few live lines below the printed text, which survive a change of the terminal's width.
 
-For that it rests on private parts of rich; a test fails where an upgrade changes one.
+It relies on private parts of rich; a test fails if an upgrade changes one.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from rich.segment import ControlType, Segment
 LIVE_LINES = 6
 FRAMES_PER_SECOND = 12
 NO_WRAP, WRAP = "\x1b[?7l", "\x1b[?7h"
-"""DECAWM: text that crosses the right margin is cut there, or goes on in the next row."""
+"""DECAWM: text past the right margin is cut, or wrapped to the next row."""
 
 
 def live_lines(console: Console, renderable: Callable[[], RenderableType], auto_refresh: bool = True) -> Live:
-    """Live lines with the end of `renderable()`, drawn FRAMES_PER_SECOND times a second and erased when they stop."""
+    """Live lines with the end of `renderable()`, drawn FRAMES_PER_SECOND times a second, erased when they stop."""
     live = Live(
         get_renderable=lambda: LastLines(renderable),
         console=console,
@@ -36,13 +36,13 @@ def live_lines(console: Console, renderable: Callable[[], RenderableType], auto_
 
 
 class LastLines:
-    """The last lines of something that may be longer than there is room for."""
+    """The last lines of a renderable that may not fit on the screen."""
 
     def __init__(self, renderable: Callable[[], RenderableType]) -> None:
         self._renderable = renderable
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """As many lines as there is room for."""
+        """Yield as many of the last lines as fit."""
         room = max(1, min(LIVE_LINES, console.height - 2))
         lines = console.render_lines(self._renderable(), options.update(height=None), pad=False)
         for number, shown in enumerate(lines[-room:]):
@@ -54,16 +54,16 @@ class LastLines:
 class _Anchored(LiveRender):
     """Leaves the cursor before its first line, and erases everything below.
 
-    rich leaves the cursor after the last line, and later moves up as many lines as it drew. When the terminal has
-    become narrower and has wrapped them, there are more lines, and old words would stay on the screen. Nor may the
-    terminal wrap lines as they arrive: it can be narrower by now than when they were laid out.
+    rich leaves the cursor after the last line, and later moves up as many lines as it drew. If the terminal has become
+    narrower since, it has wrapped them to more lines, and old text would stay on the screen. Wrapping is off for the
+    same reason: the terminal may already be narrower than the layout.
     """
 
     def position_cursor(self) -> Control:
         return _erase() if self._shape else Control()
 
     def restore_cursor(self) -> Control:
-        return _erase((ControlType.CURSOR_UP, 1)) if self._shape else Control()  # Live has moved one down to stop
+        return _erase((ControlType.CURSOR_UP, 1)) if self._shape else Control()  # Live moves one line down as it stops
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield _raw(NO_WRAP)

@@ -1,4 +1,4 @@
-"""Markdown as thimble shows it: nothing that the text holds is lost, nothing in it becomes a link of the terminal."""
+"""Markdown as thimble shows it: no text is lost, and nothing becomes a terminal hyperlink."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from thimble.session.grounding import NOT_READ
 class Markdown:
     """Sanitised Markdown, without empty lines around it and without spaces at line ends, so that it copies well.
 
-    `session.grounding.NOT_READ` in it has the colour of a warning. `joins_lines`: the lines of a paragraph are one, as
-    in a file that people wrote.
+    `session.grounding.NOT_READ` is coloured as a warning. `joins_lines`: the lines of a paragraph are joined, as for a
+    hand-wrapped file.
     """
 
     text: str
     joins_lines: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """One segment list a line."""
+        """Yield the segments line by line."""
         over = console.get_style("answer", default="none")
         drawn = console.render_lines(_Markdown(self.text, self.joins_lines), options, pad=False)
         lines = [_trimmed([*Segment.apply_style(line, post_style=over)]) for line in drawn]
@@ -42,7 +42,7 @@ class Markdown:
 
 
 class _Heading(markdown.Heading):
-    """At the margin, like the answer that it belongs to."""
+    """A heading at the left margin, like the answer."""
 
     LEVEL_ALIGN: ClassVar = {}
 
@@ -50,8 +50,8 @@ class _Heading(markdown.Heading):
 class _Markdown(markdown.Markdown):
     """rich's Markdown, except that HTML, entities, images and references are shown as written, each line on its own.
 
-    Models break a line where they mean it, as in verses, addresses, and quoted lines of a file: joined into one
-    paragraph these would be lost.
+    Models mean their line breaks, as in verses, addresses, and quoted lines of a file: joined into one paragraph these
+    would be lost.
     """
 
     elements: ClassVar = {**markdown.Markdown.elements, "heading_open": _Heading}
@@ -69,7 +69,7 @@ class _Markdown(markdown.Markdown):
 
 
 def _parted(token: Token) -> Iterator[Token]:
-    """A text with each mark apart."""
+    """Split a text token at NOT_READ marks, which become tokens of their own."""
     for number, text in enumerate(token.content.split(NOT_READ) if token.type == "text" else ()):
         yield from [Token("not_read", "not_read", 0, content=NOT_READ)] * bool(number)
         yield Token("text", "", 0, content=text)

@@ -1,4 +1,4 @@
-"""Private: what names the person and the machine, and what a stage shows instead."""
+"""Private words: names of the person and the machine, and the substitutes that a stage shows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from thimble.session.settings import ADDRESSES, Settings
 
 def private(settings: Settings | None = None) -> dict[str, str]:
     """Private words and their substitutes: folders, names of user and host, addresses of servers."""
-    known = ("", "root", "localhost")  # names that every machine has
+    known = ("", "root", "localhost")  # too common to be private
     shown = dict.fromkeys((name for name in _names(settings) if name not in known and len(name) > 1), "…")
     places = [Path(__file__).resolve().parents[3]]
     places += [settings.corpus, settings.files, settings.session_dir] if settings else []
@@ -27,7 +27,7 @@ def private(settings: Settings | None = None) -> dict[str, str]:
 
 
 def _forms(place: Path, least: int = 2) -> list[str]:
-    """A folder as it may be written; nothing where it is one that every machine has, such as /usr."""
+    """The absolute spellings of a folder; [] for a common one, such as /usr."""
     forms = {str(place.absolute()), os.path.realpath(place)}
     return [form for form in forms if len(Path(form).parts) > least]
 
@@ -38,7 +38,7 @@ def _names(settings: Settings | None) -> Iterator[str]:
         from pwd import getpwuid
 
         yield getpwuid(os.getuid()).pw_name
-    with suppress(RuntimeError):  # nobody has a home here
+    with suppress(RuntimeError):  # no home folder
         yield Path.home().name
     host = socket.gethostname()
     yield from (host, host.partition(".")[0])

@@ -1,4 +1,4 @@
-"""What code of the user's own prints: to standard error, or above what is live; clean, marked, never in an answer."""
+"""The output of user code: to standard error, or above the live lines; sanitised, marked, never in an answer."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 MOST_LETTERS = 1 << 16
-"""The longest line that is waited for."""
+"""The longest line that is buffered."""
 END_SECONDS = 1.0
-"""How long the last of it may take at the end: a process that goes on may hold the pipe for ever."""
+"""The longest wait for the last output at exit: a surviving child process may hold the pipe open for ever."""
 PRINTED = "  your code prints: "
-"""Before each line, so that none reads as one of thimble's."""
+"""The prefix of each line, so that it cannot pass for thimble's own."""
 
 
 class RedirectedOutput:
-    """In it what Python prints goes to standard error, each line clean and marked. It can be entered more than once."""
+    """A block in which printed lines go to standard error, sanitised and marked. It can be entered more than once."""
 
     def __enter__(self) -> None:
-        """Begin."""
+        """Redirect both standard streams."""
         self._out, self._err = sys.stdout, sys.stderr
         self._lines = CleanLines(_printer(sys.stderr), sys.stderr)
         sys.stdout = sys.stderr = self._lines
 
     def __exit__(self, *_: object) -> None:
-        """Show the rest."""
+        """Restore the streams, and print an unfinished line."""
         sys.stdout, sys.stderr = self._out, self._err
         self._lines.end()
 
     @contextmanager
     def lifted(self) -> Iterator[None]:
-        """Meanwhile the standard streams are the real ones again."""
+        """Restore the standard streams within this block."""
         with redirect_stdout(self._out), redirect_stderr(self._err):
             yield
 
 
 class CleanLines(io.TextIOBase):
-    """A stream that passes lines on, clean and marked. A failure must not stop an answer.
+    """A stream that passes lines on, sanitised and marked. A failure must not stop an answer.
 
-    `beneath` is the stream for what thimble itself says meanwhile.
+    `beneath` is the stream for thimble's own output.
     """
 
     def __init__(self, show: Callable[[str], object], beneath: TextIO | None) -> None:
         self._show, self.beneath, self._rest = show, beneath, ""
 
     def write(self, text: str) -> int:
-        """Pass on the lines that are complete."""
+        """Pass on the complete lines."""
         *lines, self._rest = f"{self._rest}{text}".split("\n")
         if len(self._rest) > MOST_LETTERS:
             lines, self._rest = [*lines, self._rest], ""
@@ -66,19 +66,19 @@ class CleanLines(io.TextIOBase):
         return len(text)
 
     def end(self) -> None:
-        """Pass on what has no line end."""
+        """Pass on an unfinished line."""
         if self._rest:
             self.write("\n")
 
 
 @contextmanager
 def print_above_live(console: Console) -> Iterator[None]:
-    """Everything that is printed meanwhile comes clean, line by line above what is live."""
+    """Print all output of this block sanitised, line by line above the live lines."""
     from rich.file_proxy import FileProxy
     from rich.text import Text
 
     class AboveLive(CleanLines, FileProxy):
-        """A proxy for a file, past which rich itself writes."""
+        """A file proxy that rich's own output bypasses."""
 
         def __init__(self, file: IO[str]) -> None:
             FileProxy.__init__(self, console, file)
@@ -95,9 +95,9 @@ def print_above_live(console: Console) -> Iterator[None]:
 
 @cache
 def mark_output_of_children() -> None:
-    """From now on what a child process prints comes clean and marked, too.
+    """From now on, sanitise and mark the output of child processes, too.
 
-    A pipe takes the place of the two standard files, and this process itself writes to copies of them.
+    A pipe replaces both standard file descriptors, and this process writes to copies of them.
     """
     if sys.platform == "win32" or not (sys.stdout is sys.__stdout__ and sys.stderr is sys.__stderr__ is not None):
         return

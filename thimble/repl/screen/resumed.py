@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from thimble.session.session import Session
     from thimble.session.settings import Settings
 
-UNANSWERED = "(no answer: it was broken off)"
+UNANSWERED = "(no answer: it was interrupted)"
 
 
 def show_resumed(session: Session, console: Console) -> None:
-    """Print it, the last exchange in the look of the conversation."""
+    """Print the lines of `resumed`, then the last exchange as the conversation shows it."""
     from thimble.repl.screen.exchange import Lines, Screen
 
     drawn = is_drawn(console)
@@ -44,33 +44,35 @@ def show_resumed(session: Session, console: Console) -> None:
 
 
 def resumed(session: Session) -> list[tuple[str, str]]:
-    """Which session goes on, and what of it was lost; each a line with its style."""
+    """Lines, each with a style: the resumed session, its own folders, and the damage to its file."""
     past = session.saved
     if past is None:
         return []
     called = f"“{line(past.name)}” ({session.journal.id})" if past.name else session.journal.id
-    under = line(past.strategy) + (f", from here on {line(session.spec)}" if session.spec != past.strategy else "")
+    under = line(past.strategy) + (f", from now on {line(session.spec)}" if session.spec != past.strategy else "")
     tree = session.journal.tree
     words = [f"branch {tree.current} of {len(tree.branches)}"] if len(tree.branches) > 1 else []
     words += [figures.several(past.ledger.exchanges, "exchange"), under]
     words += [f"left {figures.ago(time.time() - past.at)}"] if past.at else []
     lines = [(f"Resumed {called}: {', '.join(words)}.", "quiet")]
-    lines += [(f"It brings its own {name}: {line(folder)}", "quiet") for name, folder in _folders(session.settings)]
+    lines += [(f"It uses its own {name}: {line(folder)}", "quiet") for name, folder in _folders(session.settings)]
     if past.lost:
         lost = cut(line(", ".join(past.lost)), 400)
-        lines.append((f"Lost in the journal: {lost}. Read on; nothing was rewritten.", "warn"))
+        lines.append(
+            (f"The session file is damaged: {lost} lost. The rest was read; the file was not changed.", "warn")
+        )
     return lines
 
 
 def _folders(settings: Settings) -> list[tuple[str, str]]:
-    """The folders that the session has brought along, and the user has not asked for."""
+    """The saved folders of the session that differ from the user's settings."""
     asked = settings.asked or settings
     both = [(name, getattr(settings, name)) for name in ("corpus", "files")]
     return [(f"--{name}", str(folder)) for name, folder in both if folder != getattr(asked, name)]
 
 
 def last_exchange(session: Session) -> tuple[str, str]:
-    """The last question and its answer; both "" where nothing was asked."""
+    """The last question and its answer; both "" if nothing was asked."""
     tree = session.journal.tree
     there = [one for one in exchanges(records(tree.path(tree.current))) if one.ending != "withdrawn"]
     if not session.saved or not there:

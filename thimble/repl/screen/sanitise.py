@@ -1,11 +1,11 @@
 """Sanitise: no text from a model, a tool, an article or a file can steer the terminal.
 
-Control sequences go whole, their text with them: CSI, OSC, DCS, APC, PM and SOS, in 7-bit and 8-bit form. So do the
-other C0 and C1 controls but newline and tab, DEL, and the controls that reorder what is read (bidi embeddings,
-overrides, isolates). A carriage return is a newline. A lone surrogate, which no stream can write, becomes U+FFFD. A
-sequence that never ends is given up after 4,096 characters: hostile text cannot hide the rest of an answer.
+Control sequences are removed with their text: CSI, OSC, DCS, APC, PM and SOS, in 7-bit and 8-bit form. So are the other
+C0 and C1 controls except newline and tab, DEL, and the controls that reorder text (bidi embeddings, overrides,
+isolates). A carriage return becomes a newline. A lone surrogate, which no stream can write, becomes U+FFFD. A sequence
+without an end is dropped after 4,096 characters: hostile text cannot hide the rest of an answer.
 
-On a stage (`hide`) what is private goes here too: all text passes here, and before it is wrapped into lines.
+On a stage (`hide`) private words are replaced here too, because all text passes here before it is wrapped into lines.
 
 Source: ECMA-48, 5th edition, sections 5 and 8.3.
 """
@@ -24,21 +24,21 @@ SEQUENCE = re.compile(
     r"|\r(\n)?"
     r"|([\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff])"
 )
-"""What must not be shown. A group matches where it has its end, and no further text can belong to it."""
+"""Text that must not be shown. A group matches if the sequence is complete, so that no further text belongs to it."""
 
 
 class Sanitiser:
-    """Takes text in pieces, split anywhere, and gives back what may be shown.
+    """Takes text in pieces, split anywhere, and returns the printable text.
 
-    The pieces together, and what `flush` gives, are what the whole text gives. What comes out is final: a sequence is
-    held back until its end is there, and where something is hidden, as much as may be the beginning of it.
+    The results of `feed` and `flush` add up to that of the whole text. They are final: an incomplete sequence is held
+    back, and so is a tail that may be the start of a hidden word.
     """
 
     def __init__(self) -> None:
         self._open = self._held = ""
 
     def feed(self, text: str) -> str:
-        """The part of the next piece that may be shown."""
+        """Take the next piece, and return the text that can be printed now."""
         text, self._open = self._open + text, ""
         if STEERS.search(text):
             *_, last = SEQUENCE.finditer(text)
@@ -51,7 +51,7 @@ class Sanitiser:
         return shown
 
     def flush(self) -> str:
-        """End the text, and return the rest that was held back; an open sequence ends here."""
+        """End the text, and return the part that was held back; an open sequence ends here."""
         rest, self._open, self._held = self._held + SEQUENCE.sub(_shown, self._open), "", ""
         return _hidden.replace(rest) if _hidden else rest
 
@@ -62,7 +62,7 @@ def _shown(found: re.Match[str]) -> str:
 
 
 class Hidden:
-    """Texts that are shown as others. A name is not looked for inside a longer word, a folder is wherever it begins."""
+    """Texts with substitutes. A name is replaced only as a whole word, a folder wherever it starts."""
 
     def __init__(self, shown: Mapping[str, str]) -> None:
         self._shown = shown
@@ -72,11 +72,11 @@ class Hidden:
         self._pattern = re.compile(f"(?:{either})(?![A-Za-z0-9])")
 
     def replace(self, text: str) -> str:
-        """A text with all of them replaced."""
+        """Replace all hidden texts."""
         return self._pattern.sub(lambda found: self._shown[found[0]], text)
 
     def split(self, text: str) -> tuple[str, str]:
-        """The part of an unfinished text that is certain by now, and the rest."""
+        """Split an unfinished text into the part that is certain, with substitutes, and the rest."""
         end, at, pieces = len(text) - self._longest, 0, []
         for found in self._pattern.finditer(text):
             if found.start() < end:
@@ -90,21 +90,21 @@ _hidden: Hidden | None = None
 
 
 def hide(shown: Mapping[str, str]) -> None:
-    """Never show these texts again, but what is given for each. None of them: hide nothing."""
+    """Replace these texts by their substitutes from now on; an empty mapping hides nothing."""
     global _hidden
     _hidden = Hidden(shown) if shown else None
 
 
 def without_controls(text: str) -> str:
-    """A whole text without what would steer a terminal; nothing in it is hidden."""
+    """Remove control sequences from a whole text; hidden words stay."""
     return SEQUENCE.sub(_shown, text)
 
 
 def clean(text: str) -> str:
-    """A whole text without its control sequences."""
+    """Remove control sequences from a whole text, and replace hidden words."""
     return _hidden.replace(without_controls(text)) if _hidden else without_controls(text)
 
 
 def line(text: str) -> str:
-    """A text as one line: what may be shown of it, every run of white space a single space."""
+    """A text on one line: clean, with every run of white space as a single space."""
     return " ".join(clean(text).split())

@@ -1,4 +1,4 @@
-"""Stage: an exchange for a room. Each step is shown whole, says what happened and why, and waits for Enter."""
+"""Stage: an exchange for a room. Each step is shown whole, with its reasons, and waits for Enter."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from thimble.session import figures
 
 WAITING_MARK = "Enter ▸"
 SHOWN_LINES = 10
-"""Lines of an observation that are shown: what a room can read."""
+"""The most lines of an observation that are shown: as many as a room can read."""
 Wait = Callable[[], bool]
-"""Waits for the presenter; False to wait no more for this question. Raises KeyboardInterrupt at Ctrl-C."""
+"""Waits for the presenter; False to stop waiting for this question. Raises KeyboardInterrupt at Ctrl-C."""
 
 
 class Stage(Screen):
@@ -35,7 +35,7 @@ class Stage(Screen):
         self._stopped = False
 
     def show(self, event: Event) -> None:
-        """Show one event, and wait where it has shown a step."""
+        """Show one event, and wait if it was a step."""
         super().show(event)
         if isinstance(event, ToolCalled):
             self._step("action", line(f"{event.call.name} {trace.arguments(event.call)}"))
@@ -84,7 +84,7 @@ class Stage(Screen):
 
 
 def caption(event: Prepared) -> list[str]:
-    """The strategy's deeds, its rule, their cost in prefill and the tokens saved; or that it did nothing."""
+    """The strategy's acts, their reasons, their cost in prefill and the tokens saved; or that it did nothing."""
     view, exact = event.view, event.exact
 
     def tokens(count: int) -> str:
@@ -93,8 +93,8 @@ def caption(event: Prepared) -> list[str]:
     done = trace.deeds(event)
     cached = f"{tokens(view.cached)} of them cached" if view.cached else "none of them cached yet"
     if not done:
-        return [f"nothing was touched: {tokens(view.tokens)} of {view.limit:,} tokens; {cached}"]
-    anew = f"the server must compute {tokens(view.prefill)} tokens anew; {tokens(view.cached)} are cached"
+        return [f"nothing was changed: {tokens(view.tokens)} of {view.limit:,} tokens; {cached}"]
+    anew = f"the server must compute {tokens(view.prefill)} tokens; {tokens(view.cached)} are cached"
     new = f"nothing that was cached changed; {tokens(view.prefill)} tokens are new, {tokens(view.cached)} cached"
     saved = f"{tokens(view.saved)} tokens" if view.saved > 0 else "nothing"
     return [
@@ -106,9 +106,9 @@ def caption(event: Prepared) -> list[str]:
 
 
 def whys(view: View, before: View | None, strategy: str) -> list[str]:
-    """Why this was done, in a line for each kind of deed: the rule of its first message.
+    """The reasons, a line for each kind of act: the rule of its first message.
 
-    A deed is a fate that is new in this view; where no fate is new, the messages that were inserted.
+    An act is a fate that is new in this view; if no fate is new, the inserted messages.
     """
     earlier = before.fates if before else ()
     first: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The standard streams: a line to standard error, text to standard output, and what happens when they are gone."""
+"""The standard streams: lines to standard error, text to standard output, and closed or full streams."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from thimble.repl.screen.wrapping import columns, wrapped
 
 
 def tell(text: str) -> None:
-    """One line to standard error, its indent kept; on a terminal broken between words."""
+    """Print one line to standard error with its indent; on a terminal wrapped between words."""
     indent = " " * (len(text) - len(text.lstrip(" ")))
     aside(wrapped(f"{indent}{line(text)}", columns(sys.stderr)) + "\n")
 
@@ -30,7 +30,7 @@ def aside(text: str) -> None:
 
 
 def write(text: str) -> None:
-    """To standard output, at once."""
+    """Write to standard output, and flush."""
     if sys.stdout is None:
         return
     try:
@@ -41,22 +41,22 @@ def write(text: str) -> None:
 
 
 def write_json(type: str, **fields: object) -> None:
-    """A line of JSON to standard output, of this type, with these fields."""
+    """Write a line of JSON to standard output, with this type and these fields."""
     from thimble.session.jsonl import to_line
 
     write(to_line({"type": type, **fields}))
 
 
 class Unwritable(UsageError):
-    """Standard output is closed or full: whatever goes on, nobody hears of it."""
+    """Standard output is closed or full: no further output arrives."""
 
 
 def unwritable(error: OSError) -> Exception:
-    """The exception for a standard output that cannot be written to. From now on its text is dropped."""
+    """The exception for a standard output that cannot be written to; from now on its text is dropped."""
     _to_nowhere(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return error
-    return Unwritable(f"cannot write to standard output: {error.strerror}", "check where it goes")
+    return Unwritable(f"cannot write to standard output: {error.strerror}", "check the file or disk that it goes to")
 
 
 def _to_nowhere(stream: TextIO) -> None:

@@ -1,4 +1,4 @@
-"""Tables: drawn where the terminal takes drawings, a line a row with `Header: value` elsewhere."""
+"""Tables: drawn on a terminal, else a line per row with `header: value`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Paper(io.StringIO):
-    """A file that keeps what is printed on it, the tables apart too, and passes the text on as it comes."""
+    """A file that keeps the printed text, and the tables apart, and passes the text on at once."""
 
     def __init__(self, pass_on: Callable[[str], object]) -> None:
         super().__init__()
@@ -35,10 +35,9 @@ class Paper(io.StringIO):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under columns; the first column names the row. Columns whose header begins with `>` hold figures.
+    """Rows under columns; the first column names the row. Columns whose header starts with `>` hold figures.
 
-    A cell that is a Text is ours, and printed as it is; any other is cleaned. The row at `bold` is drawn so, -1 is the
-    last.
+    A Text cell is trusted and printed unchanged; any other is sanitised. The row at index `bold` is bold.
     """
 
     title: str
@@ -47,7 +46,7 @@ class Table:
     bold: int | None = None
 
     def show(self, console: Console) -> None:
-        """Print it, whatever its cells hold; as a list where it is too wide for the terminal."""
+        """Print the table; as a list if it is too wide for the terminal."""
         if isinstance(console.file, Paper):
             console.file.tables.append(self)
         if not is_drawn(console) or self._least_width() > console.width:
@@ -57,17 +56,17 @@ class Table:
         console.print(Padding(self._drawn(), (0, 0, 0, 2), expand=False))
 
     def as_fields(self) -> dict[str, Any]:
-        """Its title, the names of its columns, and its rows: the cells in words, as they are printed."""
+        """Its title, column names and rows, with the cells as plain text."""
         rows = [[cell.plain if isinstance(cell, Text) else cell for cell in row] for row in self.rows]
         return {"title": self.title, "columns": [name.removeprefix(">") for name in self.columns], "rows": rows}
 
     def _least_width(self) -> int:
-        """The columns that names and figures need in full, and words at least."""
+        """The least width in columns: names and figures in full, and at least 24 columns for words."""
         headers = [column.removeprefix(">") for column in self.columns]
         widths = [max(cell_len(_line(cell)) for cell in cells) for cells in zip(headers, *self.rows, strict=True)]
         for place, column in enumerate(self.columns):
             if place and not column.startswith(">"):
-                widths[place] = min(widths[place], 24)  # to be read with ease
+                widths[place] = min(widths[place], 24)  # narrower columns are hard to read
         return sum(widths) + 3 * len(widths)
 
     def _drawn(self) -> Drawn:

@@ -1,4 +1,4 @@
-"""How thimble looks: the letters of fates, and colours by name, from the terminal's own palette, light or dark."""
+"""The theme: the letters of fates, and named styles in the terminal's own palette, light or dark."""
 
 from __future__ import annotations
 
@@ -59,29 +59,29 @@ FATE_LETTERS = {
     "inserted": "I",
     "dropped": "D",
 }
-"""The letter of each fate, the same on every screen: nothing depends on colour alone. Its style is `fate.NAME`."""
+"""The letter of each fate, the same on every screen: nothing relies on colour alone. Its style is `fate.NAME`."""
 
 BRIGHT = {"blue": "bright_blue", "magenta": "bright_magenta", "red": "bright_red", "cyan": "bright_cyan"}
 
 
 def staged(style: str) -> str:
-    """A style as a projector shows it: bold, in bright colours, nothing dim."""
+    """A style for a projector: bold, in bright colours, not dim."""
     words = [BRIGHT.get(word, word) for word in style.split() if word not in ("dim", "bold", "none")]
     return " ".join(["bold", *words])
 
 
 def styles(stage: bool) -> dict[str, str]:
-    """Every style by its name. On a stage everything is bold but answers, in which bold words must stand out."""
+    """Every style by its name. On a stage all are bold, except answers, so that their bold words are visible."""
     return {**{name: staged(style) for name, style in STYLES.items()}, "answer": "not dim"} if stage else {**STYLES}
 
 
 def is_plain(asked: bool) -> bool:
-    """Whether output is append-only lines without any escape sequence: asked for, no terminal, or a dumb one."""
+    """Whether output is append-only lines without escape sequences: on request, or without a capable terminal."""
     return asked or not sys.stdout.isatty() or os.environ.get("TERM") in ("dumb", "unknown")
 
 
 def console_for(plain: bool, file: IO[str] | None = None, color: bool = True, stage: bool = False) -> Console:
-    """The console of a session. In a plain one nothing is coloured, drawn, moved or broken into lines."""
+    """The console of a session. A plain one does not colour, draw, redraw or wrap."""
     from rich.console import Console
     from rich.theme import Theme
 
@@ -98,7 +98,7 @@ def console_for(plain: bool, file: IO[str] | None = None, color: bool = True, st
 
 
 def say(console: Console, text: str, style: str = "") -> None:
-    """Print a text, cleaned of what could steer the terminal; the style is seen where the console has colours."""
+    """Print a text, sanitised, in a style."""
     from rich.text import Text
 
     console.print(Text(clean(text), style=style))
@@ -110,13 +110,13 @@ def is_drawn(console: Console) -> bool:
 
 
 def in_use(console: Console, used: bool) -> str:
-    """What stands in a list behind the name of what is in use."""
+    """The mark after the name of a list's item in use; "" for others."""
     return (" ‹" if is_drawn(console) else " (in use)") * used
 
 
 @contextmanager
 def moving(console: Console, what: str) -> Iterator[Callable[[str], None]]:
-    """Something moves while this goes on, where things may move; what this yields says what is under way."""
+    """Show a spinner with `what` during this block, on a terminal; yields a function that changes the text."""
     if not is_drawn(console):
         yield lambda _: None
         return

@@ -1,4 +1,4 @@
-"""Trace: one plain line for each thing that happens on the way to an answer. Untrusted text is cleaned here."""
+"""Trace: one plain line for each event on the way to an answer. Untrusted text is sanitised here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from thimble.strategies.paper_names import short_name
 
 GLYPHS = {"list": "≡", "search": "⌕", "read": "▤", "save": "✎", "get": "✎", "recall": "↺"}
 PLAIN_WIDTH = 400
-"""Columns of a line where nothing is drawn: a listener has no columns, and a log has room."""
+"""Columns of a line in plain output: a screen reader has no columns, and a log has room."""
 Kind = Literal["tool", "act", "note", "over", "error", "thought", "passage"]
 LABELS: dict[Kind, str] = {
     "tool": "tool",
@@ -33,26 +33,26 @@ LABELS: dict[Kind, str] = {
     "thought": "thinking",
     "passage": "passage",
 }
-"""The label of each kind of line, where its sign is not drawn."""
+"""The label of each kind of line in plain output."""
 CIRCLES = {
-    "thimble": "the model said the same again and again, so its reply was stopped here",
-    "server": "the model wrote the same again and again, so the server stopped its reply here",
+    "thimble": "the model repeated itself; its reply was cut off here",
+    "server": "the model repeated itself; the server cut off its reply here",
 }
 """The words for a reply that repeated itself, by who stopped it."""
 WELL_ENDED = ("stop", "refusal", "passages", "")
-"""Ends of a reply of which no line warns: it is whole, or the answer tells."""
+"""Finish reasons without a warning: the reply is whole, or the answer itself explains it."""
 LEAST_NAME = 12
-"""Columns that a strategy's name has at least."""
+"""The least columns of a strategy's name."""
 LEAST_HELD = 0.1
-"""Seconds of a wait that are told."""
+"""The shortest wait, in seconds, that is shown."""
 MOST_CHARACTERS = 2_000
-"""Characters of an untrusted text that are looked at for a line."""
+"""The most characters of an untrusted text that a line is made from."""
 
 
 def tool_line(event: ToolReturned, width: int) -> str:
     """`  ⌕ search_articles "prefix cache" → 3 results · 312 tok · 4 ms`, in at most `width` columns.
 
-    Arguments and result are cut to what there is room for.
+    Arguments and result are cut to fit.
     """
     head = f"  {glyph(event)} {cut(line(event.call.name[:MOST_CHARACTERS]), 40)}"
     took = f" · {figures.duration(event.seconds)}" if event.ok else ""
@@ -67,22 +67,22 @@ def tool_line(event: ToolReturned, width: int) -> str:
 
 
 def call_line(call: ToolCall, width: int) -> str:
-    """`search_articles "prefix cache"`: a call that has no result yet."""
+    """`search_articles "prefix cache"`: a call without a result yet."""
     return cut(f"{line(call.name[:MOST_CHARACTERS])} {arguments(call)}".strip(), width)
 
 
 def labelled(kind: Kind, text: str) -> str:
-    """A line of the trace with its label in place of its sign."""
+    """A trace line with its label in place of its sign."""
     return f"{LABELS[kind]}: {text.strip()[2:]}"
 
 
 def glyph(event: ToolReturned) -> str:
-    """A sign for what kind of tool it was, or that it failed."""
+    """The sign of the kind of tool, or of a failure."""
     return GLYPHS.get(event.call.name.split("_")[0], "⚙") if event.ok else "✗"
 
 
 def arguments(call: ToolCall) -> str:
-    """A call's arguments as a person would write them: the first one bare, the others by name."""
+    """A call's arguments in short: the first one bare, the others by name."""
     try:
         found = json.loads(call.arguments or "{}") if len(call.arguments) <= 10 * MOST_CHARACTERS else None
     except (ValueError, RecursionError):
@@ -95,7 +95,7 @@ def arguments(call: ToolCall) -> str:
 
 
 def result(event: ToolReturned) -> str:
-    """The first line of a result without what was asked."""
+    """The first line of a result, without the query."""
     first = line(event.message.content[:MOST_CHARACTERS].strip().split("\n", 1)[0])
     if not event.ok:
         return line(event.message.content[:MOST_CHARACTERS]).removeprefix("Error: ")
@@ -103,10 +103,10 @@ def result(event: ToolReturned) -> str:
 
 
 def acted_line(event: Prepared, width: int = 1_000) -> str | None:
-    """`  ✂ observation-masking masked 5 results (−4.1k): 9,120 → 5,012 of 8,000`: what is newly done in this view.
+    """`  ✂ observation-masking masked 5 results (−4.1k): 9,120 → 5,012 of 8,000`: the new acts in this view, or None.
 
-    Deeds of a part of a strategy and of `fit` follow with their names. The tokens are those of the prompt
-    without these deeds and with them. Where this is too long, the strategy's name is cut. None where nothing is new.
+    Acts of a part of a strategy and of `fit` follow with their names. The tokens are those of the prompt without and
+    with these acts. If the line is too long, the strategy's name is cut.
     """
     done, view = deeds(event), event.view
     if not done:
@@ -120,7 +120,7 @@ def acted_line(event: Prepared, width: int = 1_000) -> str | None:
 
 
 def deeds(event: Prepared) -> list[str]:
-    """The new deeds of a view against the view before, a few words each; who did them, if it was not the strategy."""
+    """The new acts of a view against the view before, in a few words each; with a name, if not the strategy's own."""
     view, done = event.view, dict[str, Tally[Fate]]()
     was = event.before.fates if event.before else ()
     for place, (message, fate) in enumerate(view.fated if view.acted else ()):
@@ -132,7 +132,7 @@ def deeds(event: Prepared) -> list[str]:
 
 
 def _own_deeds(event: Prepared) -> list[str]:
-    """What was inserted, and what came back."""
+    """The inserted messages, and those that are kept again."""
     view, before = event.view, event.before
     earlier = {(message.id, message.content) for message in before.messages} if before else set()
     new = [m for m in _inserted(view) if (m.id, m.content) not in earlier and not is_framing(m)]
@@ -146,7 +146,7 @@ def _own_deeds(event: Prepared) -> list[str]:
 
 
 def note_lines(event: Prepared) -> list[str]:
-    """Repairs of the strategy's answer and messages that the loop inserted, as far as they are new in this view."""
+    """New repairs of the strategy's view, and messages that the loop inserted."""
     known = set(event.before.notes) if event.before else set()
     notes = [f"  ! {line(event.strategy)}: {line(note)}" for note in event.view.notes if note not in known]
     aloud = [message for message in _inserted(event.view) if message.id in SAID_ALOUD]
@@ -159,7 +159,7 @@ def over_line(event: Prepared) -> str | None:
     if view.tokens <= view.limit:
         return None
     over = figures.tokens(view.tokens - view.limit, event.exact)
-    return f"  ▲ {over} tokens over the budget: a server would refuse this, or cut it unasked"
+    return f"  ▲ {over} tokens over the budget: a server would refuse this prompt, or cut it silently"
 
 
 def prompt_cut_line(event: PromptCut) -> str:
@@ -169,20 +169,20 @@ def prompt_cut_line(event: PromptCut) -> str:
 
 
 def unread(names: Sequence[str]) -> str:
-    """What an answer cites and no tool has shown."""
-    return f"cited and not read: {', '.join(line(name[:MOST_CHARACTERS]) for name in names)}"
+    """The citations of an answer that no tool has shown."""
+    return f"cited but not read: {', '.join(line(name[:MOST_CHARACTERS]) for name in names)}"
 
 
 def passage_line(event: Answered) -> str:
-    """`  ❝ Tomatoes want water every two days. [growing-tomatoes]`: what the search finds, beside the model; or "".
+    """`  ❝ Tomatoes want water every two days. [growing-tomatoes]`: the best passage of the search, or "".
 
-    Its lines are one, of any length.
+    One line of any length.
     """
     return f"  ❝ {line(event.passage)}" if event.passage else ""
 
 
 def side_began_line(event: SideBegan) -> str:
-    """`  ∑ memory asks reader in the background: ~2,100 in`: a strategy asks a model, and the agent goes on."""
+    """`  ∑ memory asks reader in the background: ~2,100 in`: a strategy asks a model while the agent continues."""
     asked, prompt = line(event.model.called), figures.tokens(event.prompt_tokens, event.exact)
     return f"  ∑ {line(event.purpose)} asks {asked} in the background: {prompt} in"
 
@@ -214,9 +214,9 @@ def who(message: Message) -> str:
 
 
 def cut_off_line(event: Replied) -> str | None:
-    """The warning that a reply was ended, at its limit, in circles or by its server; None if the model ended it."""
+    """The warning that a reply was cut off: at its limit, for repetition or by its server; None if it is whole."""
     if event.stopped_by:
-        return f"  ! {CIRCLES[event.stopped_by]}: ask again, in other words or with another model (/model)"
+        return f"  ! {CIRCLES[event.stopped_by]}: rephrase the question, or take another model (/model)"
     finish = event.usage.finish
     if finish in WELL_ENDED:
         return None
@@ -225,7 +225,7 @@ def cut_off_line(event: Replied) -> str | None:
 
 
 def cut(text: str, width: int) -> str:
-    """A line in at most `width` columns, its end replaced by `…` where it was longer. Wide characters count double."""
+    """Cut a line to at most `width` columns, with `…` at a cut end. Wide characters count double."""
     if cell_len(text) <= width:
         return text
     if width < 1:
@@ -234,13 +234,13 @@ def cut(text: str, width: int) -> str:
 
 
 def in_room(spec: str, room: int) -> str:
-    """A SPEC in so many columns: as it is, else its short name, cut if even that is too long."""
+    """A SPEC in at most `room` columns: in full, else its short name, cut if even that is too long."""
     return spec if cell_len(spec) <= room else cut(short_name(spec), room)
 
 
 def _deed(fate: Fate, count: int) -> str:
     if fate == "tidied":
-        return f"wrote {figures.several(count, 'result')} smaller"
+        return f"tidied {figures.several(count, 'result')}"
     return f"{fate} {figures.several(count, 'result' if fate in ('masked', 'shortened', 'offloaded') else 'message')}"
 
 

@@ -1,4 +1,4 @@
-"""Wrapping: long lines of a terminal are broken between words, which a terminal itself does not care about."""
+"""Wrapping: break long lines between words; a terminal breaks within them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TextIO
 
 
 def columns(stream: TextIO | None) -> int:
-    """How wide this stream is; 0 where it is no terminal, and nothing need be broken."""
+    """The width of this stream in columns; 0 if it is not a terminal, so that nothing is wrapped."""
     if stream is None or not stream.isatty():
         return 0
     asked = os.environ.get("COLUMNS", "")
@@ -20,9 +20,9 @@ def columns(stream: TextIO | None) -> int:
 
 
 def wrapped(text: str, width: int, hang: int = 0) -> str:
-    """The text with each line broken before the word that leaves `width` columns; what follows keeps its indent.
+    """Wrap each line before the word that exceeds `width` columns; continuation lines keep its indent.
 
-    With `hang` it is indented by so many columns more. A word that is wider than that stands alone. 0 breaks nothing.
+    `hang` adds columns to that indent. A longer word gets its own line. A width of 0 wraps nothing.
     """
     return "\n".join(part for each in text.split("\n") for part in _parts(each, width, hang)) if width else text
 

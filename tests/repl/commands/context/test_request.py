@@ -82,7 +82,7 @@ def test_context_raw_without_a_wire_is_what_the_model_was_given(drawn: bool) -> 
     session = scripted([tool_call("search_articles", query=HOSTILE)], "So.", strategy="none")
     ask(session, HOSTILE)
     head, body = shown(session, drawn)
-    assert head.startswith("No request went over a wire to scripted/scripted.")
+    assert head.startswith("scripted/scripted runs without a server.")
     given_ = json.loads(body)
     request = session.agent.backend.requests[-1]  # type: ignore[attr-defined]
     assert [message["content"] for message in given_["messages"]] == [message.content for message in request.messages]

@@ -142,8 +142,8 @@ def test_an_error_is_a_finding_and_a_usage_error_comes_first() -> None:
     assert report.code == 2
     show(report, paper.console)
     shown = [each for each in paper.lines if "one" not in each]
-    assert shown[1:4] == ["  warning: vllm: unused", "    to mend it: fix", "  error: ollama: no server"]
-    assert shown[-2:] == ["No session can start: typed.", "to mend it: again"]
+    assert shown[1:4] == ["  warning: vllm: unused", "    to fix it: fix", "  error: ollama: no server"]
+    assert shown[-2:] == ["No session can start: typed.", "to fix it: again"]
 
 
 def test_nothing_is_changed_and_nothing_secret_is_told(
@@ -202,8 +202,8 @@ def test_in_a_terminal_it_says_that_it_looks_and_then_shows_a_table(home: Path, 
         "repl", "doctor", state=home, columns=120, OLLAMA_HOST=NOWHERE, OPENAI_BASE_URL=NOWHERE, **environment
     )
     assert terminal.end() == 0
-    assert "a server that does not answer is waited for" in terminal.raw
-    assert "is waited for" not in terminal.text  # it is wiped
+    assert "checking; waiting up to" in terminal.raw
+    assert "waiting up to" not in terminal.text  # it is wiped
     assert "  ✓ articles" in terminal.text
     assert " → " in terminal.text
     assert bool(re.findall(r"\x1b\[[\d;]*3[0-7]m", terminal.raw)) == (not environment)

@@ -120,6 +120,6 @@ def test_the_file_of_a_session_is_never_replaced(road: str, tmp_path: Path, monk
     session = Session(Settings(backend="reader", session_dir=tmp_path), Journal(path))
     ask(session)
     before = path.read_bytes()
-    with pytest.raises(UsageError, match="is where a session is kept"):
+    with pytest.raises(UsageError, match="would be taken for a saved session"):
         run_command(session, f"/export md {road.format(path)}!", Paper().console)
     assert path.read_bytes() == before

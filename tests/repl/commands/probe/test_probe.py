@@ -88,7 +88,7 @@ def test_the_reader_says_it_while_it_stands_in_the_view_and_not_when_it_is_gone(
         assert found.stands == ("The fact" in told or "still holds" in told)
         if fate == "kept":
             assert found.missing == []
-            assert told == "The fact stands in message 4, as it was."
+            assert told == "The fact is in message 4, unchanged."
         elif not found.stands:
             assert found.missing
             assert told.startswith(f"Message 4, which held it, is {fate}: ")
@@ -97,7 +97,7 @@ def test_the_reader_says_it_while_it_stands_in_the_view_and_not_when_it_is_gone(
 
 def test_a_question_looks_for_the_fact_that_it_is_about() -> None:
     session = scripted()
-    with pytest.raises(UsageError, match="nothing is planted"):
+    with pytest.raises(UsageError, match="there is no planted fact"):
         questions(session, "")
     assert questions(session, "Anything?") == [("Anything?", None)]
     for fact in (FACT, "Ada moved to Lyon.", "The tea is green.", "The door is red."):

@@ -1,4 +1,4 @@
-"""Branches: go on from an earlier question, under the same strategy or another, and lose nothing of what there was.
+"""Branches: continue from an earlier question, under the same strategy or another, and keep everything.
 
-`moves` are the commands that begin branches, `tree` shows them and what each has cost.
+`moves` has the commands that start branches; `tree` shows the branches and their costs.
 """

@@ -1,4 +1,4 @@
-"""/fork, /undo, /retry and /reset: go on from an earlier point on a new branch. The old branch stays."""
+"""/fork, /undo, /retry and /reset: continue from an earlier point on a new branch. The old branch stays."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from thimble.session.journal.state import SavedState
 from thimble.session.session import Session
 from thimble.session.story import Exchange, exchanges, records, turn_lines
 
-HOW_TO_FORK = "write /fork [N] [SPEC]: N exchanges stay, as /stats numbers them; 3.2 is turn 2 of exchange 3"
-HOW_TO_UNDO = "write /undo [N]: the newest N exchanges are taken back"
+HOW_TO_FORK = "write /fork [N] [SPEC]: N is an exchange as /stats all numbers them; 3.2 is turn 2 of exchange 3"
+HOW_TO_UNDO = "write /undo [N]: it undoes the newest N exchanges, one by default"
 SIGNED_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 QUOTE_COLUMNS = 60
 """Columns of a question that is quoted."""
@@ -28,10 +28,11 @@ QUOTE_COLUMNS = 60
 
 @command("fork [N] [SPEC]", "Branches", completer=last_spec)
 def fork(session: Session, text: str, console: Console) -> None:
-    """Go on after exchange N on a new branch.
+    """Start a new branch after exchange N.
 
-    Without N from here; with 0 from before the first question; with 3.2 after turn 2 of exchange 3. Strategy with its
-    memory, budget and model are those of that moment; with SPEC the strategy starts fresh. The old branch stays: /tree.
+    Without N it starts here; 0 is before the first question, 3.2 is after turn 2 of exchange 3. The strategy with its
+    memory, the budget and the model are restored from that moment; with SPEC the strategy starts fresh. The old branch
+    stays: /tree.
     """
     first, _, rest = text.partition(" ")
     numbered = SIGNED_NUMBER.fullmatch(first) is not None
@@ -48,18 +49,18 @@ def fork(session: Session, text: str, console: Console) -> None:
     session.branch(after, *([Changed("strategy", spec)] if spec else []))
     fresh = ", which starts fresh" if spec else ""
     new, now = session.journal.tree.current, as_it_is(session)
-    place = f"behind {f'turn {turn} of ' * bool(turn)}exchange {exchange}"
+    place = f"after {f'turn {turn} of ' * bool(turn)}exchange {exchange}"
     place = place if int(exchange) else "before the first question"
-    say(console, f"Branch {new} begins {place} of branch {old}, {now}{fresh}.")
-    say(console, f"Branch {old} stays as it was: /tree {old} goes back to it.", "quiet")
+    say(console, f"Branch {new} starts {place} of branch {old}, {now}{fresh}.")
+    say(console, f"Branch {old} is unchanged: /tree {old} goes back to it.", "quiet")
 
 
 @command("undo [N]", "Branches")
 def undo(session: Session, text: str, console: Console) -> None:
-    """Go back by N exchanges; /tree still has them.
+    """Undo the last N exchanges; /tree keeps them.
 
-    Goes back to the moment before that question, one exchange by default; a question that the budget refused does
-    not count. Facts planted after it go too. The undone exchanges stay on their branch.
+    Goes back to just before their first question; without N, it undoes one exchange. A question that the budget refused
+    does not count. Facts planted since go too. The undone exchanges stay on their branch.
     """
     old, there = session.journal.tree.current, _here(session)
     taken = [one for one in there if one.number and one.ending != "withdrawn"]
@@ -71,7 +72,7 @@ def undo(session: Session, text: str, console: Console) -> None:
     for one in there[there.index(first) :]:
         say(console, f"Undone: {_quoted(one)}")
     new, left = session.journal.tree.current, figures.several(len(session.agent.history), "message")
-    say(console, f"Branch {new} goes on from before that, with {left}, {as_it_is(session)}.")
+    say(console, f"Branch {new} continues from before that, with {left}, {as_it_is(session)}.")
     for name, is_now in _changeable(session).items():
         if is_now != before[name]:
             say(console, f"{name.capitalize()} goes back too: from {before[name]} to {is_now}.", "warn")
@@ -82,8 +83,7 @@ def undo(session: Session, text: str, console: Console) -> None:
 def retry(session: Session, spec: str, console: Console) -> str:
     """Ask the newest question again, on a new branch.
 
-    Uses the current budget and model. With SPEC it asks under that strategy, which starts fresh; without, under the
-    current one.
+    Uses the current budget and model, and the current strategy, or SPEC, which starts fresh.
     """
     old, asked = session.journal.tree.current, [one for one in _here(session) if one.number]
     if not asked:
@@ -91,47 +91,47 @@ def retry(session: Session, spec: str, console: Console) -> str:
     _ask_anew(session, asked[-1], spec)
     new = session.journal.tree.current
     say(console, f"Branch {new} asks again, {as_it_is(session)}: {_quoted(asked[-1])}")
-    say(console, f"Branch {old} keeps the answer of before: /tree {old} goes back to it.", "quiet")
+    say(console, f"Branch {old} keeps the earlier answer: /tree {old} goes back to it.", "quiet")
     return asked[-1].question.content
 
 
 @command("reset", "Branches", aliases=("clear",))
 def reset(session: Session, _: str, console: Console) -> None:
-    """Begin again, empty; strategy, budget and model stay.
+    """Start over, empty; strategy, budget and model stay.
 
-    A branch without history, notes or statistics; the strategy starts fresh. The old branch stays: /tree N goes
+    Starts a branch without history, notes or statistics; the strategy starts fresh. The old branch stays: /tree N goes
     back to it.
     """
     kept = [figures.several(len(session.agent.history), "message")]
     kept += [figures.several(len(session.notes.kept), "note")] if session.notes.kept else []
     old = session.journal.tree.current
     session.reset()
-    say(console, f"Branch {session.journal.tree.current} begins empty, {as_it_is(session)}, which starts fresh.")
+    say(console, f"Branch {session.journal.tree.current} starts empty, {as_it_is(session)}, which starts fresh.")
     say(console, f"Branch {old} keeps its {' and '.join(kept)}: /tree {old} goes back to it.", "quiet")
 
 
 def _here(session: Session) -> list[Exchange]:
-    """What was asked and planted on the branch in use. Raises UsageError before there was anything."""
+    """The exchanges and planted facts of the current branch. Raises UsageError if there are none."""
     tree = session.journal.tree
     path = tree.path(tree.current)
     if not path:
-        raise UsageError("nothing has been asked yet", "ask something first; /strategy SPEC swaps the strategy")
+        raise UsageError("nothing has been asked yet", "ask a question first; /strategy SPEC swaps the strategy")
     return exchanges(records(path))
 
 
 def _number(text: str, most: int, form: str, least: int = 0) -> int:
-    """A number of exchanges. Raises UsageError for one that is none, or beyond."""
+    """Parse a number of exchanges, `least` to `most`. Raises UsageError."""
     if not re.fullmatch("[0-9]{1,9}", text):
         raise UsageError(f"{text[:40]!r} is not a number of exchanges", form)
     if int(text) < least:
-        raise UsageError(f"{text} exchanges are nothing to undo", form)
+        raise UsageError(f"/undo cannot undo {text} exchanges", form)
     if int(text) > most:
         raise UsageError(f"this branch has {figures.several(most, 'exchange')}, not {text}", form)
     return int(text)
 
 
 def _ask_anew(session: Session, question: Exchange, spec: str) -> None:
-    """Branch off before a question and what was changed for it, so that one that is often asked has all side by side.
+    """Branch off before a question and the changes made for it, so that repeated /retry give sibling branches.
 
     Strategy, budget and model become the current ones.
     """
@@ -153,7 +153,7 @@ def _ask_anew(session: Session, question: Exchange, spec: str) -> None:
 
 
 def _changeable(session: Session) -> dict[str, str]:
-    """What a user changes between questions. Safe to print."""
+    """The settings that a user changes between questions, with their values. Safe to print."""
     return {name: line(str(value)) for name, value in session.values.items() if name != "system"}
 
 
@@ -163,7 +163,7 @@ def as_it_is(session: Session) -> str:
 
 
 def _quoted(one: Exchange) -> str:
-    """A question, or a planted fact, in a line."""
+    """A question, or a planted fact, in one line."""
     refused = " (which the budget refused)" if one.ending == "withdrawn" else ""
     words = cut(line(one.planted.fact if one.planted else one.question.content), QUOTE_COLUMNS)
     return f"{'the planted ' if one.planted else ''}“{words}”{refused}"

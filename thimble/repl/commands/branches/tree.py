@@ -1,6 +1,6 @@
-"""/tree: every branch with its own cost, and the switch to another branch.
+"""/tree: list every branch with its own cost, or switch to another branch.
 
-A part that two branches share counts for the branch where it began.
+Calls that two branches share count for the branch that made them.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from thimble.session.totals import priced, totals
 class BranchAccount:
     """A branch: its parent, its strategy, and the calls that belong to it alone.
 
-    `behind`: it begins after this exchange of the parent. `question`: the last one of the branch itself, "" if there is
-    none. `stem`: what stands before it where the branches are drawn as a tree.
+    `behind`: the exchange of the parent after which it starts. `question`: the last one of the branch itself, or "".
+    `stem`: the lines drawn before its number in a tree.
     """
 
     number: int
@@ -49,9 +49,9 @@ class BranchAccount:
 
 @command("tree [N]", "Branches")
 def tree(session: Session, text: str, console: Console) -> None:
-    """All branches and what they cost, or go to branch N.
+    """List the branches and their costs, or go to branch N.
 
-    For each branch its parent, its strategy and its own cost. /tree 2 goes on with branch 2 as you left it.
+    Shows each branch with its parent, its strategy and its own cost. /tree 2 continues branch 2 as you left it.
     """
     if text:
         _go(session, text, console)
@@ -65,7 +65,7 @@ def tree(session: Session, text: str, console: Console) -> None:
 
 def _go(session: Session, text: str, console: Console) -> None:
     there = session.journal.tree.branches
-    known = "/tree shows the branches" if len(there) > 1 else "/fork, /undo and /retry begin branches"
+    known = "/tree shows the branches" if len(there) > 1 else "/fork, /undo and /retry start branches"
     if not re.fullmatch("[0-9]{1,9}", text) or int(text) not in there:
         raise UsageError(f"there is no branch {text[:40]}", known)
     session.switch(int(text))
@@ -75,7 +75,7 @@ def _go(session: Session, text: str, console: Console) -> None:
 
 
 def table(found: Sequence[BranchAccount], names: Sequence[str], prices: Prices) -> Table:
-    """What each branch has cost of its own, where it grew from, under what, and its last question."""
+    """The own cost of each branch, its parent, its strategies and its last question."""
     rows: list[Sequence[str | Text]] = [
         (
             Text(name),
@@ -84,9 +84,9 @@ def table(found: Sequence[BranchAccount], names: Sequence[str], prices: Prices) 
         )
         for one, name in zip(found, names, strict=True)
     ]
-    rows.append((Text("together"), *_spent([call for one in found for call in one.calls], prices), ""))
+    rows.append((Text("total"), *_spent([call for one in found for call in one.calls], prices), ""))
     columns = ("branch", ">turns", ">prompt", ">prefill", ">out", ">cost", "strategy, last question")
-    return Table("The branches, and what each has cost of its own", columns, rows, bold=-1)
+    return Table("The branches, each with its own cost", columns, rows, bold=-1)
 
 
 def _used(one: BranchAccount) -> str:
@@ -95,7 +95,7 @@ def _used(one: BranchAccount) -> str:
 
 
 def _place(one: BranchAccount) -> str:
-    """Where a branch grew from."""
+    """The point of the parent at which a branch starts."""
     if not one.parent:
         return ""
     return f"from {one.parent}, {f'exchange {one.behind}' if one.behind else 'its start'}: "
@@ -111,7 +111,7 @@ def _spent(calls: Sequence[Call], prices: Prices) -> Sequence[str]:
 def accounts(tree: Tree) -> list[BranchAccount]:
     """An account for each branch: a parent before its children, children by age, each followed by its own children.
 
-    A branch goes on from a copy of what its parent was at that line, so each line is read once.
+    Each branch starts from a copy of its parent's state at that line, so each line is read once.
     """
     found: list[BranchAccount] = []
     waiting = [(tree.branches[TRUNK], SavedState(), "", "")]

@@ -1,4 +1,4 @@
-"""The command: what is compared, in which order, and what is shown when Ctrl-C ends it."""
+"""/compare: its arguments, its default strategies, and the rows shown when Ctrl-C stops it."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from thimble.strategies.table import without_a_model
 
 HOW_TO_COMPARE = "write /compare [SPEC…], or /compare [SPEC…] run QUESTION"
 ASKED_BY_DEFAULT = ("none", "sliding-window", "observation-masking", "summary-buffer")
-"""Strategies that `run` asks under by default, after the strategy in use."""
+"""The strategies that `run` uses by default, after the strategy in use."""
 
 
 @command("compare [SPEC…]", "Experiments", completer=last_spec)
 def compare(session: Session, text: str, console: Console) -> None:
-    """What other strategies would send, or answer.
+    """Compare what other strategies would send or answer.
 
-    Replays this history under each SPEC, as if that had been in use from the start: size, cost and fates. Without
-    SPEC: the strategy in use and all that ask no model. What you pin, drop and edit counts in the row you+SPEC.
-    /compare [SPEC…] run QUESTION really asks, in a copy of the session for each. Nothing of this enters the session.
-    Ctrl-C keeps the finished rows.
+    Replays this history under each SPEC, as if it had been in use from the start, and shows size, cost and fates.
+    Without SPEC: the strategy in use and all that do not ask a model. Your /pin, /drop and /edit count in the row
+    you+SPEC. /compare [SPEC…] run QUESTION really asks the model, in a copy of the session for each strategy. None of
+    this enters the session. Ctrl-C keeps the finished rows.
     """
     specs, question = parse_arguments(text)
     if question is None:
@@ -56,7 +56,7 @@ def parse_arguments(text: str) -> tuple[list[str], str | None]:
 
 
 def check(session: Session, specs: Sequence[str]) -> None:
-    """Raises UsageError for the first SPEC that names no strategy."""
+    """Raise UsageError for the first SPEC that is not valid."""
     for spec in specs:
         if spec == AS_RECORDED:
             continue
@@ -67,14 +67,14 @@ def check(session: Session, specs: Sequence[str]) -> None:
 
 
 def by_default(session: Session) -> list[str]:
-    """The strategy in use, and all that ask no model; of a recorded run what its agent did, too."""
+    """The strategy in use, and all that do not ask a model; for a recorded run, its agent's own views first."""
     return [*dict.fromkeys((*[AS_RECORDED] * is_as_recorded(session), session.spec, *without_a_model()))]
 
 
 def _replay(session: Session, specs: Sequence[str], console: Console) -> None:
     agent, found = session.agent, list[Replayed]()
     if not agent.history:
-        raise UsageError("there is no history to compare yet", f"ask something first, or {HOW_TO_COMPARE}")
+        raise UsageError("there is no history to compare yet", f"ask a question first, or {HOW_TO_COMPARE}")
     try:
         under_each(specs, lambda spec: found.append(replayed(session, spec)), console, "replaying")
     finally:

@@ -1,4 +1,4 @@
-"""One strategy after another: which is under way, and how many are done when Ctrl-C ends it."""
+"""Act under one strategy after another, with progress; Ctrl-C stops between them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from thimble.repl.screen.theme import moving
 
 
 def under_each(specs: Sequence[str], act: Callable[[str], object], console: Console, doing: str) -> None:
-    """Act under each of these strategies. Raises Stopped at Ctrl-C."""
+    """Call `act` with each SPEC, and show the progress. Raises Stopped at Ctrl-C."""
     done = 0
     try:
         with moving(console, doing) as tell:

@@ -1,4 +1,4 @@
-"""The result of a replay under several strategies: a table, a bar for each, remarks. `*` is the best of a column."""
+"""The result of a replay under several strategies: a table, a bar each, remarks. `*` marks the best of a column."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from thimble.session import figures
 from thimble.session.session import Session
 
 FIGURES = 68
-"""Columns of the table beside the names."""
-BEST = "* best of those that kept to the budget at every call"
+"""Width of the table without the names, in columns."""
+BEST = "* best of those within the budget at every call"
 
 
 def show_replayed(session: Session, found: Sequence[Replayed], console: Console) -> None:
-    """The figures of each strategy, its history as a bar, what the budget could not hold, what a model was asked."""
+    """Print the figures of each strategy, its history as a bar, refused calls, and calls to a model."""
     if not found:
         return
     exact = session.agent.backend.counter.exact
@@ -41,7 +41,7 @@ def show_replayed(session: Session, found: Sequence[Replayed], console: Console)
 
 
 def table(session: Session, found: Sequence[Replayed], exact: bool, console: Console) -> Table:
-    """The next prompt, prompts and prefill of all calls, what the next prompt holds of the history, and quotes lost."""
+    """The next prompt, prompts and prefill of all calls, messages kept in the next prompt, and lost quotes."""
     nexts, quoted = [one.next.tokens if one.next else None for one in found], max(one.faults.quoted for one in found)
     columns = [
         starred(found, nexts, lambda tokens: figures.tokens(tokens, exact)),
@@ -62,13 +62,13 @@ def table(session: Session, found: Sequence[Replayed], exact: bool, console: Con
 
 
 def names(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
-    """The SPEC of each row, on a narrow screen a short one. The one in use is marked."""
+    """The SPEC of each row, shortened on a narrow screen. The one in use is marked."""
     room = console.width - FIGURES if is_drawn(console) else PLAIN_WIDTH
     return [f"{in_room(one.spec, room)}{in_use(console, one.spec == session.spec)}" for one in found]
 
 
 def _show_bars(session: Session, found: Sequence[Replayed], console: Console) -> None:
-    """The history under each strategy, all to one scale: a block a message, lettered by what became of it."""
+    """Print the history under each strategy, all to one scale: a block per message, with the letter of its fate."""
     count = session.agent.backend.counter.count
     rows = [cut(line(name), 26) for name in names(session, found, console)]
     room = max(map(cell_len, rows)) + 4
@@ -82,7 +82,7 @@ def _show_bars(session: Session, found: Sequence[Replayed], console: Console) ->
 
 
 def starred(found: Sequence[Replayed], values: Sequence[int | None], written: Callable[[int], str]) -> list[str]:
-    """The cells of a column, with `*` before the lowest value; none if all are equal."""
+    """The cells of a column, with `*` before the lowest value, unless all are equal."""
     known = [value for one, value in zip(found, values, strict=True) if one.fits and value is not None]
     best = min(known) if len(set(known)) > 1 else None
 
@@ -95,7 +95,7 @@ def starred(found: Sequence[Replayed], values: Sequence[int | None], written: Ca
 
 
 def fates(one: Replayed, drawn: bool) -> str:
-    """The changed messages by fate: `M5 D12 · fit S1`, or `5 masked, 12 dropped; fit: 1 shortened` to be read aloud."""
+    """The changed messages by fate: `M5 D12 · fit S1`, or `5 masked, 12 dropped; fit: 1 shortened` in plain output."""
 
     def counted(met: Mapping[str, int]) -> str:
         counts = [(fate, met[fate]) for fate in FATE_LETTERS if met.get(fate)]
@@ -110,13 +110,13 @@ def fates(one: Replayed, drawn: bool) -> str:
 
 
 def changed(one: Replayed) -> dict[str, int]:
-    """How many messages met each fate but to be kept."""
+    """The number of messages with each fate, without the kept ones."""
     met: dict[str, int] = {fate: count for fate, count in one.fates.items() if fate != "kept"}
     return {**met, "inserted": len(one.next.inserted)} if one.next and one.next.inserted else met
 
 
 def key(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
-    """The meaning of the marks and letters in these rows, and what holds for all of them."""
+    """The meaning of the marks and letters in these rows."""
     quoted = max(one.faults.quoted for one in found)
     lost = [f"lost: of {quoted:,} lines and names that later calls quote, those not in view"] * (quoted > 0)
     if not is_drawn(console):
@@ -128,7 +128,7 @@ def key(session: Session, found: Sequence[Replayed], console: Console) -> list[s
 
 
 def remarks(one: Replayed, exact: bool) -> list[str]:
-    """Remarks for which there is no column: failures, calls over the budget, and questions to a model."""
+    """Remarks without a column: failures, calls over the budget, and questions to a model."""
     said = [f"failed: {one.failed}"] if one.failed else []
     if one.refused:
         said.append(f"the budget could not hold {figures.several(one.refused, 'call')}")

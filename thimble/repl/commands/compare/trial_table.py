@@ -1,4 +1,4 @@
-"""One question, really asked under each strategy: what it cost, and how each ended, as a table."""
+"""One question, really asked under each strategy: a table of costs, then how each ended."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from thimble.session import figures
 from thimble.session.session import Session
 
 ANSWER_CHARACTERS = 600
-"""Characters of an answer that are shown."""
+"""The most characters of an answer that are shown."""
 
 
 def ask_each(session: Session, specs: Sequence[str], question: str, console: Console) -> None:
-    """Ask under each of these strategies, and show what came of it; one that fails is a row.
+    """Ask under each of these strategies, and show the results; a failed one has a row, too.
 
     Raises:
-        NotRecorded: a cassette is played that does not hold this; nothing is shown.
-        Stopped: the user pressed Ctrl-C; what was done is shown.
+        NotRecorded: the recording that is played does not hold this; nothing is shown.
+        Stopped: the user pressed Ctrl-C; the finished rows are shown.
     """
     found, exchange = list[Trial](), known(question, session.settings)
 
@@ -83,7 +83,7 @@ def show_asked(
 
 
 def came_to(one: Trial, exchange: Exchange | None) -> str:
-    """`answered, known answer: right`: how it ended, calls over the budget, and whether a known answer is hit.
+    """`answered, known answer: right`: how it ended, calls over the budget, and the verdict if the answer is known.
 
     Safe to print.
     """

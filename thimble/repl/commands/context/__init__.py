@@ -1,1 +1,1 @@
-"""The X-ray: what one model call is sent, beside the history that it was made from."""
+"""The X-ray: the view of one model call beside the history that it was made from."""

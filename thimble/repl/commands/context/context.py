@@ -1,4 +1,4 @@
-"""/context and /why: their arguments, and the completions of these."""
+"""/context and /why: their arguments and completions."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ RANGE = re.compile(r"(\d{1,9})\s*[-–]\s*(\d{1,9})")
 
 @command("context [N]", "Calls", completer=one_of("next", "raw", "prompt"))
 def context(session: Session, rest: str, console: Console) -> None:
-    """What the last call was sent, message by message.
+    """Show the last call's prompt, message by message.
 
     A block for each message, as wide as its tokens, with the letter of its fate; then a row for each message.
     /context next: the next call. /context 12: message 12 before and after (+1: the first inserted one). /context
     12-57: these messages, a row each. /context 3.2: the call of exchange 3, turn 2. /context raw: the exact request.
-    /context prompt: the last call as the model reads it, where its server tells.
+    /context prompt: the last call as the model reads it, with its template, if the server can show it.
     """
     between = RANGE.fullmatch(rest)
     if not rest:
@@ -62,15 +62,15 @@ def context(session: Session, rest: str, console: Console) -> None:
 
 @command("why N", "Calls")
 def why(session: Session, rest: str, console: Console) -> None:
-    """Which rule decided the fate of message N.
+    """Say which rule decided the fate of message N.
 
-    N is its number in /context, in the last call: /why 12, or /why +1 for the first inserted message. It names who
-    changed the message: the strategy or a part of it, or `fit`, which makes a view fit that the strategy left
-    over the budget. What was repaired in that view is in a second line.
+    N is its number in /context, in the last call: /why 12, or /why +1 for the first inserted message. It names what
+    changed the message: the strategy, a part of it, or `fit`, which reduces a view that is over the budget. A second
+    line lists repairs of that view.
     """
     if not MESSAGE.fullmatch(rest):
-        what = "/why takes the number of a message" + (f", not {rest[:40]!r}" if rest else "")
-        raise UsageError(what, "write /why 12, or /why +1 for one that was inserted; /context lists them")
+        what = "/why takes a message number" + (f", not {rest[:40]!r}" if rest else "")
+        raise UsageError(what, "write /why 12, or /why +1 for the first inserted message; /context lists them")
     xray = last_call(session)
     say(console, sentence(xray, xray.find(rest)))
     if notes := dict.fromkeys(xray.view.notes):
@@ -78,18 +78,18 @@ def why(session: Session, rest: str, console: Console) -> None:
 
 
 def show_call(xray: Xray, console: Console) -> None:
-    """Print what a call is sent: the head line, the strip, the list."""
+    """Print the view of a call: the head line, the strip, the list."""
     say(console, head(xray, console.width), "over" if xray.view.tokens > xray.view.limit else "bold")
     show_strip(xray, console)
     groups = folded(xray.rows, most_rows(console))
     show_list(xray, groups, console)
     shared = next((span(group) for group in groups if len(group) > 1), "")
     if shared:
-        say(console, f"messages share a row; /context {shared.replace('–', '-')} has a row each", "quiet")
+        say(console, f"messages share a row; /context {shared.replace('–', '-')} shows each", "quiet")
 
 
 def head(xray: Xray, width: int) -> str:
-    """`last call: turn 2 of exchange 1 · hybrid · 3,897/8,000 49% · cached 912 · prefill 2,985` in so many columns.
+    """`last call: turn 2 of exchange 1 · hybrid · 3,897/8,000 49% · cached 912 · prefill 2,985` in `width` columns.
 
     Fields drop from the right.
     """
@@ -103,11 +103,11 @@ def head(xray: Xray, width: int) -> str:
 
 
 def _tell_later(session: Session, console: Console) -> None:
-    """Say how many messages are newer than the last call."""
+    """Print how many messages are newer than the last call."""
     view = session.agent.ledger.view
     later = len(session.agent.history) - len(view.history) if view else 0
     if later > 0:
-        say(console, f"{figures.several(later, 'message')} came after this call; /context next has all", "quiet")
+        say(console, f"{figures.several(later, 'message')} came after this call; /context next shows all", "quiet")
 
 
 def _show_range(xray: Xray, first: str, last: str, console: Console) -> None:

@@ -1,4 +1,4 @@
-"""The list: a row a message with its fate and its tokens; older messages of one fate share a row."""
+"""The list: a row per message with its fate and its tokens; older messages of one fate share a row."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from thimble.session.memory_file import memory_of_system
 Group = Sequence[Row]
 """Messages that share a row."""
 Cells = tuple[str, str, str, str, str, str, str]
-"""Name, who says it, fate, tokens before and after, the mark of what is cached, first words."""
-CACHE_MARKS = {"═": "cached", "╌": "computed anew", "?": "cached or not: unknown", " ": "not sent"}
+"""Name, who says it, fate, tokens before and after, the cache mark, first words."""
+CACHE_MARKS = {"═": "cached", "╌": "prefill", "?": "cached or not: unknown", " ": "not sent"}
 
 
 def show_list(xray: Xray, groups: Sequence[Group], console: Console) -> None:
-    """Print a row for each group of messages; above the first message one for the tool schemas."""
+    """Print a row for each group of messages, after one for the tool schemas if the first message is listed."""
     rows = [_cells(xray, group) for group in groups]
     if groups and groups[0][0] is xray.rows[0]:
         rows.insert(0, _schemas(xray))
@@ -40,15 +40,15 @@ def show_list(xray: Xray, groups: Sequence[Group], console: Console) -> None:
 
 
 def most_rows(console: Console) -> int:
-    """Rows of messages that leave the strip above them on the screen."""
+    """The most rows of messages that leave room for the strip on the screen."""
     return max(8, min(38, console.height - 16)) if is_drawn(console) else 38
 
 
 def folded(rows: Sequence[Row], most: int) -> list[Group]:
-    """The rows in at most so many groups, in order: the newest apart, older ones with their neighbours of one fate.
+    """The rows in at most `most` groups, in order: the newest alone, older neighbours of one fate together.
 
-    The fewer of the newest are apart, the more often fates change before them: what changed is seen first. Where it
-    would still be too many, the oldest share a row whatever their fates. The system prompt has its own.
+    The more often fates change, the fewer of the newest are alone, so that changes stay visible. If there are still
+    too many groups, the oldest share a row whatever their fates. The system prompt always has its own.
     """
     if len(rows) <= most:
         return [[row] for row in rows]
@@ -66,7 +66,7 @@ def folded(rows: Sequence[Row], most: int) -> list[Group]:
 
 
 def first_words(message: Message, width: int = 200) -> str:
-    """The beginning of a message in one line, or what it calls. Safe to print."""
+    """The first words of a message in one line, after its calls. Safe to print."""
     if message.id == DRAFT and not message.content:
         return "(your next question)"
     said = line((message.content or "")[:400])
@@ -106,7 +106,7 @@ def _cells(xray: Xray, group: Group) -> Cells:
 
 
 def _draw(rows: Sequence[Cells], console: Console) -> None:
-    """The rows in columns, the last of which takes what room is left."""
+    """Print the rows in columns; the last column takes the remaining width."""
     from rich.table import Table as Drawn
 
     grid = Drawn(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="quiet")

@@ -17,17 +17,17 @@ from thimble.repl.screen.trace import call_line
 from thimble.session import figures
 
 MOST_COMPARED = 10_000
-"""Lines of a text that are compared: to compare more would take seconds."""
+"""The most lines of a text that are compared: more would take seconds."""
 LINE_STYLES = {"-": "fate.dropped", "+": "calm"}
 
 
 def sentence(xray: Xray, place: int) -> str:
-    """Who the message is of, its fate, its tokens before and after, and the rule, in one sentence."""
+    """The message's author, its fate, its tokens before and after, and the rule, in one sentence."""
     return f"{_title(xray, xray.rows[place])}: {rule(xray, place)}."
 
 
 def rule(xray: Xray, place: int) -> str:
-    """Which rule decided the fate of the message, with its numbers, and which summary stands for it. Safe to print."""
+    """The rule that decided the message's fate, with its numbers, and the summary that replaces it. Safe to print."""
     row, view = xray.rows[place], xray.view
     if row.before is None:
         covered = _covered(xray, row.message)
@@ -39,7 +39,7 @@ def rule(xray: Xray, place: int) -> str:
 
 
 def show_message(xray: Xray, place: int, console: Console) -> None:
-    """Print the message before and after, what it calls or answers, and why it is so."""
+    """Print the message before and after, its calls or the call that it answers, and the rule."""
     row = xray.rows[place]
     say(console, _title(xray, row), f"fate.{row.fate}")
     for words in _belongs(xray, place, console.width):
@@ -50,7 +50,7 @@ def show_message(xray: Xray, place: int, console: Console) -> None:
 
 
 def changed_lines(before: str, after: str) -> list[str]:
-    """The lines that went (`-`) and came (`+`), with two around them; nothing where the texts share no line."""
+    """The removed (`-`) and added (`+`) lines, with two lines of context; empty if the texts share no line."""
     old, new = ([clean(each).rstrip() for each in text.splitlines()] for text in (before, after))
     if max(len(old), len(new)) > MOST_COMPARED:
         return []
@@ -60,15 +60,15 @@ def changed_lines(before: str, after: str) -> list[str]:
 
 
 def _texts(xray: Xray, row: Row) -> Iterator[tuple[str, str]]:
-    """What the message says before and after, or the lines that changed, each line with its style."""
+    """The text before and after, or the lines that changed, each line with its style."""
     before, after = row.before, row.after
     if before and after and not after.same(before) and (found := changed_lines(before.content, after.content)):
-        yield "before and after: - is not sent, + is sent in its place", "bold"
+        yield "changes: - is not sent, + is sent in its place", "bold"
         yield from ((f"  {each}", LINE_STYLES.get(each[0], "quiet")) for each in found)
         return
     same = bool(before and after and after.same(before))
     if after is None:
-        yield "after: it is not sent", "bold"
+        yield "after: not sent", "bold"
     elif not same:
         yield from _text(f"after, {xray.tokens(row.tokens_after)} tokens", after)
     if before:
@@ -108,14 +108,14 @@ def _is_result(row: Row) -> bool:
 
 
 def _summary(xray: Xray, row: Row) -> str:
-    """The other message of the view that stands for this one."""
+    """The summary of the view that replaces this message, by name; "" if there is none."""
     id_ = row.message.id
     standing = (other for other in xray.rows if other.after and other is not row and id_ in other.after.covers)
     return next((f"message {other.name}" for other in standing), "")
 
 
 def _covered(xray: Xray, message: Message) -> str:
-    """The messages that this one stands for."""
+    """The messages that this one replaces, in words."""
     names = [row.name for row in xray.rows if row.before and row.before.id in message.covers]
     if len(names) < 2:
         return f"message {names[0]}" if names else ""

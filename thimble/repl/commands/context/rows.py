@@ -1,4 +1,4 @@
-"""Rows: every message of a history and of its view, in order, with what became of it and what it costs."""
+"""Rows: every message of a history and of its view, in order, with its fate and its tokens."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ Shown = Fate | Literal["inserted"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One message as it was (`before`) and as it is sent (`after`), None where it is not there; sizes are tokens.
+    """One message in the history (`before`) and in the view (`after`), or None; sizes are tokens.
 
-    `name` is what it is called on the screen: its place in the history from 1, or `+1`, `+2`, … where the view
-    inserted it. `cached` says that it is in the prefix that the server has already; None if nobody knows. `by_you`: the
-    user pinned, dropped or edited it.
+    `name` is its name on the screen: its place in the history from 1, or `+1`, `+2`, … for an inserted message.
+    `cached`: whether it is in the prefix that the server has cached; None if unknown. `by_you`: the user pinned,
+    dropped or edited it.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Row:
 
     @property
     def message(self) -> Message:
-        """The original message, else the message that is sent."""
+        """The original message, else the sent one."""
         found = self.before or self.after
         assert found is not None, "a row has a message"
         return found
@@ -56,11 +56,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Xray:
-    """A view with its rows. `call` says which call it is of, `exact` whether its tokens are the model's own.
+    """A view with its rows. `call` names its call; `exact`: the tokens are counted as the model does.
 
-    `cached` and `prefill` are those of the ledger; before the reply an estimate.
-
-    `tools` says whether tools were offered with it.
+    `cached` and `prefill` are the ledger's; estimates before the reply. `tools`: tools were offered.
     """
 
     view: View
@@ -74,21 +72,21 @@ class Xray:
 
     @property
     def overhead(self) -> str:
-        """The name of the tokens that belong to no message."""
+        """The name of the tokens outside all messages."""
         return "tool schemas" if self.tools else "template"
 
     def tokens(self, count: int) -> str:
-        """Tokens as they are shown; nothing is exactly nothing."""
+        """Format tokens, with `~` for an estimate; 0 is always exact."""
         return figures.tokens(count, self.exact or not count)
 
     def find(self, name: str) -> int:
-        """Which row is the message of this name. Raises UsageError that says which there are."""
+        """The index of the row with this name. Raises UsageError."""
         wanted = f"{'+' * name.startswith('+')}{int(name)}"
         place = next((at for at, row in enumerate(self.rows) if row.name == wanted), None)
         if place is None:
             call, count = self.call.partition(":")[0], len(self.view.history)
             what = f"there is no message {name[:20]} in the {call}, which has {count:,}"
-            raise UsageError(what, "/context lists them, and /context next those that came later")
+            raise UsageError(what, "/context lists them, and /context next lists later ones, too")
         return place
 
 
@@ -115,7 +113,7 @@ def _call_of(session: Session, ledger: Ledger, called: str) -> Xray:
 
 
 def next_call(session: Session) -> Xray:
-    """The next call, as far as it is known without a model and without the question.
+    """The next call, as far as it can be known without a model and without the question.
 
     Raises:
         UsageError: the budget cannot hold it.
@@ -132,7 +130,7 @@ def next_call(session: Session) -> Xray:
 
 
 def estimated(view: View) -> tuple[Amount, Amount]:
-    """What of a view is expected to be cached, and the rest."""
+    """The expected cached tokens and prefill of a view."""
     return Amount(view.cached, exact=False), Amount(view.prefill, exact=False)
 
 
@@ -146,10 +144,10 @@ def _xray(
 
 
 def rows_of(view: View, count: Callable[[Message], int], cached: Amount | None = None) -> list[Row]:
-    """The rows of a view in order; what it inserted stands before the message that it precedes there.
+    """The rows of a view in order; inserted messages are at their place in the view.
 
-    Their tokens add up to those of the view and of the history: where a counter has learnt since, or the model is
-    another, each message has the share that it has by today's count.
+    Their tokens add up to those of the view and of the history: if the counter has learnt since, or the model has
+    changed, the total is shared in proportion to today's counts.
     """
     before = spread(view.history_tokens - view.overhead, [count(message) for message in view.history])
     after = spread(view.tokens - view.overhead, [count(message) for message in view.messages])
@@ -176,7 +174,7 @@ def rows_of(view: View, count: Callable[[Message], int], cached: Amount | None =
 
 
 def _cached_messages(view: View, sizes: Sequence[int], cached: int | None) -> int | None:
-    """How many messages of the view are in a cached prefix of so many tokens; None if nobody knows."""
+    """The number of messages in a cached prefix of `cached` tokens; None if unknown."""
     ends = [*accumulate(sizes, initial=view.overhead)]
     if not cached:
         return cached
@@ -185,10 +183,10 @@ def _cached_messages(view: View, sizes: Sequence[int], cached: int | None) -> in
 
 
 def spread(total: int, weights: Sequence[int]) -> list[int]:
-    """Whole shares of a total in proportion to the weights, by cumulative rounding.
+    """Split a total into whole shares in proportion to the weights, by cumulative rounding.
 
     They add up to the total, and each is less than one from its exact share; weights that add up to the total are
-    their own shares.
+    returned unchanged.
     """
     whole = sum(weights)
     if not whole:

@@ -1,4 +1,4 @@
-"""The strip: the history and what was sent of it as two bars, a block a message, its width in proportion to tokens."""
+"""The strip: history and view as two bars, a block per message, its width in proportion to its tokens."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from thimble.repl.screen.theme import FATE_LETTERS, is_drawn, say
 from thimble.session import figures
 
 FILLS = {"kept": "█", "tidied": "█", "inserted": "█", "shortened": "▓", "dropped": "░"}
-"""The fill of a block after its letter, `▒` for other fates: the lighter, the less is left of the message."""
+"""The fill of a block after its letter, `▒` for other fates; lighter if less is left of the message."""
 FREE = "·"
 TOOLS, SYSTEM = "T", "P"
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A message of a bar, or the tool schemas, or the free room; sizes are tokens."""
+    """One block of a bar: a message, the tool schemas, or the free room; sizes are tokens."""
 
     letter: str
     fill: str
@@ -31,7 +31,7 @@ class Block:
 
 
 def show_strip(xray: Xray, console: Console) -> None:
-    """Both bars to one scale with their sums, the line that marks what is cached, and what the letters mean."""
+    """Print both bars to one scale with their sums, the cache ruler and the legend."""
     view, was, sent = xray.view, was_blocks(xray), sent_blocks(xray)
     longest, drawn = max(view.history_tokens, view.tokens, view.limit, 1), is_drawn(console)
     say(console, f"was   {xray.tokens(view.history_tokens)} tokens: {_sums(xray, sent=False)}")
@@ -53,10 +53,10 @@ def show_strip(xray: Xray, console: Console) -> None:
 
 
 def widths(blocks: Sequence[Block], columns: int) -> list[int]:
-    """How many of the columns each block gets: all of them together, in order, by cumulative rounding.
+    """Split the columns among the blocks, in order, by cumulative rounding.
 
-    Each is less than one column from its exact share. Where there are no more blocks than columns each gets at least
-    one; what such a small one takes too much is taken from the next ones that can spare it.
+    Each width is less than one column from its exact share. If there are at least as many columns as blocks, each gets
+    one or more; the excess of a small block is taken from the next ones that can spare it.
     """
     ends = [*accumulate(spread(columns, [block.tokens for block in blocks]))]
     if len(blocks) <= columns:
@@ -77,7 +77,7 @@ def messages_before(rows: Sequence[Row]) -> list[Block]:
 
 
 def sent_blocks(xray: Xray) -> list[Block]:
-    """The view: the tool schemas, every message of it by its fate, and the room that is left in the budget."""
+    """The view: the tool schemas, every message by its fate, and the free room in the budget."""
     free = xray.view.limit - xray.view.tokens
     blocks = [*_tools(xray), *(_block(row, row.tokens_after) for row in xray.rows if row.after)]
     return [*blocks, Block(FREE, FREE, "quiet", free)] if free > 0 else blocks
@@ -90,13 +90,13 @@ def bar(blocks: Sequence[Block], columns: Sequence[int]) -> Text:
 
 
 def over(shown: Text, limit: int) -> Text:
-    """A bar whose columns from the limit on are over the budget: `!` is their fill."""
+    """The bar with `!` as the fill of all columns over the budget."""
     beyond = Text(re.sub("[█▓▒░]", "!", shown.plain[limit:]), style="over")
     return shown[:limit] + beyond if beyond else shown
 
 
 def ruler(xray: Xray, blocks: Sequence[Block], columns: Sequence[int]) -> Text:
-    """`═` below what is cached, `╌` below what is computed anew; `?` where nobody knows."""
+    """`═` below cached messages, `╌` below prefill; `?` if unknown."""
     used = [width for block, width in zip(blocks, columns, strict=True) if block.letter != FREE]
     if xray.cached.tokens is None:
         return Text("?" * sum(used), style="quiet", no_wrap=True)
@@ -105,7 +105,7 @@ def ruler(xray: Xray, blocks: Sequence[Block], columns: Sequence[int]) -> Text:
 
 
 def legend(xray: Xray) -> Text:
-    """The meaning of the letters that are shown."""
+    """The meaning of the letters in the bars."""
     met = {row.fate for row in xray.rows}
     signs = [(f"{TOOLS} {xray.overhead}", "quiet"), (f"{SYSTEM} system prompt", "fate.kept")]
     signs += [(f"{sign} {fate}", f"fate.{fate}") for fate, sign in FATE_LETTERS.items() if fate in met]
@@ -119,7 +119,7 @@ def letter(row: Row) -> str:
 
 
 def _sums(xray: Xray, sent: bool) -> str:
-    """`system 212 · tools 866 · 13 messages 2,973`: the tokens of the history, or of what is sent, by their kind."""
+    """`system 212 · tools 866 · 13 messages 2,973`: the tokens of the history, or of the view, by their kind."""
     rows = [row for row in xray.rows if (row.after if sent else row.before)]
     sizes = [row.tokens_after if sent else row.tokens_before for row in rows]
     system = sum(size for row, size in zip(rows, sizes, strict=True) if _is_system(row))

@@ -1,1 +1,1 @@
-"""`thimble doctor`: what a session needs, looked at piece by piece, with what to type where one fails."""
+"""`thimble doctor`: check everything that a session needs, with a fix to type for each problem."""

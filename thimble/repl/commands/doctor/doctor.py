@@ -25,11 +25,11 @@ from thimble.session.settings_table import BACKENDS
 
 STATES = {"ok": ("✓", "ok", "calm"), "warn": ("!", "warning", "warn"), "fail": ("✗", "error", "error")}
 """The sign of a state, its word, and its style."""
-WAIT = f"looking; a server that does not answer is waited for {WAIT_SECONDS:g} seconds"
+WAIT = f"checking; waiting up to {WAIT_SECONDS:g} seconds for each server"
 
 
 def run(settings: Settings, as_json: bool, warms: bool = False) -> int:
-    """Print it; the exit code. With `warms` the model is made ready too."""
+    """Print the report and return the exit code. With `warms`, warm up the model too."""
     console = console_for(as_json or is_plain(settings.plain), color=settings.color)
     for notice in settings.notices:
         tell(notice)
@@ -42,7 +42,7 @@ def run(settings: Settings, as_json: bool, warms: bool = False) -> int:
     else:
         shown = io.StringIO()
         show(report, console_for(plain=True, file=shown))
-        write(wrapped(shown.getvalue(), columns(sys.stdout)))  # to whoever may have stopped reading
+        write(wrapped(shown.getvalue(), columns(sys.stdout)))  # `write` reports a closed pipe
     return report.code
 
 
@@ -50,18 +50,20 @@ def run(settings: Settings, as_json: bool, warms: bool = False) -> int:
 def doctor(session: Session, rest: str, console: Console) -> None:
     """Check servers, model, terminal and folders.
 
-    Each problem comes with the command that solves it, for a session as this one is now: with its model, strategy and
-    budget. Nothing is changed. /doctor all says what is well, too.
+    Checks what this session needs now, with its model, strategy and budget. Each problem comes with the command that
+    fixes it; nothing is changed. /doctor all also lists the checks that passed.
     """
     if session.playback:
-        raise UsageError("a cassette is played: no server is looked for", "leave, and type thimble doctor")
+        raise UsageError(
+            "/doctor is not available while a recording is playing", "leave with /quit, then thimble doctor"
+        )
     with moving(console, WAIT):
         report = examine(as_now(session), console)
     show(report, console, whole=bool(rest))
 
 
 def as_now(session: Session) -> Settings:
-    """The settings with which a session like this one would be opened."""
+    """The settings that would open a session like this one."""
     if not session.is_ready:
         return session.settings
     backend = session.agent.backend
@@ -72,7 +74,7 @@ def as_now(session: Session) -> Settings:
 
 
 def write_fields(report: Report) -> None:
-    """A line of JSON for each finding, then one for what follows from them."""
+    """Print a line of JSON for each finding, then one for the verdict."""
     for name, state, check in report.findings:
         write_json("check", name=name, state=state, found=check.found, fix=check.fix or None)
     backend, end = report.backend, report.end
@@ -81,9 +83,9 @@ def write_fields(report: Report) -> None:
 
 
 def show(report: Report, console: Console, whole: bool = True) -> None:
-    """Print a row for each finding, what follows from them last; what is well only in a `whole` report."""
+    """Print a row for each finding, then the verdict; passed checks only in a `whole` report."""
     drawn = is_drawn(console) and console.encoding.lower().startswith("utf")
-    mend = "→ " if drawn else "to mend it: "
+    mend = "→ " if drawn else "to fix it: "
     rows = []
     for name, state, check in report.findings:
         if state == "ok" and not whole:
@@ -93,7 +95,7 @@ def show(report: Report, console: Console, whole: bool = True) -> None:
         rows.append((head, f"{line(check.found)}\n{mend}{check.fix}" if check.fix else line(check.found)))
     Table("What a session needs", ("", ""), rows).show(console)
     if well := len(report.findings) - len(rows):
-        say(console, f"{well} more {'are' if well > 1 else 'is'} well: /doctor all", "quiet")
+        say(console, f"{well} more {'are' if well > 1 else 'is'} fine: /doctor all lists them", "quiet")
     say(console, line(report.end.found), "error" if report.code else "calm")
     if report.end.fix:
         say(console, f"{mend}{line(report.end.fix)}")

@@ -1,4 +1,4 @@
-"""The examination: one check after the other. An error that one raises is its finding."""
+"""The examination: one check after the other. An error that a check raises is its finding."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from thimble.session.settings import Settings
 from thimble.session.settings_table import BACKENDS, NONE
 
 WAIT_SECONDS = 5.0
-"""The longest wait for an answer of a server."""
+"""The longest wait for a server's answer."""
 
 
 class Report:
-    """What was found, and whether a session can start now.
+    """The findings, and whether a session can start now.
 
     Attributes:
         findings: A name, a state ("ok", "warn" or "fail") and a finding, in order.
-        backend: The session's backend; None where it has none.
+        backend: The session's backend, or None.
         code: The exit code of the session, 0 if it can start. Usage errors come first, as in a session.
         end: Which model the session uses, or why none can start.
     """
@@ -38,9 +38,9 @@ class Report:
         self.code, self.end = 0, Check("")
 
     def look(self, name: str, found: Iterable[Check], needed: bool = True) -> None:
-        """Enter what a check finds, up to the ThimbleError that it raises: without what is `needed` no session starts.
+        """Enter the findings of a check, up to a ThimbleError: a failure if a session needs what is checked.
 
-        A finding with something to mend is a warning.
+        A finding with a fix is a warning.
         """
         try:
             for check in found:
@@ -53,12 +53,12 @@ class Report:
 
 
 def examine(settings: Settings, console: Console, warms: bool = False) -> Report:
-    """Check all that a session with these settings needs. Changes nothing, and raises nothing that is not a bug.
+    """Check everything that a session with these settings needs. Changes nothing, and raises only on a bug.
 
     Args:
-        settings: What the session would be opened with.
-        console: Where it would be shown.
-        warms: Whether to make the model ready, if a session can start.
+        settings: The settings of the session.
+        console: The console of the session.
+        warms: Whether to warm up the model, if a session can start.
     """
     soon = settings.replace(timeout=min(settings.timeout, WAIT_SECONDS), reply_timeout=WAIT_SECONDS)
     notices: list[str] = []
@@ -73,7 +73,7 @@ def examine(settings: Settings, console: Console, warms: bool = False) -> Report
     look("strategy", _strategy(settings))
     look("articles", machine.articles(settings.corpus))
     used = report.backend.name if report.backend else settings.backend
-    for kind in [*SERVERS, *{settings.backend}.difference(BACKENDS)]:  # the last is of an installed package
+    for kind in [*SERVERS, *{settings.backend}.difference(BACKENDS)]:  # the last is from an installed package
         look(kind, _server(backends, kind, settings, kind == used), needed=kind == used)
     look("folders", machine.folders(settings))
     look("terminal", machine.terminal(console))
@@ -85,7 +85,7 @@ def examine(settings: Settings, console: Console, warms: bool = False) -> Report
 
 def _model(backends: Backends, report: Report) -> Iterator[Check]:
     report.backend = backend = backends.first()
-    exact = "exact" if backend.counter.exact else "estimates, shown with ~, until the server has told"
+    exact = "exact" if backend.counter.exact else "estimates, shown with ~, until the server reports exact ones"
     yield Check(f"{backend.id}; token counts are {exact}")
 
 
@@ -97,15 +97,15 @@ def _side_model(backends: Backends, name: SideName) -> Iterator[Check]:
 def _server(backends: Backends, kind: str, settings: Settings, used: bool) -> Iterator[Check]:
     try:
         yield from checks(backends.server_of(kind), settings.model if used else "", settings.budget)
-    except Late as error:  # a session with a model would wait longer
+    except Late as error:  # a session would wait longer
         yield Check(error.what, error.fix)
 
 
 def _embeddings(settings: Settings) -> Iterator[Check]:
-    """What the setting leads to; the files are read, or the server is asked, for one text."""
+    """The embedder of the settings, tried on one text."""
     embedder = unkept(settings)
     if embedder is None:
-        yield Check("none: the search goes by words alone", "" if settings.embeddings == NONE else INSTALL)
+        yield Check("none: the search compares words only", "" if settings.embeddings == NONE else INSTALL)
     else:
         numbers = len(embedder.embed(["Is anybody there?"])[0])
         yield Check(f"{embedder.name}, vectors of {numbers} numbers, kept in {folder()}")

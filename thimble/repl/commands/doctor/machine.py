@@ -18,18 +18,18 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
 def articles(folder: Path) -> Iterator[Check]:
-    """Read as a session reads them, and name all that is left out. Raises UsageError where there are none."""
+    """Read the articles as a session does, and name the skipped ones. Raises UsageError if there are none."""
     from thimble.session.articles import Reading
 
     library = Reading().read(folder)
     words, many = sum(one.words for one in library.articles), figures.several(len(library.articles), "article")
     yield Check(f"{many} of {words:,} words in {folder}")
     for left in library.skipped:
-        yield Check(f"left out: {left.path}: {left.reason}", f"mend it or move it out of {folder}")
+        yield Check(f"skipped: {left.path}: {left.reason}", f"fix it, or move it out of {folder}")
 
 
 def folders(settings: Settings) -> Iterator[Check]:
-    """What the file tools read, and where prompt history and sessions are kept. None is made for it."""
+    """The folders of the file tools, the prompt history and the sessions. None is created."""
     from platformdirs import user_state_dir
 
     state = Path(user_state_dir("thimble"))
@@ -41,23 +41,23 @@ def folders(settings: Settings) -> Iterator[Check]:
         above = next(each for each in (folder, *folder.absolute().parents) if each.exists())
         able = above.is_dir() and os.access(above, mode)
         found = f"{folder} {'can' if able else 'cannot'} be used {use}"
-        yield Check(found, "" if able else f"make it yours, or name another: {another}")
+        yield Check(found, "" if able else f"change its permissions, or use another: {another}")
 
 
 def terminal(console: Console) -> Iterator[Check]:
-    """The abilities of the terminal, as far as they are known without asking it."""
+    """The abilities of the terminal, from the environment alone."""
     term = os.environ.get("TERM", "")
-    if not console.is_terminal and not console.file.isatty():  # it is one to rich only where it may be drawn on
+    if not console.is_terminal and not console.file.isatty():  # rich calls only drawable ones terminals
         yield Check("not a terminal: no conversation, only -p TEXT or piped prompts", "start thimble in a terminal")
     elif term in ("dumb", "unknown"):
         yield Check(f"TERM={term}: plain lines only", "export TERM=xterm-256color")
     else:
         size = f"{console.width} columns, {console.height} rows, TERM={term or '(not set)'}"
-        yield Check(size, "make it 80 columns wide: some figures are left out" if console.width < 80 else "")
+        yield Check(size, "make it 80 columns wide, or some figures are left out" if console.width < 80 else "")
 
 
 def versions() -> Iterator[Check]:
-    """What a bug report needs. Of keys and proxies only whether they are set."""
+    """The versions for a bug report, and the names, not the values, of keys and proxies that are set."""
     from platform import platform, python_version
 
     from thimble.repl import __version__

@@ -1,4 +1,4 @@
-"""`thimble doctor --warm`: make the model ready before a lesson, and tell how long that takes."""
+"""`thimble doctor --warm`: warm up the model before a lesson, and report how long that takes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from thimble.session.warming import warming
 
 QUESTION = "What is this library about?"
 KEEP_ALIVE = "2h"
-"""How long Ollama keeps the model loaded, unless the user has it kept for longer."""
+"""How long Ollama keeps the model loaded, unless the settings say longer."""
 
 
 def warm(settings: Settings) -> Iterator[Check]:
-    """Load the model, have the fixed beginning of every prompt computed, and answer a question that is not kept.
+    """Load the model, have it compute the fixed start of every prompt, and answer a question that is not saved.
 
     Raises ThimbleError.
     """
@@ -42,11 +42,11 @@ def warm(settings: Settings) -> Iterator[Check]:
         answered = perf_counter()
     finally:
         session.leave()
-    beginning = f"the beginning of the prompt {computed - began - load_seconds:.1f} s"
+    beginning = f"the start of the prompt {computed - began - load_seconds:.1f} s"
     answers = f"the first answer took {answered - began:.1f} s with both, the next takes {answered - computed:.1f} s"
     yield Check(f"loading {load_seconds:.1f} s, {beginning}: {answers}")
     if agent.backend.name == "gguf":
-        ends = "the model ends with thimble: each session loads it, and computes the beginning while you type"
-        yield Check(ends, "for more: serve the model with Ollama or llama-server")
+        ends = "each session loads the model again, and computes the start of the prompt while you type"
+        yield Check(ends, "to keep it loaded, serve it with Ollama or llama-server")
     elif agent.backend.name == "ollama":
         yield Check(f"the model stays loaded for {alive}")

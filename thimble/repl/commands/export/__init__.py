@@ -1,5 +1,5 @@
-"""Exports: a session as one file that needs no thimble and no network, a format a file.
+"""Exports: a session as one file that needs neither thimble nor a network; a module for each format.
 
-`document` (JSON), `markdown` and `page` (HTML, its style and its script in files of their own) are the formats;
+The formats are `document` (JSON), `markdown` and `page` (HTML, with its style and scripts in separate files);
 `export` is /export.
 """

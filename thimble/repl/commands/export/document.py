@@ -1,6 +1,6 @@
-"""The session as one JSON document: of each branch the messages and the events of `--json`.
+"""The session as one JSON document: the messages of each branch and the events of `--json`.
 
-docs/reference/formats.md explains it. Printable ASCII; decoded, every text is as it was.
+docs/reference/formats.md explains it. Printable ASCII that decodes to the original texts.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ FORMAT, FORMAT_VERSION = "thimble-session", 2
 
 
 def export(session: Session) -> Iterator[str]:
-    """The document, piece by piece: an event a line. Raises UsageError where nothing was asked."""
+    """Yield the document, an event per line. Raises UsageError if nothing was asked."""
     branches = sorted(stories(*session.journal.read()), key=lambda one: one.branch)
     if not branches[0].records:
-        raise UsageError("there is nothing to export yet", "ask something first")
+        raise UsageError("there is nothing to export yet", "ask a question first")
     tree, count = branches[0].tree, session.agent.backend.counter.count
     told = {**jsonl.session(session), "name": tree.name or None, "branch": tree.current}
     head = {"format": FORMAT, "version": FORMAT_VERSION, "session": told, "damaged": branches[0].damaged}
@@ -47,7 +47,7 @@ def _lines(values: Iterator[jsonl.Fields]) -> Iterator[str]:
 
 
 def _fields(of: Recorded) -> jsonl.Fields:
-    """The fields of a record; none of one that nobody need know."""
+    """The fields of a record; {} for internal ones."""
     match of.record:
         case Opened() as record:
             return {"type": "opened", **jsonl.selected(record, "settings")}

@@ -1,4 +1,4 @@
-"""The command /export: which format, which file, and a file that is whole or not there."""
+"""/export: choose the format and the file, and write the file whole or not at all."""
 
 from __future__ import annotations
 
@@ -21,27 +21,26 @@ from thimble.session.journal.folder import SUFFIX
 from thimble.session.session import Session
 
 FORMATS = {"html": "page", "md": "markdown", "json": "document"}
-"""The module that writes a format, by the ending of the file's name."""
+"""The module that writes a format, by the suffix of the file name."""
 HOW_TO_EXPORT = "write /export lesson.html; the formats are html, md and json"
 
 
 @command("export [FILE]", "Sessions", completer=one_of(*FORMATS))
 def export(session: Session, rest: str, console: Console) -> None:
-    """Write the session to a file: a page, Markdown, JSON.
+    """Write the session to a file: html, md or json.
 
     /export [FORMAT] [FILE]: html, the default, is a page to click through, call by call; the others are md and json.
-    The ending of FILE can name the format. An existing file is replaced only with a ! after its name: /export
-    lesson.html!
+    The suffix of FILE can name the format. To replace an existing file, put a ! after its name: /export lesson.html!
     """
     kind, path, over = parse_arguments(rest)
     path = path or unused_path(session, kind)
     if os.path.lexists(path) and not path.is_file():
         raise UsageError(f"{path} exists and is not a file", "name another FILE")
     if os.path.lexists(path) and not over:
-        raise UsageError(f"{path} is there already", f"to replace it: /export {kind} {path}!")
+        raise UsageError(f"{path} already exists", f"to replace it: /export {kind} {path}!")
     if path.suffix == SUFFIX and path.parent.resolve() == session.settings.session_dir.resolve():
-        raise UsageError(f"{path} is where a session is kept", "name another FILE")
-    writer = import_module(f"thimble.repl.commands.export.{FORMATS[kind]}")  # late: a format needs much
+        raise UsageError(f"{path} would be taken for a saved session", "name another FILE, or another folder")
+    writer = import_module(f"thimble.repl.commands.export.{FORMATS[kind]}")  # late: a format imports much
     size = write(path, writer.export(session))
     branches = len(session.journal.tree.branches)
     holds = f" It holds all {branches} branches." if branches > 1 else ""
@@ -49,7 +48,7 @@ def export(session: Session, rest: str, console: Console) -> None:
 
 
 def parse_arguments(rest: str) -> tuple[str, Path | None, bool]:
-    """The format, the file if one is named, and whether it may be replaced. Raises UsageError."""
+    """Parse the format, the file if one is named, and whether it may be replaced. Raises UsageError."""
     word, _, file = rest.partition(" ")
     if word.lower().lstrip(".") not in FORMATS:
         word, file = "", rest
@@ -57,17 +56,17 @@ def parse_arguments(rest: str) -> tuple[str, Path | None, bool]:
     name = file.removesuffix("!").rstrip()
     kind = (word or Path(name).suffix).lower().lstrip(".") if rest else "html"
     if kind not in FORMATS:
-        raise UsageError(f"/export does not know the format of {rest[:40]!r}", HOW_TO_EXPORT)
+        raise UsageError(f"unknown export format: {rest[:40]!r}", HOW_TO_EXPORT)
     if line(name) != name:
         raise UsageError("invalid file name: it contains unprintable characters", HOW_TO_EXPORT)
     try:
         return kind, Path(name).expanduser() if name else None, file.endswith("!")
-    except RuntimeError as error:  # a ~user that nobody is
+    except RuntimeError as error:  # an unknown ~user
         raise UsageError(f"there is no folder {name[:40]}", HOW_TO_EXPORT) from error
 
 
 def unused_path(session: Session, ending: str) -> Path:
-    """A name in the current folder that no file has: the session's, or when it is exported."""
+    """An unused file name in the current folder: the session's name, or the current time."""
     named = re.sub(r"[^\w-]+", "-", session.journal.tree.name).strip("-")
     stem = named or time.strftime("thimble-%Y-%m-%d-%H%M")
     names = (Path(f"{stem}{f'-{number}' if number > 1 else ''}.{ending}") for number in count(1))
@@ -75,8 +74,9 @@ def unused_path(session: Session, ending: str) -> Path:
 
 
 def write(path: Path, pieces: Iterable[str]) -> int:
-    """Write a file whole or not at all; its bytes. Raises UsageError where it cannot be written."""
+    """Write a file whole or not at all; return its bytes. Raises UsageError if it cannot be written."""
     try:
         return write_whole(path, pieces)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}", "name another FILE") from error
+        fix = "name a FILE in a folder that you can write to"
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}", fix) from error

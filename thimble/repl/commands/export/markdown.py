@@ -1,4 +1,4 @@
-"""The session as Markdown. Messages stand in fences that they cannot close; words in tables lose their marks."""
+"""The session as Markdown. Messages are in fences that they cannot close; text in tables is escaped."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from thimble.session.session import Session
 
 SHOWN_CHARACTERS = 2_000
-"""Characters of an observation that are shown."""
+"""The most characters of an observation that are shown."""
 MARKDOWN_SIGNS = re.compile(r"[\\`*\[\]<>&|~!#@.$^{}=]|(?<!\d):|:(?!\d)|\b_|_\b|(?<![a-zA-Z0-9])_")
-"""Signs that mark something in Markdown or make a link; no underscore in a word, and no colon in a time."""
+"""Characters that are Markdown markup or make a link; not an underscore in a word, nor a colon in a time."""
 EXCHANGE_ENDINGS = {"answered": "", "planted": "a planted fact, no model was asked"}
 
 
 def export(session: Session) -> Iterator[str]:
-    """The page, piece by piece. Raises UsageError where nothing was asked."""
+    """Yield the document, piece by piece. Raises UsageError if nothing was asked."""
     first, *others = every = asked(session)
     more = [f"branch {first.branch} of {len(first.tree.branches)}; the others follow"] * bool(others)
     yield f"# {plain(first.past.name) or 'A session of thimble'}\n\n{_facts(first, more)}\n"
@@ -42,23 +42,23 @@ def export(session: Session) -> Iterator[str]:
 
 
 def asked(session: Session) -> list[Story]:
-    """The story of each branch on which something was asked, the one in use first. Raises UsageError if there is none.
+    """The story of each branch with a question, the current branch first. Raises UsageError if there is none.
 
-    For any format but JSON.
+    All formats but JSON use it.
     """
     found = [one for one in stories(*session.journal.read()) if one.exchanges]
     if not found:
-        raise UsageError("there is nothing to export yet", "ask something first")
+        raise UsageError("there is nothing to export yet", "ask a question first")
     return found
 
 
 def _places(of: Story) -> set[int]:
-    """The lines of its questions; branches have those in common with which they both begin."""
+    """The line numbers of its questions; two branches share those of their common start."""
     return {one.records[0].number for one in of.exchanges}
 
 
 def grounds(of: Answered) -> list[str]:
-    """What there is to say against an answer: that it is from memory, that it cites what was never read."""
+    """Doubts about an answer: it is from memory, or cites articles that were never read."""
     return [FROM_MEMORY] * of.from_memory + [unread(of.invented)] * bool(of.invented)
 
 
@@ -71,19 +71,19 @@ def _facts(told: Story, more: Sequence[str]) -> str:
 
 
 def _branch(told: Story, begun: int) -> Iterator[str]:
-    """Its exchanges but the first so many, and all that it cost."""
+    """The exchanges of a branch after the first `begun`, and the cost of all."""
     for exchange in told.exchanges[begun:]:
         yield from _exchange(exchange)
     yield from _account(told)
 
 
 def plain(text: str) -> str:
-    """A text as one line of a table: every mark of Markdown or HTML in it is an entity, which marks nothing."""
+    """A text as one line of a table, with all markup of Markdown and HTML escaped as entities."""
     return MARKDOWN_SIGNS.sub(lambda mark: f"&#{ord(mark[0])};", line(text))
 
 
 def fenced(text: str, kind: str = "text") -> str:
-    """A text between fences that are longer than any in it."""
+    """A text between fences that are longer than any fence in it."""
     shown = clean(text).rstrip("\n")
     longest = max(map(len, re.findall("`+", shown)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -123,15 +123,15 @@ def _shortened(text: str) -> str:
 
 def _account(told: Story) -> Iterator[str]:
     calls = told.past.ledger.calls
-    yield "\n## Calls\n\n| | for | strategy | prompt | of budget | cached | computed anew | written | seconds |\n"
+    yield "\n## Calls\n\n| | for | strategy | prompt | of budget | cached | prefill | output | seconds |\n"
     yield "|--:|---|---|--:|--:|--:|--:|--:|--:|\n"
     for number, call in enumerate(calls, 1):
         yield _row(f"{number}", call)
     sums = totals(calls)
     amounts = " | ".join(map(figures.amount, (sums.cached, sums.prefill, sums.output)))
     yield f"| Σ | | | {figures.amount(sums.prompt)} | | {amounts} | {sums.seconds:.1f} |\n"
-    without = f"Had nothing been managed: {sums.raw_prompt:,} tokens of prompt, {sums.raw_prefill:,} computed anew."
-    yield f"\n`~` is an estimate, `?` is not known, `≥` is the known part. {without}\n"
+    without = f"Without a strategy: {sums.raw_prompt:,} prompt tokens, {sums.raw_prefill:,} of prefill."
+    yield f"\n`~` is an estimate, `?` is unknown, `≥` is the known part of a sum. {without}\n"
 
 
 def _row(number: str, of: Call) -> str:

@@ -1,16 +1,16 @@
-// Fourth part: which call is shown, of one branch or of two side by side, and how one goes to another.
+// Fourth part: which call of one branch, or of two side by side, is shown, and the ways to another one.
 
 const ENDINGS = { planted: "a planted fact: no model was asked", cancelled: "stopped", withdrawn: "the budget could not hold it",
-  unfinished: "not finished", "turn-limit": "the turn limit was reached", empty: "ended without a word", thought: "thought, and did not answer", refused: "declined to answer",
+  unfinished: "not finished", "turn-limit": "the turn limit was reached", empty: "an empty answer", thought: "thinking without an answer", refused: "declined to answer",
   passages: "no answer: the closest passages" };
 
 let shown = () => {}; // what else to do when a side is shown
-let sides = []; // what is shown: a branch, or two side by side, each with its step
+let sides = []; // one shown branch, or two side by side, each with its step
 const layout = make("main", { className: "layout" });
 const facts = make("p", { className: "facts quiet" });
 const choosers = branches.length < 2 ? [] : [
   chooser("branch", "", (at) => present([[branches[at], sides[0].at], ...sides.slice(1).map((side) => [side.branch, side.at])])),
-  chooser("branch beside it", "nothing beside it", (at) =>
+  chooser("second branch", "no second branch", (at) =>
     present([[sides[0].branch, sides[0].at], ...(at < 0 ? [] : [[branches[at], sides[0].at]])])),
 ];
 document.title = `${about.title} · thimble`;
@@ -54,7 +54,7 @@ function show(side) {
     ...[...exchange.grounds, ...side.branch.lost].map((words) => make("p", { className: "over", textContent: words })))];
   if (stop.call !== null) {
     const call = calls[stop.call], rows = call.known ? rowsOf(call) : [];
-    parts.push(curve(side, stop.call), call.known ? context(side, call, rows) : make("p", { textContent: "What this call was sent is lost." }),
+    parts.push(curve(side, stop.call), call.known ? context(side, call, rows) : make("p", { textContent: "The prompt of this call is lost." }),
       said(call), timeline(side), section("Figures", make("div", { className: "tables" }, table("This call", figuresOf(call)), table("The branch", totalsOf(side.branch.spent)))),
       ...(call.known ? [messages(call, rows)] : []));
   } else if (exchange.answer) {
@@ -65,7 +65,7 @@ function show(side) {
   shown(side);
 }
 
-/** Mark the exchange that is shown in the list of all. */
+/** Mark the shown exchange in the list of exchanges. */
 function mark(side) {
   const { exchange } = side.branch.stops[side.at];
   side.list.querySelectorAll("button").forEach((each, number) => {
@@ -87,13 +87,13 @@ function go(side, to) {
 
 const goToCall = (side, call) => go(side, side.branch.stops.findIndex((stop) => stop.call === call));
 
-/** The address says what is shown: a step of the first branch, `BRANCH.STEP` of another; `+` stands between two sides. */
+/** The fragment of the address names the shown step: a step of the first branch, `BRANCH.STEP` of another; `+` joins two. */
 function remember() {
   const parts = sides.map((side) => `${side.branch === branches[0] ? "" : `${side.branch.number}.`}${side.at + 1}`);
   history.replaceState(null, "", `#${parts.join("+")}`);
 }
 
-/** The step of the first call of which the strategy did not keep all; the first step where it always did. */
+/** The step of the first call with a message that the strategy changed, else the first step. */
 const firstActed = ({ calls, stops }) => stops.findIndex((stop) => stop.call !== null && /[^K]/.test(calls[stop.call].fates));
 
 function remembered() {

@@ -1,10 +1,10 @@
-"""The session as a page to click through, call by call: one file that asks nobody for anything.
+"""The session as a page to click through, call by call: one file that loads nothing from elsewhere.
 
-The data stand in it as JSON, in which nothing can end the script, and reach the page as text alone. Its policy lets no
-script and no style run but these two, known by their hashes. A branch is told in parts: here in one, on the live page
-as it grows. A list goes on as [how many items stay, the new ones]; of the lists of a call and of the timeline only the
-difference is told, as [shared at the start, what is between, shared at the end]. All branches are in it, the one in use
-first; who reads the page chooses one, or two to see side by side.
+Its data is JSON that cannot close the script element, and is shown only as text. The content security policy allows
+only this script and this style, by their hashes. A branch is sent in parts: one here, more on the live page as the
+session grows. A list is extended by [number of items that stay, new items]; the lists of a call and of the timeline are
+sent as differences, [shared at the start, items between, shared at the end]. All branches are in the page, the current
+one first; the reader chooses one, or two side by side.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\x7f"}
 
 
 def export(session: Session) -> Iterator[str]:
-    """The page, piece by piece. Raises UsageError where nothing was asked."""
+    """Yield the page, piece by piece. Raises UsageError if nothing was asked."""
     told = asked(session)
     script = "\n".join(map(asset, SCRIPTS))
     return html(title_of(told[0]), asset("page.css"), script, _data(told, session.agent.backend.counter))
 
 
 def html(title: str, style: str, script: str, data: Iterable[str], allowed: str = "") -> Iterator[str]:
-    """The page around its data, piece by piece; `allowed` is what its policy allows besides its style and script."""
+    """Yield the page around its data; `allowed` adds directives to its content security policy."""
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'{allowed}"
     yield f"""\
 <!doctype html>
@@ -67,19 +67,19 @@ def html(title: str, style: str, script: str, data: Iterable[str], allowed: str 
 <style>{style}</style>
 </head>
 <body>
-<noscript>This page is clicked through with JavaScript, which is off here.</noscript>
+<noscript>This page needs JavaScript, which is turned off.</noscript>
 <script type="application/json" id="session">"""
     yield from data
     yield f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
 
 
 def asset(name: str) -> str:
-    """The text of a file beside this one."""
+    """The text of a file in this folder."""
     return (Path(__file__).parent / name).read_text("utf-8")
 
 
 def embedded(value: object) -> str:
-    """The value as JSON that can stand in a script element: ASCII, without a sign that HTML knows."""
+    """The value as JSON that is safe in a script element: ASCII, without characters special to HTML."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).translate(UNSAFE)
 
 
@@ -101,13 +101,13 @@ def _data(told: Sequence[Story], counter: Counter) -> Iterator[str]:
 
 
 def about(title: str) -> Fields:
-    """What the page knows of any session: its title, what letters and kinds mean."""
+    """The title of the session, and the letters and kinds with their meanings."""
     kinds = {kind: [letter, meaning] for kind, (letter, _, _, meaning) in SPAN_KINDS.items()}
     return {"title": title, "letters": FATE_LETTERS, "kinds": kinds}
 
 
 class Texts:
-    """Every message and every changed copy of it, each once. The messages must live as long as this table."""
+    """A table of all messages and their changed copies, each once. The messages must live as long as the table."""
 
     def __init__(self, counter: Counter) -> None:
         self.table: list[Fields] = []
@@ -128,7 +128,7 @@ class Texts:
         return place
 
     def new(self) -> list[Any]:
-        """Those that are new: [how many were told before, the others]."""
+        """The texts not sent yet: [number of texts sent before, new texts]."""
         first, self._told = self._told, len(self.table)
         return [first, self.table[first:]]
 
@@ -148,7 +148,7 @@ class Texts:
 
 
 class Telling:
-    """A branch as it is told: each part holds what is new. No message of it is forgotten while it is told."""
+    """Sends a branch in parts; each part holds only new data. Keeps its messages alive, as `Texts` requires."""
 
     def __init__(self, told: Story, texts: Texts) -> None:
         self.told, self._texts = told, texts
@@ -157,7 +157,7 @@ class Telling:
         self._sent_exchanges = 0
 
     def part(self) -> Fields:
-        """What is new. The last exchange and the last call may have changed, and what came before them has not."""
+        """The data since the last part, with the last exchange and the last call again, as they may have changed."""
         told, texts = self.told, self._texts
         first_call, first_exchange = max(0, len(self._lists) - 1), max(0, self._sent_exchanges - 1)
         for message in told.past.history:
@@ -178,7 +178,7 @@ class Telling:
         }
 
     def _lists_of(self, view: View) -> Fields:
-        """The new part of each list of a call: its messages, what became of them, and what was sent."""
+        """The difference of each list of a call: its history, the fates, and the view."""
         return {
             "was": self._new("was", [*map(self._texts.at, view.history)]),
             "fates": self._new("fates", "".join(FATE_LETTERS[fate] for fate in view.fates)),
@@ -186,7 +186,7 @@ class Telling:
         }
 
     def _new(self, name: str, after: Sequence[Any]) -> list[Any]:
-        """The new part of the list of this name: [shared at the start, the items between, shared at the end]."""
+        """The difference of the list of this name: [shared at the start, the items between, shared at the end]."""
         before, self._listed[name] = self._listed.get(name, ()), after
         most = min(len(before), len(after))
         start = next((at for at in range(most) if before[at] != after[at]), most)
@@ -196,7 +196,7 @@ class Telling:
 
 
 def branch_fields(told: Story, calls: int) -> Fields:
-    """What the page says of a branch as a whole, which has so many calls."""
+    """The data of a branch with this number of calls: its number, facts, cost and losses."""
     past, exchanges = told.past, told.exchanges
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(exchanges[0].at))
     facts = [
@@ -207,15 +207,17 @@ def branch_fields(told: Story, calls: int) -> Fields:
         figures.several(calls, "call"),
         *([f"branch {told.branch} of {len(told.tree.branches)}"] if len(told.tree.branches) > 1 else []),
     ]
-    lost = [f"The journal is damaged: {what} is lost." for what in map(line, past.lost)]
-    lost += [f"{figures.several(len(told.damaged), 'line')} of the journal could not be read."] * bool(told.damaged)
+    lost = [f"The session file is damaged: {what} is lost." for what in map(line, past.lost)]
+    lost += [f"{figures.several(len(told.damaged), 'line')} of the session file could not be read."] * bool(
+        told.damaged
+    )
     spent = selected(totals(past.ledger.calls), "prompt cached prefill output raw_prompt seconds")
     words = f"{told.branch}: {facts[2]}, {line(past.strategy)}, {trace.cut(line(exchanges[-1].question.content), 40)}"
     return {"number": told.branch, "words": words, "facts": facts, "spent": spent, "lost": lost}
 
 
 def timeline_fields(told: Story) -> Fields:
-    """Rows and spans, each with its row, kind, beginning, seconds and words; where exchanges begin."""
+    """Rows and spans, each with its row, kind, start, seconds and words; the start of each exchange."""
     of = timeline(told.past.ledger)
     lanes = of.lanes()
     spans = [
@@ -274,13 +276,13 @@ def call_fields(of: ModelCall, texts: Texts) -> Fields:
 
 
 def left_out(view: View) -> list[tuple[str, int]]:
-    """Why each dropped message is not there, in order: the reason, and how many in a row have it."""
+    """The reasons of dropped messages, in order, each with the number of messages in a row that share it."""
     dropped = (one for one, fate in view.fated if fate == "dropped")
     return [(why, len([*same])) for why, same in groupby(view.left_out.get(one.id, "") for one in dropped)]
 
 
 def _stepped(view: View) -> list[int]:
-    """The places of the messages that others than the strategy as a whole changed, or that the user pinned."""
+    """The places of messages changed by a part of the strategy, by `fit` or by the user, or pinned."""
     steps = ((place, view.steps.get(view.history[place].id, ())) for place in range(len(view.fates)))
     changed = (place for place, its in steps if its and its[-1].tokens and any(step.by for step in its))
     mine = by_hand(view)

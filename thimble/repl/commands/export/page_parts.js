@@ -1,4 +1,4 @@
-// Second part: the pieces of the page. Whatever a session said is set as text, never as markup.
+// Second part: the pieces of the page. All text of a session is set as text, never as markup.
 
 const AT_ONCE = 200; // messages that are listed before the next picture
 
@@ -46,7 +46,7 @@ function header() {
   return make("header", {}, make("h1", { textContent: "thimble" }), facts, ...choosers, swap);
 }
 
-/** A choice of a branch; with `none` another word for no branch at all. */
+/** A menu of branches; `none` is the label of the choice without a branch. */
 function chooser(label, none, choose) {
   const option = (value, textContent) => make("option", { value: `${value}`, textContent });
   const select = make("select", { onchange: () => choose(Number(select.value)), aria: { label } },
@@ -65,14 +65,14 @@ function contents(side) {
   return make("nav", { aria: { label: "Exchanges" } }, make("ol", {}, ...items));
 }
 
-/** Tokens sent and tokens of the whole history over the calls, under the line of the budget; a click goes to a call. */
+/** The curves of prompt tokens and history tokens over the calls, with the budget as a line; a click goes to a call. */
 function curve(side, now) {
   const { calls, exchanges } = side.branch;
   const width = Math.max(300, side.main.clientWidth - 80), height = 120, left = 4, across = width - left - 20, top = 16; // the last number needs room
   const most = Math.max(...calls.map((call) => Math.max(call.tokens, call.limit)));
   const highest = Math.min(Math.max(...calls.map((call) => Math.max(call.all, call.limit))), most * 1.8);
   const x = (at) => left + (calls.length < 2 ? 0.5 : at / (calls.length - 1)) * across;
-  const y = (tokens) => top + height * (1 - tokens / highest); // what is higher leaves the picture
+  const y = (tokens) => top + height * (1 - tokens / highest); // higher values are outside the picture
   const path = (value) => calls.map((call, at) => `${at ? "L" : "M"}${x(at).toFixed(1)} ${y(value(call)).toFixed(1)}`).join("");
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height + 2 * top}`, width, height: height + 2 * top, role: "img",
     "aria-label": `Prompt tokens over ${several(calls.length, "call")}; call ${now + 1} holds ${number(calls[now].tokens)} of ${number(calls[now].limit)}` });
@@ -98,10 +98,10 @@ function curve(side, now) {
   });
   const key = (name, words) => make("span", {}, make("i", { className: name }), words);
   return section("Prompt of each call", make("div", { className: "curve" }, svg), make("div", { className: "keys" },
-    key("sent", "sent"), key("all", `the whole history, in the end ${number(calls[calls.length - 1].all, calls[calls.length - 1].mark)}`), key("limit", "budget"), few ? "below: where each exchange begins" : ""));
+    key("sent", "sent"), key("all", `the whole history, at the end ${number(calls[calls.length - 1].all, calls[calls.length - 1].mark)}`), key("limit", "budget"), few ? "below: the start of each exchange" : ""));
 }
 
-/** A bar: its blocks side by side, as wide as their tokens, on a scale that ends at `whole` tokens. */
+/** A bar: blocks side by side, as wide as their tokens, on a scale of `whole` tokens. */
 function bar(side, name, blocks, whole, limit, role) {
   const strip = make("div", { className: `bar ${name}`, aria: role });
   const pixels = (side.main.clientWidth || 900) / whole;
@@ -122,7 +122,7 @@ function bar(side, name, blocks, whole, limit, role) {
   return strip;
 }
 
-/** The blocks; neighbours of one fate that are too narrow to be seen are one, which tells of the first. */
+/** The blocks; neighbours of one fate that are too narrow to be seen are joined, and described by the first. */
 function joined(blocks, least) {
   const result = [];
   for (const block of blocks) {
@@ -142,7 +142,7 @@ function context(side, call, rows) {
   const was = bar(side, "was", [tools, ...rows.filter((row) => row.was).map(block("before"))], whole, call.limit,
     { role: "img", label: `The whole history: ${byFate(rows.filter((row) => row.was), "before", mark)}` });
   const sent = bar(side, "now", [tools, ...list.map(block("after"))], whole, call.limit,
-    { role: "listbox", label: "What was sent, a block a message; arrow up and down go through them" });
+    { role: "listbox", label: "The prompt, a block per message; arrow up and down go through them" });
   sent.tabIndex = 0;
   const options = [...sent.querySelectorAll(".block")];
   options.forEach((option, at) => {
@@ -155,7 +155,7 @@ function context(side, call, rows) {
     if (!found) return;
     const row = found.row;
     told.replaceChildren(row ? letterOf(row) : "", ` ${row ? titleOf(row, mark) : toolsOf(call)}`,
-      make("br"), make("span", { className: "quiet", textContent: row ? `why: ${row.told()}` : "it belongs to no message" }));
+      make("br"), make("span", { className: "quiet", textContent: row ? `why: ${row.told()}` : "not part of a message" }));
     options.find((option) => option.row === row)?.classList.add("at");
   };
   const hover = (event) => { if (event.target.classList.contains("block")) show(event.target); };
@@ -181,8 +181,8 @@ function context(side, call, rows) {
   const free = call.limit - call.tokens;
   const size = `${number(call.tokens, mark)} of ${number(call.limit)} tokens, ${share(call.tokens, call.limit)}: ${several(list.length, "message")}, ` +
     `${free < 0 ? "over by" : "free"} ${number(Math.abs(free), mark)}`;
-  told.textContent = call.did.length ? `${call.strategy} ${call.did.join(", ")}.` : `${call.strategy} changed nothing since the call before.`;
-  return section("What the model was sent",
+  told.textContent = call.did.length ? `${call.strategy} ${call.did.join(", ")}.` : `${call.strategy} changed nothing since the previous call.`;
+  return section("The prompt",
     make("p", { className: "caption" }, make("span", { textContent: `was: ${number(call.all, mark)} tokens, the whole history` }),
       make("span", { className: "quiet", textContent: several(call.was.length, "message") })),
     was,
@@ -195,10 +195,10 @@ function context(side, call, rows) {
 const isPrompt = (row) => row.was !== null && row.was.role === "system";
 const toolsOf = (call) => `${call.tools ? "tool schemas and template" : "template"}, ${number(call.overhead, call.mark)} tokens`;
 
-/** Below what was sent: which part of it the server could have had already, and which it had to compute. */
+/** Below the prompt: the part that the server had cached, and the part that it had to compute. */
 function under(call, whole) {
   if (call.cached === null) return [make("p", { className: "keys", textContent: "cached ?" })];
-  const parts = [["cached", "cached", call.cached], ["prefill", "computed anew", call.tokens - call.cached]];
+  const parts = [["cached", "cached", call.cached], ["prefill", "prefill", call.tokens - call.cached]];
   const line = make("div", { className: "under", aria: { hidden: "true" } }, ...parts.map(([name, , tokens]) => {
     const part = make("div", { className: name });
     part.style.width = `${100 * tokens / whole}%`;
@@ -226,8 +226,8 @@ function legend(call, rows) {
 function said(call) {
   const reply = call.reply === null ? null : texts[call.reply];
   const parts = [];
-  if (!reply) parts.push(make("p", { className: "quiet unsaid", textContent: "It never replied: stopped, or the server failed." }));
-  if (reply && reply.thinking) parts.push(make("details", {}, make("summary", { textContent: "Thinking, which is never sent again" }), pre(reply.thinking)));
+  if (!reply) parts.push(make("p", { className: "quiet unsaid", textContent: "No reply: the call was stopped, or the server failed." }));
+  if (reply && reply.thinking) parts.push(make("details", {}, make("summary", { textContent: "Thinking" }), pre(reply.thinking)));
   if (reply && reply.text.trim()) parts.push(make("p", { className: "prose", textContent: reply.text.trim() }));
   if (reply && !reply.text.trim() && !reply.calls) parts.push(make("p", { className: "quiet", textContent: "(empty)" }));
   const asked = (reply && reply.calls) || [];
@@ -239,7 +239,7 @@ function said(call) {
       result ? make("details", {}, make("summary", { className: "quiet", textContent: `observation: ${state}` }), pre(result.text))
         : make("p", { className: "quiet", textContent: state }));
   });
-  return section("What it replied", make("div", { className: "said" }, ...parts), ...tools);
+  return section("The reply", make("div", { className: "said" }, ...parts), ...tools);
 }
 
 const pre = (words) => make("pre", { className: "text", tabIndex: 0, textContent: words || "(empty)" });
@@ -251,7 +251,7 @@ function messages(call, rows) {
   const later = () => { if (list.isConnected && next < rows.length) { list.more(AT_ONCE); setTimeout(later, 50); } };
   list.more(AT_ONCE);
   setTimeout(later, 300);
-  const words = "number, fate, who says it, tokens, first words; open one to read it";
+  const words = "number, fate, author, tokens, first words; open a message to read it";
   return section("Message by message", make("p", { className: "quiet", textContent: words }), list);
 }
 
@@ -274,8 +274,8 @@ function body(row) {
   const asks = ((row.was || row.sent).calls || []).map(([name, words]) => make("p", { className: "tool", textContent: `${name} ${words}` }));
   parts.push(...asks);
   if (row.was && row.sent && row.was.text !== row.sent.text) {
-    parts.push(make("p", { className: "quiet", textContent: "as it was sent:" }), pre(row.sent.text),
-      make("p", { className: "quiet", textContent: "as it is in the history:" }), pre(row.was.text));
+    parts.push(make("p", { className: "quiet", textContent: "as sent:" }), pre(row.sent.text),
+      make("p", { className: "quiet", textContent: "in the history:" }), pre(row.was.text));
   } else {
     parts.push(pre((row.sent || row.was).text));
   }
@@ -289,7 +289,7 @@ function openRow(side, name) {
   details.querySelector("summary").focus();
 }
 
-/** What a call cost, as far as it was reported. */
+/** The reported cost of a call. */
 function figuresOf({ model, strategy, tokens, mark, limit, spent, reported }) {
   const rows = [["model", model], ["strategy", strategy], ["sent, by our count", number(tokens, mark)], ["of the budget", share(tokens, limit)]];
   return !spent ? rows : [...rows, ["prompt, by the server", tokensOf(reported.prompt)], ...spentOf(spent), ["time", duration(spent.seconds)],
@@ -297,9 +297,9 @@ function figuresOf({ model, strategy, tokens, mark, limit, spent, reported }) {
 }
 
 const spentOf = ({ cached, prefill, output }) =>
-  [["cached", amount(cached)], ["computed anew", amount(prefill)], ["written", amount(output)]];
+  [["cached", amount(cached)], ["prefill", amount(prefill)], ["output", amount(output)]];
 const totalsOf = (spent) => [["prompt", amount(spent.prompt)], ...spentOf(spent),
-  ["prompt, had nothing been managed", number(spent.raw_prompt)], ["seconds in the model", spent.seconds.toFixed(1)]];
+  ["prompt without a strategy", number(spent.raw_prompt)], ["seconds in the model", spent.seconds.toFixed(1)]];
 
 function table(title, rows) {
   return make("table", {}, make("caption", { textContent: title }), make("tbody", {}, ...rows.map(([name, value]) =>

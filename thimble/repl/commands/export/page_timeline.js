@@ -1,4 +1,4 @@
-// Third part: the timeline of a branch, a row for each lane. A span has its letter where there is room, and tells its numbers.
+// Third part: the timeline of a branch, a row for each lane. A span has its letter if it fits, and its numbers as a tooltip.
 
 const LANE = 24, LANE_NAMES = 170, AXIS = 18; // pixels
 
@@ -32,7 +32,7 @@ function timeline(side) {
     ...sums.map((words) => make("p", { className: "quiet", textContent: words })));
 }
 
-/** The seconds of each kind in each lane, for who cannot see the picture. */
+/** The seconds of each kind in each lane, for screen readers. */
 const spoken = (lanes, spans) => lanes.flatMap((name, lane) => Object.entries(about.kinds).flatMap(([kind, [, meaning]]) => {
   const took = spans.filter((span) => span[0] === lane && span[1] === kind).map((span) => span[3]);
   return took.length ? [`${name}: ${meaning} ${duration(took.reduce((sum, one) => sum + one, 0))}`] : [];

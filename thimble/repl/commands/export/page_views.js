@@ -1,5 +1,5 @@
 "use strict";
-// The page of a session, first of four parts that make one script: what each call was sent.
+// The page of a session, first of four parts of one script: the view of each call.
 
 const data = JSON.parse(document.getElementById("session").textContent);
 const { about } = data;
@@ -12,7 +12,7 @@ const ROOM_FOR_A_LETTER = 12; // pixels
 const empty = () => ({ number: 1, words: "", facts: [], lost: [], exchanges: [], calls: [], timeline: { spans: [] } });
 const branches = data.branches.length ? data.branches.map((part) => grow(empty(), part)) : [counting(empty())];
 
-/** The branch, with what is new of it. */
+/** Add a new part to a branch. */
 function grow(branch, part) {
   put(texts, part.texts);
   const [first, calls] = part.calls;
@@ -22,13 +22,13 @@ function grow(branch, part) {
   return counting(Object.assign(branch, part.about, { timeline: { ...part.timeline, spans } }));
 }
 
-/** Go on with a list after so many of its items. */
+/** Replace the items of a list from `first` on. */
 function put(list, [first, items]) {
   list.length = first;
   for (const item of items) list.push(item);
 }
 
-/** The branch, with how often it was asked and what one can stop at. */
+/** Add the number of exchanges and the steps to a branch. */
 function counting(branch) {
   branch.asked = branch.exchanges.reduce((most, exchange) => Math.max(most, exchange.number), 0); // a planted fact has 0
   branch.stops = branch.exchanges.flatMap((exchange, at) =>
@@ -36,12 +36,12 @@ function counting(branch) {
   return branch;
 }
 
-/** A list or a text, told as [shared at the start, what is between, shared at the end] with the one before. */
+/** A list or a text from the previous one and [shared at the start, the items between, shared at the end]. */
 function grown(list, [start, between, end]) {
   return list.slice(0, start).concat(between, end ? list.slice(list.length - end) : list.slice(0, 0));
 }
 
-/** The calls, each with its lists whole: they are told as what is new of them since the call before. */
+/** The calls with their whole lists, which are sent as differences to the previous call. */
 function unfolded(told, before = { was: [], fates: "", sent: [] }) {
   let { was, fates, sent } = before;
   return told.map((call) => {
@@ -52,7 +52,7 @@ function unfolded(told, before = { was: [], fates: "", sent: [] }) {
   });
 }
 
-/** The messages of a call in order: of the history and, before what it precedes there, what the view inserted. */
+/** The rows of a call in order: messages of the history, and inserted ones at their place in the view. */
 function rowsOf(call) {
   const counted = (list) => list.reduce((sum, at) => sum + texts[at].tokens, 0);
   const before = (call.all - call.overhead) / (counted(call.was) || 1);
@@ -95,7 +95,7 @@ function rowsOf(call) {
   return shown;
 }
 
-/** Why a message is as it is, in the words of /why. */
+/** The reason of a message's fate, in the words of /why. */
 function reason(row, rows, call) {
   const said = row.why || (row.fate === "kept" && kept(row, rows, call))
     || (row.sent && row.sent.why) || (standing(row, rows) || { sent: {} }).sent.why || UNSAID;
@@ -109,7 +109,7 @@ function reason(row, rows, call) {
   return summary ? `message ${summary.name} is sent in its place (${words})` : words;
 }
 
-/** The other message of the view that stands for this one. */
+/** The summary of the view that replaces this message. */
 const standing = (row, rows) => row.was &&
   rows.find((other) => other !== row && other.sent && (other.sent.covers || []).includes(row.was.id));
 

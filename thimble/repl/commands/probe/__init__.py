@@ -1,1 +1,1 @@
-"""/probe: ask outside the session what is left of a planted fact, and follow it through all calls."""
+"""/probe: ask about a planted fact outside the session, and follow it through all calls."""

@@ -1,4 +1,4 @@
-"""/probe: ask out of band what is left of a planted fact. One model call a question; the session stays as it was."""
+"""The probe: ask about a planted fact in a copy of the session. One model call per question; nothing is recorded."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from thimble.session.session import Session
 FACT_SENTENCE = re.compile(r"(?P<subject>\S.{1,79}?) (?P<is>is|are|was|were) \S")
 LOWERED = ("The", "A", "An", "My", "Our", "Your", "His", "Her", "Its", "Their", "This", "That")
 MOST_FACTS = 3
-"""Facts that one /probe asks for."""
+"""The most facts that one /probe asks for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A question that was asked out of band, and what came of it.
+    """A question that was asked outside the session, and its result.
 
-    `tokens` were sent: what the next call of the session would be sent for this question, without tools. `planted` is
-    the fact that is looked for, None where there is none; `where` says in a sentence where it stands in that prompt,
-    and `stands` whether it does. `missing` are its words and figures that the answer does not state: none is a hit, and
-    None no verdict, as the question says it all.
+    `tokens`: the size of the prompt, that of the session's next call for this question, without tools. `planted`: the
+    fact to find, or None; `stands`: it is in the prompt; `where`: a sentence that says where, or why not. `missing`:
+    its words and figures that the answer does not state; empty is a hit, None is no verdict, because the question
+    states the whole fact.
     """
 
     question: str
@@ -50,9 +50,9 @@ class Probe:
 
 
 def questions(session: Session, question: str) -> list[tuple[str, Planted | None]]:
-    """The questions to ask, each with its fact. Without a QUESTION, one for each of the newest planted files.
+    """The questions to ask, each with its fact. Without a QUESTION, one for each of the newest planted facts.
 
-    A QUESTION looks for the fact that shares the most words with it; of several, the newest.
+    A QUESTION is about the fact that shares the most words with it; of several, the newest.
 
     Raises:
         UsageError: there is neither a question nor a fact.
@@ -64,14 +64,16 @@ def questions(session: Session, question: str) -> list[tuple[str, Planted | None
 
         return [(question, max(reversed(session.planted), key=shared, default=None))]
     if not session.planted:
-        raise UsageError("nothing is planted", "write /plant FACT first, or /probe QUESTION")
+        raise UsageError(
+            "there is no planted fact to ask about", "plant one with /plant FACT, or write /probe QUESTION"
+        )
     return [(question_for(planted), planted) for planted in session.planted[-MOST_FACTS:]]
 
 
 def question_for(planted: Planted) -> str:
-    """The question that the fact answers: a summary may hold a fact and not the name of its file.
+    """The question that the fact answers, because a summary may hold a fact without the name of its file.
 
-    Where the fact is no sentence such as `The door code is 7431.`, its file is asked for.
+    For a fact that is not a sentence such as `The door code is 7431.`, it asks for the file.
     """
     said = FACT_SENTENCE.match(planted.fact)
     if not said or not missing("", planted.fact, asked := f"What {said['is']} {_within(said['subject'])}?"):
@@ -80,13 +82,13 @@ def question_for(planted: Planted) -> str:
 
 
 def _within(subject: str) -> str:
-    """A subject as it stands within a sentence."""
+    """A subject in lower case, for the middle of a sentence."""
     first, blank, rest = subject.partition(" ")
     return f"{first.lower() if first in LOWERED else first}{blank}{rest}"
 
 
 def probe(session: Session, question: str, planted: Planted | None = None) -> Probe:
-    """Ask this of the context alone: the prompt is that of the next call, without tools. Nothing enters the session.
+    """Ask a question of the context alone, with the prompt of the next call, without tools. Nothing enters the session.
 
     Raises:
         BudgetError: the budget cannot hold the question.
@@ -96,7 +98,7 @@ def probe(session: Session, question: str, planted: Planted | None = None) -> Pr
 
 
 def asked(fork: Agent, question: str, planted: Planted | None = None) -> tuple[Probe, View]:
-    """The probe, asked of this copy of a session, and the view that was sent."""
+    """Ask the question in this copy of a session; return the probe and its view."""
     fork.enter(Asked(Message(next(fork.state.new_ids()), "user", question)))
     view = prepare(fork, fork.next_call())
     reply = Reply.of(fork.backend.stream(view.messages, (), max_tokens=fork.max_output, temperature=fork.temperature))
@@ -119,23 +121,23 @@ def asked(fork: Agent, question: str, planted: Planted | None = None) -> tuple[P
 
 
 def stands(view: View, planted: Planted) -> bool:
-    """Whether the words of the fact are in a view, exactly as planted, outside the question itself."""
+    """Whether a view holds the words of the fact, exactly as planted, outside the question itself."""
     return _holding(view, planted) is not None
 
 
 def _holding(view: View, planted: Planted) -> int | None:
-    """The first message of a view that holds the fact; the question is none."""
+    """The index of the first message of a view that holds the fact, without the question; or None."""
     asked = asked_last(view.history)
     told = (at for at, message in enumerate(view.messages) if asked is None or message.id != asked.id)
     return next((at for at in told if quotes(view.messages[at].content, planted.fact)), None)
 
 
 def where(view: View, planted: Planted) -> str:
-    """Where the fact stands in a view, or why it does not: a sentence."""
+    """A sentence that says where in a view the fact is, or why it is not there."""
     place = next(at for at, message in enumerate(view.history) if message.id == planted.holder.id)
     fate = view.fates[place]
     if fate == "kept":
-        return f"The fact stands in message {place + 1}, as it was."
+        return f"The fact is in message {place + 1}, unchanged."
     gone = f"Message {place + 1}, which held it, is {fate}: {why(view, place)}."
     at = _holding(view, planted)
     return f"{gone} {'The words of the fact are not in the prompt.' if at is None else _elsewhere(view, at, planted)}"
@@ -144,9 +146,9 @@ def where(view: View, planted: Planted) -> str:
 def _elsewhere(view: View, at: int, planted: Planted) -> str:
     message = view.messages[at]
     if message.id == planted.holder.id:
-        return "What is left of it still holds the fact."
+        return "Its remaining text still holds the fact."
     if at in view.inserted:
-        kind = "a summary" if message.covers else "what the strategy inserted"
-        return f"The fact stands in {kind}{f': {message.why}' if message.why else ''}."
+        kind = "a summary" if message.covers else "a message that the strategy inserted"
+        return f"The fact is in {kind}{f': {message.why}' if message.why else ''}."
     number = next(place for place, one in enumerate(view.history, 1) if one.id == message.id)
     return f"The fact is quoted in message {number} ({message.role})."

@@ -1,4 +1,4 @@
-"""/probe on the screen: each answer with its verdict, then how long the fact survives under each strategy."""
+"""/probe: each answer with its verdict, then the survival of the fact under each strategy."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ KIND_SIGNS: dict[Kind, str] = {"question": "?", "answer": "»", "hit": "✓", "m
 
 @command("probe [QUESTION]", "Experiments")
 def show_probe(session: Session, question: str, console: Console) -> None:
-    """Ask what is left of a fact, outside the session.
+    """Ask about a planted fact, outside the session.
 
-    The model is sent its next prompt, without tools, and is asked for the newest planted facts or the QUESTION.
-    Then the session is replayed under each strategy that asks no model: a cell for each call shows whether the
-    words of the fact are in the prompt. Ctrl-C keeps the finished rows.
+    Sends the model its next prompt, without tools, and asks for the newest planted facts or the QUESTION. Then replays
+    the session under each strategy that does not ask a model: a cell for each call shows whether the words of the fact
+    are in the prompt. Ctrl-C keeps the finished rows.
     """
     asked = questions(session, question)
     for text, planted in asked:
-        with moving(console, "asking out of band"):
+        with moving(console, "asking outside the session"):
             found = probe(session, text, planted)
         for said in outcome(found, console.width * ANSWER_LINES):
             console.print(_laid_out(*said, drawn=is_drawn(console)))
@@ -46,29 +46,27 @@ def show_probe(session: Session, question: str, console: Console) -> None:
 def outcome(found: Probe, longest: int) -> Iterator[tuple[Kind, str, str]]:
     """Question, answer, verdict, cost and place of the fact, each with its kind, words and style.
 
-    `longest` is how many columns of the answer are shown.
+    `longest` is the most columns of the answer that are shown.
     """
     for call in found.side_calls:
         yield "asked first", trace.side_line(call).strip(), "act"
     yield "question", line(found.question), "bold"
-    yield "answer", trace.cut(line(found.answer), longest) or "(not a word)", ""
+    yield "answer", trace.cut(line(found.answer), longest) or "(empty)", ""
     if found.planted:
         yield _verdict(found)
-        unsaid = " It was there to be read." if found.stands and found.missing else ""
+        unsaid = " The model could have read it." if found.stands and found.missing else ""
         yield "where", f"{line(found.where)}{unsaid}", "" if found.stands else "warn"
     prompt = figures.tokens(found.tokens, found.exact)
     spent = f"{prompt} tokens in, {figures.tokens(found.usage.output_tokens)} out, {figures.duration(found.seconds)}"
-    yield "cost", f"{spent}; nothing of it enters the session", "quiet"
+    yield "cost", f"{spent}; none of it enters the session", "quiet"
 
 
 def _verdict(found: Probe) -> tuple[Kind, str, str]:
     if found.missing is None:
-        return "no verdict", "the question says the whole fact itself", "warn"
+        return "no verdict", "the question itself states the whole fact", "warn"
     lost = ", ".join(map(line, found.missing[:MOST_MISSING]))
     more = f" and {len(found.missing) - MOST_MISSING} more" if len(found.missing) > MOST_MISSING else ""
-    return (
-        ("miss", f"not said: {lost}{more}", "over") if lost else ("hit", "every word and figure of it is said", "mark")
-    )
+    return ("miss", f"not stated: {lost}{more}", "over") if lost else ("hit", "it states every word and figure", "mark")
 
 
 def _laid_out(kind: Kind, text: str, style: str, drawn: bool) -> RenderableType:

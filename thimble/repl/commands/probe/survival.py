@@ -1,4 +1,4 @@
-"""Survival: how long the words of planted facts stand in what the model is sent, under one strategy after another."""
+"""Survival: the calls whose prompts hold the words of planted facts, under one strategy after another."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from thimble.repl.screen.theme import in_use, is_drawn, say
 from thimble.session.session import Session
 
 Mark = Literal["stands", "gone", "over", "refused"]
-"""Of a fact in one call. `over`: it stands in a prompt over the budget. `refused`: the call cannot be held."""
+"""A fact in one call. `over`: in a prompt over the budget. `refused`: the budget cannot hold the call."""
 
 
 @dataclass
 class Survival:
-    """A planted fact under one strategy: for each call since it was planted, the next one's last, a mark.
+    """A planted fact under one strategy: a mark for each call since it was planted, the last for the next call.
 
-    `changes` say at which of these calls, counted from 1, the message that held it met another fate than before.
+    `changes`: the calls, counted from 1, at which the fate of its message changed, with the new fate.
     """
 
     strategy: str
@@ -40,11 +40,11 @@ class Survival:
 
     @property
     def stood(self) -> int:
-        """In how many calls its words stand."""
+        """The number of calls whose prompts hold its words."""
         return sum(mark in ("stands", "over") for mark in self.marks)
 
     def take(self, view: View | None, quotes: Callable[[str, str], bool]) -> None:
-        """The state of the fact in the next call."""
+        """Add the mark of one more call."""
         if view is None:
             self.marks.append("refused")
             return
@@ -56,20 +56,20 @@ class Survival:
 
 
 MARK_CELLS = {
-    "stands": ("█", "fate.kept", "stands in the prompt"),
+    "stands": ("█", "fate.kept", "in the prompt"),
     "partly": ("▒", "warn", "in some of these calls"),
     "gone": ("·", "quiet", "gone"),
-    "over": ("!", "over", "stands in one over the budget"),
-    "refused": ("×", "over", "too large to be sent"),
+    "over": ("!", "over", "in a prompt over the budget"),
+    "refused": ("×", "over", "too large to send"),
 }
 """The sign of a mark, its style, and its meaning."""
 
 
 def show_survival(session: Session, planted: Sequence[Planted], console: Console) -> None:
-    """Replay the session under each strategy, and print for each fact in which calls it stands.
+    """Replay the session under each strategy, and print in which calls each fact survives.
 
     Raises:
-        Stopped: the user pressed Ctrl-C; what is done is printed.
+        Stopped: the user pressed Ctrl-C; the finished rows are printed.
     """
     specs, found = strategies(session), list[Survival]()
     try:
@@ -87,17 +87,17 @@ def table(session: Session, specs: Sequence[str], found: Sequence[Survival], con
     for one, name in zip(found, names, strict=True):
         bar = Text.assemble(*(MARK_CELLS[mark][:2] for mark in cells(one.marks, columns)))
         rows.append([name, *[one.planted.path] * several, *[bar] * drawn, description(one)])
-    left_out = "" if session.spec in specs else f"; {line(session.spec)} asks a model, and is left out"
-    title = f"How long it survives, replayed under {len(specs)} strategies that ask no model{left_out}"
-    Table(title, ["strategy", *["fact"] * several, *[">calls since then"] * drawn, "stands in"], rows).show(console)
+    left_out = "" if session.spec in specs else f"; {line(session.spec)} asks a model and is left out"
+    title = f"How long it survives, replayed under {len(specs)} strategies that do not ask a model{left_out}"
+    Table(title, ["strategy", *["fact"] * several, *[">calls since then"] * drawn, "survives in"], rows).show(console)
     if drawn:
         met = {"stands", "gone"}.union(*(cells(one.marks, columns) for one in found))
         signs = "   ".join(f"{sign} {meaning}" for mark, (sign, _, meaning) in MARK_CELLS.items() if mark in met)
-        say(console, f"  {signs}\n  Calls count from the planting; the last is the next one.", "quiet")
+        say(console, f"  {signs}\n  Calls are counted since /plant; the last is the next call.", "quiet")
 
 
 def strategies(session: Session) -> list[str]:
-    """The SPECs to compare: the one in use first, then every strategy as it is by default; none that asks a model."""
+    """The SPECs to compare: the one in use, then every strategy with its defaults; none that asks a model."""
     from thimble.strategies.table import without_a_model
 
     agent = session.agent
@@ -107,9 +107,9 @@ def strategies(session: Session) -> list[str]:
 
 
 def survive(session: Session, spec: str, planted: Sequence[Planted]) -> list[Survival]:
-    """How long each of these facts survives under a strategy, had it been in use from the start.
+    """The survival of each fact under a strategy, as if it had been in use from the start.
 
-    Nothing of the session changes.
+    The session does not change.
     """
     fork = session.fork(spec)
     found, known = [Survival(spec, one) for one in planted], cache(quotes)
@@ -121,7 +121,7 @@ def survive(session: Session, spec: str, planted: Sequence[Planted]) -> list[Sur
 
 
 def description(survival: Survival) -> str:
-    """`7 of 14 calls · masked at call 8`: in how many calls it stands, and what became of the message that held it."""
+    """`7 of 14 calls · masked at call 8`: the calls that hold the fact, and the changes of its message's fate."""
     marks, changes = survival.marks, survival.changes
     parts = [f"{survival.stood} of {len(marks)} call{'s' * (len(marks) > 1)}"]
     parts += [f"{marks.count('over')} over the budget"] * ("over" in marks)
@@ -134,7 +134,7 @@ def description(survival: Survival) -> str:
 
 
 def cells(marks: Sequence[str], columns: int) -> Iterator[str]:
-    """One mark a cell, at most so many cells; one for several calls is `partly` where they differ."""
+    """One mark per cell, at most `columns` cells; a cell for several calls is `partly` if they differ."""
     shown = min(len(marks), columns)
     for cell in range(shown):
         group = set(marks[cell * len(marks) // shown : (cell + 1) * len(marks) // shown])
